@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.settings import ResponseFormat, SearchLocation, Settings, ToolChoice, WebSearch
 from tui_chat.models.text import Origin, OriginKind, Span, Text
 
 any_text = st.text(
@@ -60,6 +61,45 @@ def trees(draw: st.DrawFn, source: dict[str, str]) -> Tree:
         )
     )
 
+
+EVERY_SETTING = Settings(
+    effort="high",
+    reasoning_budget=2048,
+    reasoning_summary="auto",
+    temperature=0.7,
+    top_p=0.9,
+    top_k=40,
+    max_tokens=2000,
+    stop=("END", "\n\n"),
+    seed=-7,
+    presence_penalty=0.5,
+    frequency_penalty=-0.5,
+    verbosity="low",
+    response_format=ResponseFormat(
+        "schema", {"type": "object"}, name="answer", description="An answer", strict=True
+    ),
+    web_search=WebSearch(
+        "low", SearchLocation("Köln", "DE", timezone="Europe/Berlin"), ("a.org",), (), 3, False
+    ),
+    parallel_tool_calls=False,
+    tool_choice=ToolChoice("required", ("weather",)),
+    service_tier="flex",
+    user_id="kim",
+    logprobs=5,
+)
+"""A value for every setting."""
+
+any_settings = st.builds(
+    Settings,
+    temperature=st.none() | st.floats(0, 2),
+    max_tokens=st.none() | st.integers(1, 10**6),
+    effort=st.sampled_from([None, "none", "high"]),
+    stop=st.none() | st.lists(st.text("a\n好", min_size=1, max_size=3), max_size=2).map(tuple),
+    web_search=st.sampled_from(
+        [None, WebSearch(), WebSearch(enabled=False), EVERY_SETTING.web_search]
+    ),
+    response_format=st.sampled_from([None, EVERY_SETTING.response_format]),
+)
 
 words = st.text("abc de\n你", max_size=12)
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tui_chat import attachments, files
+from tests.cli.conftest import Run, run
+from tui_chat import files
 from tui_chat.errors import InputError
-from tui_chat.ui.acting.supposing import in_file
 from tui_chat.ui.themes import load_theme
+from tui_chat.workspace.attachments import read_attachment
+from tui_chat.workspace.captured_requests import text_or_file
+
+__all__ = ["run"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
 
@@ -48,47 +54,56 @@ def strange(tmp_path: Path) -> Iterator[dict[str, Path]]:
         yield {"pipe": pipe, "socket": address, "device": Path("/dev/zero")}
 
 
-def ran(
-    tmp_path: Path, *words: str, stdin: int | None = subprocess.DEVNULL
-) -> subprocess.CompletedProcess[str]:
-    folders = ("--data-dir", str(tmp_path / "data"), "--config-dir", str(tmp_path / "config"))
-    return subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folders, *words],
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-        check=False,
-    )
+@pytest.fixture
+def in_folder(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command over `tmp_path`, in this process."""
+    monkeypatch.chdir(tmp_path)
+    folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
+    return lambda *words: run(*folders, *words)
+
+
+@contextmanager
+def nobody_waits_for(pipe: Path) -> Iterator[None]:
+    """Fail after ten seconds, and let go whoever waits for the pipe."""
+
+    def release(*_: object) -> None:
+        os.close(os.open(pipe, os.O_RDWR))
+        pytest.fail("the command waits for the pipe")
+
+    before = signal.signal(signal.SIGALRM, release)
+    signal.alarm(10)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_command_waits_for_a_pipe(
-    tmp_path: Path, strange: dict[str, Path], words: tuple[str, ...]
+    in_folder: Run, strange: dict[str, Path], words: tuple[str, ...]
 ) -> None:
-    done = ran(tmp_path, *(word.format(strange["pipe"]) for word in words))
-    assert done.returncode in (1, 2), done
-    said = done.stdout + done.stderr
-    assert "pipe.json" in said
-    assert "Traceback" not in said
+    with nobody_waits_for(strange["pipe"]):
+        done = in_folder(*(word.format(strange["pipe"]) for word in words))
+    assert done.code in (1, 2), done
+    assert "pipe.json" in done.out + done.err
+    assert "Traceback" not in done.out + done.err
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
-def test_what_is_no_regular_file_is_not_opened(strange: dict[str, Path], kind: str) -> None:
+def test_only_regular_files_are_opened(strange: dict[str, Path], kind: str) -> None:
     path = strange[kind]
     with pytest.raises(InputError, match=f"it is a {kind}, not a regular file"):
         files.read_file(path, 100)
-    with pytest.raises(InputError, match="no ordinary file"):
-        attachments.read_attachment(path)
+    with pytest.raises(InputError, match="not a regular file"):
+        read_attachment(path)
     with pytest.raises(InputError, match="not a regular file"):
         load_theme(path)
     with pytest.raises(InputError, match="not a regular file"):
-        in_file(str(path))
+        text_or_file(str(path))
 
 
-def test_a_path_that_became_a_pipe_after_it_was_looked_at_is_refused(
+def test_a_path_that_became_a_pipe_after_the_check_is_refused(
     strange: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     regular = tmp_path / "regular"
@@ -112,11 +127,14 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     "words",
     [("import", "-"), ("convert", "-", "--to", "gemini"), ("read", "-", "--protocol", "gemini")],
 )
-def test_a_device_on_the_standard_input_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    with Path("/dev/zero").open("rb") as zero:
-        done = ran(tmp_path, *words, stdin=zero.fileno())
-    assert done.returncode == 2
-    assert "standard input: is a device" in done.stderr
+def test_a_device_on_the_standard_input_is_refused(
+    in_folder: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/zero").open() as zero:
+        monkeypatch.setattr(sys, "stdin", zero)
+        done = in_folder(*words)
+    assert done.code == 2
+    assert "standard input: is a device" in done.err
 
 
 def test_the_standard_input_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -133,16 +151,18 @@ def test_the_standard_input_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert len(files.read_standard_input(5_000)) == 5_000
 
 
-def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path, in_folder: Run) -> None:
     (tmp_path / "data").mkdir()
-    os.mkfifo(tmp_path / "data" / "chat.db")
+    pipe = tmp_path / "data" / "chat.db"
+    os.mkfifo(pipe)
     for words in (("sessions", "list"), ("db", "status"), ("db", "check"), ("db", "migrate")):
-        done = ran(tmp_path, *words)
-        assert done.returncode in (1, 2)
-        assert "chat.db is not a regular file" in done.stdout + done.stderr
+        with nobody_waits_for(pipe):
+            done = in_folder(*words)
+        assert done.code in (1, 2)
+        assert "chat.db is not a regular file" in done.out + done.err
 
 
-def test_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+def test_new_folders_are_private(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         files.make_private_folder(tmp_path / "a" / "b")
@@ -152,7 +172,7 @@ def test_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_everybody_uses_stays_open(tmp_path: Path) -> None:
+def test_a_shared_folder_keeps_its_permissions(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     files.restrict(tmp_path, 0o700)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
@@ -163,11 +183,14 @@ def test_headless_commands_make_a_private_data_folder(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
-    before = os.umask(0)
-    try:
-        done = ran(tmp_path, *words)
-    finally:
-        os.umask(before)
-    assert done.returncode == 0, done
+    folders = ("--data-dir", str(tmp_path / "data"), "--config-dir", str(tmp_path / "config"))
+    subprocess.run(
+        [sys.executable, "-m", "tui_chat", *folders, *words],
+        timeout=30,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        umask=0,
+        check=True,
+    )
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "data" / "chat.db").stat().st_mode) == 0o600

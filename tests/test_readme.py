@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_two_commands_are_there_with_how_to_get_uv():
+def test_the_readme_shows_both_commands_and_uv():
     commands = re.findall(
         r"^python3 -m pip install uv && python3 -m (uv run \w[\w-]*)", README, re.M
     )
@@ -23,11 +23,11 @@ def test_ci_runs_the_readmes_test_command():
     assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def test_the_picture_is_there():
+def test_the_picture_exists():
     assert (ROOT / "docs" / "screen.svg").stat().st_size > 10_000
 
 
-def test_no_document_names_a_model_of_the_offline_provider_that_is_not_there():
+def test_documents_name_only_existing_offline_models():
     from tui_chat.offline import MODELS
 
     names = {model.name for model in MODELS}

@@ -1,9 +1,9 @@
-"""The one pure road from what a request depends on to the bytes that are sent.
+"""The pure function from the inputs of a request to the bytes that are sent.
 
     Inputs ──build_context──▶ ChatEnvelope ──encode──▶ Encoded ──render──▶ Payload
 
-The inspector draws the very `Composed` that `send` sends, so what is seen is what is sent.
-No clock, no chance, no I/O: both come in with the inputs.
+The inspector draws the same `Composed` that `send` sends, so what is shown is what is sent.
+There is no I/O, clock or randomness: time and seed are inputs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
-from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.base_url import request_url
+from tui_chat.protocols.common.media import media_notes
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
 
@@ -30,18 +31,18 @@ class Composed:
     encoded: Encoded
     payload: Payload
     notes: tuple[Note, ...]
-    """Of the context builder and of the protocol, worst first."""
+    """Notes of the context builder and the protocol, worst first."""
     inputs: Inputs | None = None
-    """What it was composed from; None where it was said from an envelope alone."""
+    """The inputs; None if it was encoded from an envelope."""
 
     @property
     def protocol(self) -> Protocol:
-        """How the request is said."""
+        """The protocol of the request."""
         return self.endpoint.protocol
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
+        """The model of the request."""
         return self.envelope.parameters.model.value
 
     @property
@@ -56,10 +57,10 @@ class Composed:
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """All headers but the key's, in the order they are sent."""
+        """All headers except the key's, in the order in which they are sent."""
         ours = (
             ("Content-Type", "application/json"),
-            ("Accept", "text/event-stream" if self.streams else "application/json"),
+            ("Accept", self._reply_type),
             *self.encoded.headers,
         )
         theirs = self.endpoint.headers
@@ -67,18 +68,23 @@ class Composed:
         return (*(header for header in ours if header[0].lower() not in named), *theirs)
 
     @property
+    def _reply_type(self) -> str:
+        """The media type of the reply."""
+        return protocol_of(self.protocol).stream_type if self.streams else "application/json"
+
+    @property
     def key_header(self) -> tuple[str, str] | None:
-        """The header that carries the key and what stands before it; None where none is sent."""
+        """The name of the key's header and the prefix of its value; None if no key is sent."""
         return self.endpoint.key_header(self.encoded.key_header)
 
     @property
     def streams(self) -> bool:
-        """Whether the reply is asked for as a stream."""
+        """True if a streamed reply is requested."""
         return self.envelope.parameters.stream
 
     @property
     def errors(self) -> tuple[Note, ...]:
-        """The notes that make sending doubtful."""
+        """The notes of level error."""
         return tuple(note for note in self.notes if note.level is Level.ERROR)
 
 
@@ -90,19 +96,20 @@ def compose(
     """Compose a request.
 
     `counter` gives the token counter of a model by its name; `contributors` add to the preset's
-    list. Raises nothing: what is wrong with the inputs is told in notes.
+    list. Raises nothing: problems of the inputs are notes.
     """
     envelope = build_context(inputs, counter, contributors)
     return encode(envelope, inputs.endpoint, inputs)
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint, inputs: Inputs | None = None) -> Composed:
-    """Say an envelope the way an endpoint wants it: the second half of `compose`.
+    """Encode an envelope for an endpoint: the second half of `compose`.
 
-    `inputs` are what the envelope was built from, where they are known.
+    `inputs` are those of the envelope, if known.
     """
     encoded = protocol_of(endpoint.protocol).encode(envelope, endpoint)
-    notes = sorted((*envelope.notes, *encoded.notes), key=lambda note: _RANK[note.level])
+    media = media_notes(envelope, endpoint, encoded.notes)
+    notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])
     return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes), inputs)
 
 

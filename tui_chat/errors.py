@@ -1,22 +1,22 @@
-"""Everything that can go wrong, sorted by whose fault it is.
+"""All errors that are raised on purpose, by whose fault they are.
 
-Each error is a sentence a person understands, and `advice` says what to do next. Nothing
-below `cli` and `ui` prints or exits; they raise one of these and the edge shows it.
+The message of an error is a sentence for the user, and `advice` says what to do next. Nothing below
+`cli` and `ui` prints or exits; it raises one of these, and `cli` or `ui` shows it.
 
     TuiChatError
     ├── InputError              the user's file, flag or setting is wrong
     │   ├── ConfigError         ... in the configuration
-    │   └── KeyMissing          ... a key reference leads nowhere
-    ├── ProviderError           the other side refused, failed or vanished
+    │   └── KeyMissing          ... a key reference has no key
+    ├── ProviderError           the provider refused, failed or disappeared
     │   ├── Unreachable         no connection, or it took too long to connect
     │   ├── Refused             an HTTP status or an error event, with the provider's own words
     │   └── ReplyCut            the stream ended before the reply did
-    │       └── TooLarge        ... because we stopped reading: it passed a ceiling
-    └── StoreError              the database cannot be used as asked
+    │       └── TooLarge        ... because it exceeded a limit of ours
+    └── StoreError              the database cannot be used
         ├── StoreBusy           another program holds it
         ├── StoreNewer          written by a newer version of this program
-        ├── RecordGone          what was to be changed is not in it any more
-        └── StoreDamaged        SQLite says the file is not sound
+        ├── RecordGone          what was to be changed no longer exists
+        └── StoreDamaged        the file is damaged
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from __future__ import annotations
 class TuiChatError(Exception):
     """Base of all errors we raise on purpose.
 
-    `str(error)` is one sentence without a trailing newline; `advice` is what to do about it,
-    empty where the sentence says it all.
+    `str(error)` is one sentence without a trailing newline. `advice` is what to do about it, empty
+    if the sentence is enough.
     """
 
     def __init__(self, message: str, *, advice: str = "") -> None:
@@ -35,19 +35,19 @@ class TuiChatError(Exception):
 
 
 class InputError(TuiChatError):
-    """What the user gave us cannot be used; the message names the place and the fault."""
+    """Input of the user is invalid; the message has the place and the fault."""
 
 
 class ConfigError(InputError):
-    """The configuration file, an environment variable or a flag is wrong."""
+    """The configuration file, an environment variable or a flag is invalid."""
 
 
 class KeyMissing(InputError):
-    """A key reference (`env:NAME`, ...) has no value behind it. Never carries the key."""
+    """A key reference (`env:NAME`, ...) has no value. Never contains a key."""
 
 
 class ProviderError(TuiChatError):
-    """The other side did not give a whole reply."""
+    """The provider did not send a complete reply."""
 
 
 class Unreachable(ProviderError):
@@ -56,7 +56,7 @@ class Unreachable(ProviderError):
     def __init__(self, message: str, *, advice: str = "", passing: bool = True) -> None:
         super().__init__(message, advice=advice)
         self.passing = passing
-        """Whether the same request may get through in a moment."""
+        """True if the same request may succeed in a moment."""
 
 
 class Refused(ProviderError):
@@ -73,31 +73,31 @@ class Refused(ProviderError):
     ) -> None:
         super().__init__(message, advice=advice)
         self.status = status
-        """HTTP status, None when the error came inside a stream that began with 200."""
+        """HTTP status; None if the error came within a stream that began with 200."""
         self.code = code
-        """The provider's own word for the error (`rate_limit_error`, `RESOURCE_EXHAUSTED`...)."""
+        """The provider's own code of the error (`rate_limit_error`, `RESOURCE_EXHAUSTED`...)."""
         self.retry_after = retry_after
-        """Seconds to wait, where the provider said so."""
+        """Seconds to wait, if the provider says so."""
 
 
 class ReplyCut(ProviderError):
-    """The connection ended before the reply's terminal event; what came is kept."""
+    """The connection ended before the reply's last event; what arrived is kept."""
 
 
-class TooLarge(ReplyCut):
-    """A provider sent more than a ceiling allows; the message says which one and what is kept."""
+class TooLarge(ProviderError):
+    """A provider exceeded a limit; the message says which one and what is kept."""
 
 
 class StoreError(TuiChatError):
-    """The database cannot be used as asked; the data is as it was."""
+    """The database cannot be used; the data is unchanged."""
 
 
 class StoreBusy(StoreError):
-    """Another program holds the database and did not let go in time."""
+    """Another program locked the database for too long."""
 
 
 class StoreNewer(StoreError):
-    """The database was written by a newer version; it is refused and not touched."""
+    """The database was written by a newer version; it is refused and not changed."""
 
 
 class RecordGone(StoreError):
@@ -105,4 +105,4 @@ class RecordGone(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """SQLite finds the file damaged, or it is no database at all."""
+    """The file is damaged, or is no database at all."""

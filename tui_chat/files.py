@@ -1,12 +1,11 @@
-"""Opening files that the user names, and making folders of the program's own.
+"""Reading and writing files that the user names, and creating private folders.
 
 1. Only regular files are read: a named pipe would wait for a writer, and a device may never end.
    The type of a path is checked before it is opened (opening a device can have effects) and again
    afterwards (the path may lead elsewhere by then); opening itself never blocks.
 2. Everything is read with a size limit, the standard input included.
-3. A text file is written wholly or not at all.
-4. Folders that the program makes are accessible to their owner only, whatever the umask:
-   conversations are private.
+3. A text file is written completely or not at all.
+4. Folders that the program creates are accessible to their owner only, whatever the umask.
 """
 
 from __future__ import annotations
@@ -15,21 +14,32 @@ import errno
 import os
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
-from tui_chat.errors import InputError
+from tui_chat.errors import ConfigError, InputError
+
+STANDARD_INPUT = Path("-")
 
 LARGEST_REQUEST = 128 * 2**20
-"""Bytes of a request or a reply. Providers accept up to 100 MB."""
+"""Maximum bytes of a request or a reply. Providers accept up to 100 MB."""
 
 LARGEST_INPUT = 2 * 2**30
-"""Bytes of conversations on the standard input, which are copied to a temporary file."""
+"""Maximum bytes of conversations on the standard input, which are copied to a temporary file."""
 
 MAX_BYTES = 16 * 2**20
-"""Bytes of a file that people write by hand, such as a preset; a larger one is a mistake."""
+"""Maximum bytes of a file that people write, such as a preset."""
+
+_MAX_TOML_BYTES = 2**20
+"""Maximum bytes of a TOML file."""
+_MAX_TOML_DOTS = 500
+"""Maximum dots in a line: `tomllib` takes a minute for a key with 50,000 (`a.a.a = 1`)."""
+_MAX_TOML_DEPTH = 50
+"""Maximum levels of tables and arrays."""
 
 _CHUNK = 2**20
 _FLAGS = (
@@ -44,7 +54,7 @@ _FLAGS = (
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading bytes.
 
-    Raises OSError, also if the path is no regular file (`strerror` says what it is), and
+    Raises OSError, also if the path is not a regular file (`strerror` says what it is), and
     ValueError for a path with a NUL.
     """
     _require_regular(path, os.stat(path).st_mode)
@@ -81,14 +91,61 @@ def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
         raise InputError(f"{path}: line {line}: is not UTF-8 text (byte {error.start})") from error
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write a file atomically; an existing file keeps its permissions. Raises InputError."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises ConfigError, which names file and fault, if the file cannot be read, is not a regular
+    file, is larger than 1 MiB, is not TOML, or is nested too deeply.
+    """
+    import tomllib  # only needed here
+
     try:
+        text = read_file(path, _MAX_TOML_BYTES).decode("utf-8")
+        if any(line.count(".") > _MAX_TOML_DOTS for line in text.split("\n")):
+            raise ConfigError(f"{path}: {_TOML_TOO_DEEP}")
+        table = tomllib.loads(text)
+    except InputError as error:
+        raise ConfigError(str(error), advice=error.advice) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not TOML, which is UTF-8 text: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: {_TOML_TOO_DEEP}") from None
+    except ValueError as error:  # TOMLDecodeError, and a number of too many digits
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    level: list[Any] = [table]
+    for _ in range(_MAX_TOML_DEPTH):
+        level = [child for value in level for child in _inner_values(value)]
+    if level:
+        raise ConfigError(f"{path}: {_TOML_TOO_DEEP}")
+    return table
+
+
+_TOML_TOO_DEEP = f"is nested too deeply, over {_MAX_TOML_DEPTH} levels"
+
+
+def _inner_values(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, Any]", value).values())
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+@contextmanager
+def open_for_replacement(path: Path) -> Generator[TextIOWrapper]:
+    """Open a UTF-8 text file for writing; the path has its content when the block has ended, and
+    its old content if the block raises. An existing file keeps its permissions.
+
+    A pipe or a device is written to directly. Raises InputError.
+    """
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("w", encoding="utf-8", newline="\n") as file:
+                yield file
+            return
         target = path.resolve()  # a symbolic link stays: the file it points to is replaced
         temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
         try:
             with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             if target.exists():
@@ -102,6 +159,25 @@ def write_text(text: str, path: Path) -> None:
         raise InputError(f"{path}: cannot be written: {fault}") from error
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a regular file as `open_for_replacement` does. Raises InputError."""
+    if path.exists() and not path.is_file():  # a pipe would wait for a reader
+        raise InputError(f"{path}: cannot be written: it is not a regular file")
+    with open_for_replacement(path) as file:
+        file.write(text)
+
+
+def write_bytes(content: bytes, path: Path, *, overwrite: bool) -> None:
+    """Write a regular file as `open_for_replacement` does. Raises InputError, also if there is a
+    file that may not be overwritten.
+    """
+    if path.exists() and not (overwrite and path.is_file()):
+        fault = "it exists already" if path.is_file() else "it is not a regular file"
+        raise InputError(f"{path}: cannot be written: {fault}")
+    with open_for_replacement(path) as file:
+        file.buffer.write(content)
+
+
 def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
     """Return the standard input, at most `limit` bytes. Raises InputError."""
     try:
@@ -111,13 +187,23 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
         raise InputError(f"standard input: cannot be read: {fault}") from error
 
 
+def read_input(path: Path) -> bytes:
+    """Return the content of a file, or of the standard input for `-`. Raises InputError."""
+    return read_standard_input() if path == STANDARD_INPUT else read_file(path, LARGEST_REQUEST)
+
+
+def input_name(path: Path) -> str:
+    """Return what errors call a file, or the standard input for `-`."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
 def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
     """Copy the standard input, at most `limit` bytes, to an open file. Raises InputError."""
     source, size = standard_input(), 0
     while chunk := source.read(_CHUNK):
         size += len(chunk)
         if size > limit:
-            raise _too_large("standard input", limit, "Save it as a file, and name that.")
+            raise _too_large("standard input", limit, "Save it to a file, and name that file.")
         target.write(chunk)
 
 
@@ -136,21 +222,15 @@ def standard_input() -> BinaryIO:
     if is_device and not os.isatty(number) and not _is_null(found):
         raise InputError(
             "standard input: is a device, which may never end.",
-            advice="Give it a file or the output of a program.",
+            advice="Use a file or the output of a program.",
         )
     return source
 
 
-def require_regular(path: Path) -> None:
-    """Raise OSError, as `open_file` does, if the path exists and is no regular file."""
-    with suppress(FileNotFoundError):
-        _require_regular(path, os.stat(path).st_mode)
-
-
 def make_private_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, accessible to the owner only.
+    """Create a folder and its missing parents, accessible to the owner only.
 
-    An existing folder is left as it is. Raises OSError.
+    An existing folder is not changed. Raises OSError.
     """
     missing: list[Path] = []
     above = folder
@@ -160,7 +240,7 @@ def make_private_folder(folder: Path) -> None:
             break
         above = above.parent
     for each in reversed(missing):
-        with suppress(FileExistsError):  # another program made it meanwhile
+        with suppress(FileExistsError):  # another program created it meanwhile
             each.mkdir(mode=0o700)
     if not folder.is_dir():
         folder.mkdir()  # raises the reason
@@ -169,8 +249,8 @@ def make_private_folder(folder: Path) -> None:
 def restrict(path: Path, mode: int) -> None:
     """Remove all permissions of group and others beyond `mode` from a file or folder.
 
-    Files of other users, shared folders (`/tmp`) and the home folder are left as they are, and so
-    are file systems without permissions.
+    Files of other users, shared folders (`/tmp`), the home folder and file systems without
+    permissions are not changed.
     """
     if sys.platform == "win32":
         return

@@ -1,11 +1,13 @@
-"""Where files are: the user's in the folders that the system prescribes, bundled ones by the code.
+"""Where files are: the user's in the system's standard folders, bundled ones beside the code; and
+the completion of typed paths.
 
-Only names are made here; nothing is read and no folder is created. Whoever writes a file creates
-its folder.
+No file is read and no folder is created here. Whoever writes a file creates its folder.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,6 +54,39 @@ def expanded(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError:
         return path
+
+
+def path_completions(typed: str, here: Path, limit: int = 50) -> list[str]:
+    """Return the paths that `typed` can be completed to, relative to the folder `here`.
+
+    Folders end in `/`. Hidden files are listed only if the last part of `typed` begins with a dot.
+    Names that begin with that part come before names that contain it.
+    """
+    folder, _, name = typed.rpartition("/")
+    typed_folder = typed[: len(typed) - len(name)]
+    start = expanded(Path(folder + "/" if typed_folder else ""))
+    found = sorted(
+        _matching_names(here / start, name), key=lambda path: (path[0], path[1].casefold())
+    )
+    return [typed_folder + path for _, path in found[:limit]]
+
+
+def _matching_names(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
+    wanted = name.casefold()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                own = entry.name.casefold()
+                if entry.name.startswith(".") and not name.startswith("."):
+                    continue
+                if wanted in own and entry.name.isprintable():
+                    try:
+                        slash = "/" if entry.is_dir() else ""
+                    except OSError:
+                        slash = ""
+                    yield not own.startswith(wanted), entry.name + slash
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return
 
 
 @cache

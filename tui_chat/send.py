@@ -1,14 +1,14 @@
 """request -> stream -> store -> emit: the only impure step of a turn.
 
-1. The user's message, an empty reply marked `streaming` and the request are on disk before
-   the request leaves.
-2. After a failure that may pass, a `RetryPause` is emitted and the request is sent again, as the
-   endpoint's `retries` allow; never once a reply has begun.
-3. Stream events are folded into a reply, which is emitted and written at least every
-   `FLUSH_SECONDS`, whether or not more arrives.
-4. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled) or `failed`
-   (with the provider's words and advice), and the text that arrived is kept.
-5. `emit` is called from this task, in order, and must be quick; it must not raise.
+1. The user's message, an empty `streaming` reply and the request are on disk before the request
+   leaves.
+2. After a temporary failure a `RetryPause` is emitted and the request is sent again, as the
+   endpoint's `retries` allow, but never after a reply has begun.
+3. Stream events are folded into a reply, which is emitted, and written at least every
+   `FLUSH_SECONDS` while it changes.
+4. The reply's entry has the status of its end: `complete`, `stopped` (cancelled) or `failed` (with
+   the provider's message and advice), and the text that arrived.
+5. `emit` is called from this task, in order. It must be fast and must not raise.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 from tui_chat.compose import Composed
 from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance, text_bytes
+from tui_chat.models.prices import STANDARD_TIERS, Prices
+from tui_chat.models.reply import Reply, Rope, advance
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.session import Entry
+from tui_chat.models.session import UNPRICED, Entry
+from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tool_names import restore_names
@@ -46,9 +48,12 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.15
-"""Text is on disk at most this long plus two writes after it arrived: a write already under way and
-its own. That is 250 ms while a write takes less than 50.
+"""Text is on disk this long plus two writes after it arrived, at most: a running write and its own.
+That is 250 ms if a write takes less than 50 ms.
 """
+PARTIAL_SECONDS = 1 / 60
+"""Between two partial replies that are emitted: what comes faster is not seen (see the benchmark
+`whole_app`: half of a token's cost)."""
 MAX_FLUSH_PAUSE = 5.0
 """Maximum seconds between two attempts to store a growing reply while they fail."""
 
@@ -75,7 +80,7 @@ class PartialReply:
 
 @dataclass(frozen=True, slots=True)
 class FinishedReply:
-    """The reply has ended and is on disk; or in memory, if its entry is marked `unsaved`."""
+    """The reply has ended and is on disk, or in memory if its entry is marked `unsaved`."""
 
     entry: Entry
     timing: Timing = NO_TIMING
@@ -87,7 +92,7 @@ SendProgress: TypeAlias = ExchangeStored | RetryPause | PartialReply | FinishedR
 
 
 def outgoing_request(composed: Composed) -> OutgoingRequest:
-    """Return the request to send for a composition: the very bytes the inspector shows."""
+    """Return the request to send: exactly the bytes that the inspector shows."""
     return OutgoingRequest(
         method=composed.method,
         url=composed.url,
@@ -113,14 +118,18 @@ async def send(
     emit: Callable[[SendProgress], None],
     clock: Callable[[], float] = monotonic,
     begin_with: str = "",
+    prices_of: Callable[[str], Prices | None] = lambda tier: None,
 ) -> Entry:
     """Send a request and return the reply's entry as it ended.
 
-    `parent_id` is the last message of the branch the exchange continues. Cancel the task to
-    stop the reply; the entry is then written as `stopped` before the cancellation goes on.
-    `clock` gives monotonic seconds. `begin_with` is text at the end of the request that the reply
-    continues: the stored reply begins with it, too. Raises StoreError if the exchange could not be
-    written; then nothing was sent.
+    `prices_of` returns the prices of the request at a service tier that the provider names, or at
+    the one that it asks for if that is empty.
+
+    `parent_id` is the last message of the branch that the exchange continues. Cancel the task to
+    stop the reply; its entry is then written as `stopped` before the cancellation continues.
+    `clock` returns monotonic seconds. `begin_with` is the text at the end of the request that the
+    reply continues; the stored reply begins with it, too. Raises StoreError if the exchange could
+    not be written; then nothing was sent.
     """
     storing = asyncio.ensure_future(
         store.replies.begin(
@@ -144,11 +153,12 @@ async def send(
     try:
         exchange = await asyncio.shield(storing)
     except asyncio.CancelledError:
-        # The store commits what it has begun, and a stored reply has to be ended.
+        # The store commits it anyway, and a stored reply has to be ended.
         exchange, was_stopped = await storing, True
     emit(ExchangeStored(exchange.user, exchange.reply))
     recorder = ResponseRecorder(clock)
     streaming = _StreamingReply(composed, exchange.reply, store, emit, clock, begin_with, recorder)
+    streaming.prices_of = prices_of
     flushing = asyncio.create_task(streaming.keep_flushed())
     try:
         if was_stopped:
@@ -166,8 +176,8 @@ async def send(
 
 
 _INTERNAL_ERROR = TuiChatError(
-    "The program failed while it read the reply.",
-    advice="What arrived is kept. Please report it; the log has the details.",
+    "An internal error occurred while reading the reply.",
+    advice="What arrived is kept. Please report this error; the log has the details.",
 )
 
 
@@ -208,7 +218,12 @@ async def receive(
             reply = await _parse_without_blocking(len(body), read)
             if begin_with:
                 whole = advance(_reply_beginning(begin_with), TextDelta(reply.text))
-                reply = replace(reply, content=whole.content, pieces=whole.pieces)
+                reply = replace(
+                    reply,
+                    content=whole.content,
+                    pieces=whole.pieces,
+                    references=reply.references.shifted(len(begin_with)),
+                )
             on_reply(reply, 0)
             _check(reply)
             return
@@ -269,12 +284,12 @@ def _check(reply: Reply) -> None:
     if reply.excess:
         raise TooLarge(
             reply.excess,
-            advice="Send again, with a lower limit for the reply if the provider honours one.",
+            advice="Send again with a lower maximum of output tokens.",
         )
 
 
 def _reply_beginning(text: str) -> Reply:
-    return advance(Reply(), TextDelta(text)) if text else Reply()
+    return advance(Reply(begun=len(text)), TextDelta(text)) if text else Reply()
 
 
 async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
@@ -284,7 +299,7 @@ async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     body = response.without_key(body)
     refused = response_error(response.status, body)
     if not is_whole:
-        refused.args = (f"{refused} (Of the error's text only the first 64 KB were read.)",)
+        refused.args = (f"{refused} (Only the first 64 KB of the error were read.)",)
     if response.retry_after is not None:
         refused.retry_after = response.retry_after
     return refused
@@ -313,10 +328,15 @@ class _StreamingReply:
         self._began = clock()
         self._first: float | None = None
         self._bytes = 0
-        self._prices = composed.endpoint.facts_of(composed.model).prices
+        self.prices_of: Callable[[str], Prices | None] = lambda tier: None
+        self._media = frozenset(part.kind for t in composed.envelope.turns for part in t.parts)
         self._changed = asyncio.Event()
         self._unsaved = ""
         """The sentence of the last failed flush; empty if it succeeded."""
+        self._pause: asyncio.TimerHandle | None = None
+        """Runs while no partial reply is emitted."""
+        self._is_behind = False
+        """True if the reply has grown meanwhile."""
 
     def grow(self, reply: Reply, more: int) -> None:
         self._reply = reply
@@ -324,11 +344,24 @@ class _StreamingReply:
         if self._first is None and not reply.is_empty:
             self._first = self._clock() - self._began
         self._changed.set()
-        self._emit_partial()
+        if self._pause is None:
+            self._emit_partial()
+        else:
+            self._is_behind = True
 
     def _emit_partial(self) -> None:
+        """Emit the reply so far, then no more of it for `PARTIAL_SECONDS`."""
+        self._is_behind = False
+        if self._pause is not None:
+            self._pause.cancel()
+        self._pause = asyncio.get_running_loop().call_later(PARTIAL_SECONDS, self._emit_rest)
         entry_id = self._entry.message.id
         self._emit(PartialReply(entry_id, self._reply, self._timing(), self._unsaved))
+
+    def _emit_rest(self) -> None:
+        self._pause = None
+        if self._is_behind:
+            self._emit_partial()
 
     def _timing(self) -> Timing:
         """Return the timing so far. The provider's count of output tokens is used once the reply
@@ -337,9 +370,15 @@ class _StreamingReply:
         usage, budget = self._reply.usage, self._composed.envelope.budget
         exact = self._reply.finish is not None and usage.output is not None
         tokens = usage.output if exact else -(-self._bytes // BYTES_PER_TOKEN) or None
-        asked = usage.input if usage.input is not None or budget is None else budget.total
-        cost = cost_of(replace(usage, input=asked, output=tokens), self._prices)
-        return Timing(self._clock() - self._began, self._first, tokens, exact, cost)
+        input_tokens = usage.input if usage.input is not None or budget is None else budget.total
+        prices = self.prices_of(usage.tier)
+        media = self._media | {f"output {part.kind}" for part in self._reply.parts}
+        counted = replace(usage, input=input_tokens, output=tokens)
+        cost = cost_of(counted, prices, media)
+        priced = prices.source if prices and cost is not None else ""
+        if exact and not priced and (prices or usage.tier.lower() not in STANDARD_TIERS):
+            priced = UNPRICED
+        return Timing(self._clock() - self._began, self._first, tokens, exact, cost, priced)
 
     async def keep_flushed(self) -> None:
         """Store the reply whenever it has changed, until cancelled.
@@ -369,6 +408,10 @@ class _StreamingReply:
         self, flushing: asyncio.Task[None], status: Ending, error: TuiChatError | None = None
     ) -> Entry:
         timing = self._timing()
+        if self._is_behind:
+            self._emit_partial()
+        if self._pause is not None:
+            self._pause.cancel()
         flushing.cancel()
         await asyncio.wait((flushing,))
         if not flushing.cancelled() and (fault := flushing.exception()) is not None:
@@ -384,6 +427,8 @@ class _StreamingReply:
                 finish=self._reply.finish.raw if self._reply.finish else "",
                 seconds=timing.elapsed,
                 first=timing.first,
+                cost=timing.cost if timing.exact else None,
+                priced=timing.priced if timing.exact else "",
                 received=self._recorder.received(),
             )
         )

@@ -6,7 +6,7 @@
    machine composes the request again, offline.
 2. `request` has the exact body as text and its SHA-256, to compare a recomposed body with.
 3. It contains no key, key reference or proxy.
-4. A file may come from a stranger: pydantic checks every field before it is used.
+4. A file may come from anyone: pydantic checks every field before it is used.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tui_chat import __version__
 from tui_chat.compose import Composed
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.settings import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.request_fields import describe_json_error
-from tui_chat.recipe import without_secrets
+from tui_chat.protocols.common.request_fields import STRICT_DECODER, describe_json_error
+from tui_chat.request_recipe import without_secrets
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 KEY = "tuiChatTurn"
-"""By which such a file is known; its value is the format's version."""
+"""The key that identifies such a file; its value is the version of the format."""
 FORMAT = 1
 
 Json: TypeAlias = dict[str, Any]
@@ -47,7 +48,7 @@ class TurnRequest:
     method: str
     url: str
     sha256: str
-    """Of the body."""
+    """The SHA-256 of the body."""
     body: str
     """The exact body."""
 
@@ -86,13 +87,13 @@ class TurnFile:
         return (*inputs.history, *((sent,) if sent.content or sent.parts else ()), *came)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SessionSettings:
         """The session's settings."""
         return self.inputs.settings
 
     @property
     def not_kept(self) -> tuple[str, ...]:
-        """Inputs of the request that a session and a preset made of it cannot hold."""
+        """Inputs of the request that a session and a preset made from it do not have."""
         inputs = self.inputs
         tools = ", ".join(tool.name for tool in inputs.tools or ())
         parts = (
@@ -110,7 +111,7 @@ class TurnFile:
 
 
 def dump_turn(composed: Composed, body: bytes, reply: TurnReply | None) -> str:
-    """Return a turn as JSON text; `composed` has its inputs."""
+    """Return a turn as JSON text; `composed` must have its inputs."""
     assert composed.inputs is not None
     turn = TurnFile(
         app=__version__,
@@ -143,27 +144,31 @@ def holds_turn(text: str) -> bool:
 
 @cache
 def _turn_adapter() -> TypeAdapter[TurnFile]:
-    """Return what checks a turn file: making it takes 20 ms, and a folder may hold many."""
+    """Return the validator of turn files. Creating it takes 20 ms, and a folder may have many."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(TurnFile)
 
 
 def read_turn(text: str, source: str) -> TurnFile:
-    """Read a turn from JSON text; `source` is what errors call it. Raises InputError."""
-    from pydantic import ValidationError  # only who reads such a file needs it
+    """Parse a turn from JSON text; `source` is what errors call it. Raises InputError."""
+    from pydantic import ValidationError  # slow to import
 
     try:
-        found = cast("Json", json.loads(text))
+        found = cast("Json", STRICT_DECODER.decode(text))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source}: is not JSON: {describe_json_error(error)}") from error
     if not is_turn(found):
-        raise InputError(f"{source}: is no turn: the key “{KEY}” is missing")
+        raise InputError(f"{source}: is not an exported turn: the key “{KEY}” is missing")
     if found.pop(KEY) != FORMAT:
         raise InputError(
             f"{source}: was written by another version of tui-chat",
             advice=f"This version reads turns of format {FORMAT}.",
         )
+    inputs = found.get("inputs")
+    if isinstance(inputs, dict) and "role" in inputs:
+        role = with_nested_settings(cast("Json", inputs)["role"])
+        found = {**found, "inputs": {**cast("Json", inputs), "role": role}}
     try:
         turn = _turn_adapter().validate_python(found)
     except ValidationError as error:
@@ -179,5 +184,5 @@ def read_turn(text: str, source: str) -> TurnFile:
     if sha256(turn.request.body.encode("utf-8", "surrogateescape")).hexdigest() != (
         turn.request.sha256
     ):
-        raise InputError(f"{source}: $.request.sha256: is not that of the body")
+        raise InputError(f"{source}: $.request.sha256: does not match the body")
     return turn

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.context.requests import LETTERS
-from tui_chat.analysis import Forecast, Forecaster, prompt_of, shares_of
+from tui_chat.analysis import Forecast, Forecaster, ShareCalculator, prompt_of
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -160,7 +160,7 @@ def test_the_forecast_is_the_measured_common_prefix(
         )
         found = forecaster(last, now, O200K)
         assert now.envelope.budget is not None
-        assert found.total == now.envelope.budget.total == shares_of(now.envelope).used
+        assert found.total == now.envelope.budget.total == ShareCalculator()(now.envelope).used
         assert prompt_of(now, O200K).total + REQUEST_OVERHEAD == found.total
         assert found.after == prompt_of(now, O200K).total - found.common
         assert found.common == (measured(last, now) if last else 0)
@@ -176,7 +176,7 @@ def test_the_forecast_is_the_measured_common_prefix(
             draft = f"Next {number}"
 
 
-def test_an_estimate_that_replies_corrected_is_one_figure_everywhere() -> None:
+def test_a_corrected_estimate_is_the_same_figure_everywhere() -> None:
     correction = NO_CORRECTION.after(1000, 1130)
     deep = [replace(NOTE, id=f"n{n}", content="x" * (n + 3)) for n in range(9)]
     made = [
@@ -187,13 +187,13 @@ def test_an_estimate_that_replies_corrected_is_one_figure_everywhere() -> None:
     now = made[1].envelope
     assert now.budget is not None
     assert now.budget.ratio == 1.13
-    assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == shares_of(now).used
+    assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == ShareCalculator()(now).used
     assert prompt_of(made[1], counter).total + REQUEST_OVERHEAD == now.budget.total
     found = Forecaster()(made[0], made[1], counter)
     assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD
 
 
-def test_nothing_was_sent_yet() -> None:
+def test_no_request_was_sent_yet() -> None:
     found = forecast(None, composed(talk("a", "b"), "c"))
     assert (found.common, found.served, found.at.kind) == (0, 0, "first")
 
@@ -204,7 +204,7 @@ def test_another_model_has_a_cache_of_its_own() -> None:
     assert (found.common, found.at.kind) == (0, "model")
 
 
-def test_a_conversation_that_only_grew() -> None:
+def test_a_growing_conversation_reuses_its_prefix() -> None:
     last = composed(talk("a", "b"), "c")
     found = forecast(last, composed(talk("a", "b", "c", "d"), "e"))
     assert found.at.kind == "grown"
@@ -212,7 +212,7 @@ def test_a_conversation_that_only_grew() -> None:
     assert found.after == 2 * (1 + TURN_OVERHEAD)
 
 
-def test_an_authors_note_at_a_depth_moves_with_each_turn() -> None:
+def test_an_authors_note_at_a_depth_breaks_the_prefix() -> None:
     preset = (STYLE, HISTORY, NOTE)
     last = composed(talk("a", "b", "c", "d"), "e", *preset)
     found = forecast(last, composed(talk("a", "b", "c", "d", "e", "f"), "g", *preset))
@@ -223,7 +223,7 @@ def test_an_authors_note_at_a_depth_moves_with_each_turn() -> None:
     assert f"{found.after:,} tokens" in found.at.sentence
 
 
-def test_a_preset_message_that_was_edited_is_named() -> None:
+def test_an_edited_preset_message_is_named() -> None:
     last = composed(talk("a", "b"), "c", STYLE, HISTORY)
     changed = replace(STYLE, content="Be brief and kind.")
     found = forecast(last, composed(talk("a", "b"), "c", changed, HISTORY))
@@ -233,7 +233,7 @@ def test_a_preset_message_that_was_edited_is_named() -> None:
     assert found.common == len("Be brief")
 
 
-def test_the_oldest_message_that_fell_out_is_named() -> None:
+def test_the_oldest_dropped_message_is_named() -> None:
     last = composed(talk("a", "b", "c", "d"), "e")
     found = forecast(last, composed(talk("a", "b", "c", "d")[2:], "e"))
     assert found.at.kind == "gone"
@@ -241,7 +241,7 @@ def test_the_oldest_message_that_fell_out_is_named() -> None:
     assert found.at.origin.id == "m0"
 
 
-def test_a_message_that_came_in_between_is_named() -> None:
+def test_an_inserted_message_is_named() -> None:
     extra = replace(NOTE, insertion_point=0)
     last = composed(talk("a", "b"), "c", STYLE, HISTORY)
     found = forecast(last, composed(talk("a", "b"), "c", STYLE, HISTORY, extra))
@@ -250,7 +250,7 @@ def test_a_message_that_came_in_between_is_named() -> None:
     assert found.at.origin.id == "note"
 
 
-def test_what_was_kept_up_to_the_historys_mark_is_served_where_the_mark_moved_on() -> None:
+def test_an_earlier_cache_mark_still_serves_its_prefix() -> None:
     preset = (STYLE, replace(HISTORY, cache_control="5m"))
     last = composed(talk("a", "b"), "c", *preset, protocol=Protocol.ANTHROPIC)
     now = composed(talk("a", "b", "c", "d"), "e", *preset, protocol=Protocol.ANTHROPIC)
@@ -260,7 +260,7 @@ def test_what_was_kept_up_to_the_historys_mark_is_served_where_the_mark_moved_on
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
-def test_only_anthropic_needs_a_mark_to_serve(protocol: Protocol) -> None:
+def test_only_anthropic_needs_a_cache_mark(protocol: Protocol) -> None:
     last = composed(talk("a", "b"), "c", protocol=protocol)
     found = forecast(last, composed(talk("a", "b", "c", "d"), "e", protocol=protocol))
     assert found.common > 0

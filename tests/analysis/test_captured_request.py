@@ -13,7 +13,7 @@ from tests.context.requests import ENDPOINT, LETTERS
 from tests.strategies import histories
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
-from tui_chat.context import Inputs
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
@@ -47,11 +47,19 @@ BODIES: dict[Protocol, dict[str, Any]] = {
         "contents": [{"role": "user", "parts": [{"text": "It's me"}]}],
         "generationConfig": {"temperature": 0.5},
     },
+    Protocol.OLLAMA: {
+        "model": "qwen3:8b",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "It's me"},
+        ],
+        "options": {"temperature": 0.5},
+    },
 }
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
-def test_a_body_is_known_and_taken_apart(protocol: Protocol) -> None:
+def test_the_protocol_of_a_body_is_detected_and_decoded(protocol: Protocol) -> None:
     found = read_captured(json.dumps(BODIES[protocol]))
     assert found.protocol is protocol
     assert [(m.role, m.content) for m in found.messages] == [("user", "It's me")]
@@ -64,7 +72,7 @@ def test_a_body_is_known_and_taken_apart(protocol: Protocol) -> None:
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
-def test_a_curl_command_has_a_body_in_it(protocol: Protocol) -> None:
+def test_the_body_of_a_curl_command_is_found(protocol: Protocol) -> None:
     body = json.dumps(BODIES[protocol])
     text = f"curl -X POST https://here.invalid/v1 -H 'X: {{a}}' -d {shlex.quote(body)}"
     dollar = text.replace("'\"'\"'", "'\\''")
@@ -80,10 +88,13 @@ def test_a_curl_command_has_a_body_in_it(protocol: Protocol) -> None:
         ({"stop_sequences": ["x"]}, Protocol.ANTHROPIC),
         ({"max_completion_tokens": 5}, Protocol.OPENAI_CHAT),
         ({"model": "claude-x"}, Protocol.ANTHROPIC),
+        ({"options": {"num_ctx": 8192}, "tools": [{"function": {"name": "t"}}]}, Protocol.OLLAMA),
+        ({"keep_alive": "5m"}, Protocol.OLLAMA),
+        ({"think": True}, Protocol.OLLAMA),
         ({"model": "who-knows"}, Protocol.OPENAI_CHAT),
     ],
 )
-def test_what_only_one_of_them_says_tells(more: dict[str, Any], protocol: Protocol) -> None:
+def test_fields_of_one_protocol_identify_it(more: dict[str, Any], protocol: Protocol) -> None:
     body = {"messages": [{"role": "user", "content": "a"}], **more}
     assert detect_request(body) is protocol
 
@@ -91,14 +102,14 @@ def test_what_only_one_of_them_says_tells(more: dict[str, Any], protocol: Protoc
 @pytest.mark.parametrize(
     "text", ["", "hello", "[]", "{}", '{"messages": 3}', "{" * 5000, "\ud800{"]
 )
-def test_what_is_no_request_is_told(text: str) -> None:
+def test_text_that_is_not_a_request_is_refused(text: str) -> None:
     with pytest.raises(InputError) as told:
         read_captured(text)
     assert told.value.advice
 
 
 @given(st.text() | st.text("{}[]\":,messagesinput\\' ", max_size=200))
-def test_nothing_that_is_pasted_is_too_strange(text: str) -> None:
+def test_any_pasted_text_is_handled(text: str) -> None:
     with suppress(InputError):
         assert isinstance(json.loads(read_captured(text).body), dict)
 
@@ -133,6 +144,22 @@ def test_the_marks_of_its_system_prompt_stay() -> None:
     assert [message.cache_control for message in preset.messages] == ["5m", None]
 
 
+def test_the_settings_that_a_session_can_hold_are_kept() -> None:
+    body = {
+        "model": "m", "messages": [], "temperature": 0.5, "top_p": 0.5, "seed": 1, "stop": "END",
+        "presence_penalty": 9, "parallel_tool_calls": False, "reasoning_effort": "high",
+    }  # fmt: skip
+    found = read_captured(json.dumps(body))
+    assert found.settings == SessionSettings(
+        model="m", temperature=0.5, top_p=0.5, seed=1, stop=("END",), parallel_tool_calls=False
+    )
+    assert found.not_kept == ("presence_penalty", "reasoning_effort"), "one is out of range"
+    body = {"contents": [], "generationConfig": {"topK": 3, "stopSequences": ["a"]}}
+    found = read_captured(json.dumps(body))
+    assert found.settings == SessionSettings(top_k=3, stop=("a",))
+    assert found.not_kept == ()
+
+
 @pytest.mark.parametrize(
     ("body", "model", "not_kept"),
     [
@@ -146,7 +173,7 @@ def test_the_marks_of_its_system_prompt_stay() -> None:
                 "stop": None,
             },
             "m",
-            ("tools (dig)", "seed"),
+            ("tools (dig)",),
         ),
         (
             {
@@ -155,12 +182,12 @@ def test_the_marks_of_its_system_prompt_stay() -> None:
                 "tools": [{"functionDeclarations": [{"name": "dig"}]}, {"googleSearch": {}}],
             },
             "",
-            ("tools (dig, googleSearch)", "topK"),
+            ("tools (dig, googleSearch)",),
         ),
         ({"model": "m", "input": "x", "instructions": "y", "store": False}, "m", ("store",)),
     ],
 )
-def test_what_has_no_place_in_a_session_is_named(
+def test_parts_without_a_place_in_a_session_are_listed(
     body: dict[str, Any], model: str, not_kept: tuple[str, ...]
 ) -> None:
     found = read_captured(json.dumps(body))

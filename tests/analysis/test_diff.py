@@ -36,7 +36,7 @@ def shown(found: Difference) -> list[str]:
     return told
 
 
-def test_a_message_that_came_in_between_is_one_thing() -> None:
+def test_an_inserted_message_is_one_change() -> None:
     before = {"model": "m", "messages": [{"role": "user", "content": c} for c in "ab"]}
     after = {"model": "m", "messages": [{"role": "user", "content": c} for c in "axb"]}
     found = diff_payloads(payload(before), payload(after))
@@ -49,7 +49,7 @@ def test_a_message_that_came_in_between_is_one_thing() -> None:
     assert (found.gone, found.new) == (0, 4)
 
 
-def test_a_changed_word_is_its_line_and_no_other() -> None:
+def test_a_changed_word_changes_only_its_line() -> None:
     before = {"model": "m", "messages": [{"role": "user", "content": "one two"}]}
     after = {"model": "m", "messages": [{"role": "user", "content": "one three"}]}
     lines = shown(diff_payloads(payload(before), payload(after)))
@@ -66,7 +66,7 @@ def test_equal_bodies_have_no_difference_and_one_folded_row() -> None:
     assert [row.kind for row in found.rows()] == ["folded"]
 
 
-def test_a_last_item_that_is_no_longer_last_is_the_same() -> None:
+def test_a_trailing_comma_is_no_change() -> None:
     found = diff_payloads(payload([[1], [2]]), payload([[1], [2], [3]]))
     assert shown(found) == ["  ... 5", "  2", "  ],", "+ [", "+ 3", "+ ]", "  ]"]
 
@@ -82,7 +82,7 @@ json_values = st.recursive(
 
 
 @given(json_values, json_values)
-def test_the_runs_are_both_bodies_in_order_and_same_means_same(was: Any, now: Any) -> None:
+def test_runs_reproduce_both_bodies(was: Any, now: Any) -> None:
     found = diff_payloads(payload(was), payload(now))
     assert [n for run in found.runs for n in run.was] == list(range(len(found.was.lines)))
     assert [n for run in found.runs for n in run.now] == list(range(len(found.now.lines)))

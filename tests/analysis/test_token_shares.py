@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tests.context.requests import ENDPOINT, LETTERS
-from tui_chat.analysis import Share, shares_of
+from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
@@ -29,7 +29,7 @@ def envelope(
 
 def test_every_token_is_in_one_share_or_in_the_framing() -> None:
     found = envelope(talk("aa", "bbb"))
-    shares = shares_of(found)
+    shares = ShareCalculator()(found)
     assert shares.shares == (
         Share(OriginKind.PRESET, len("Be brief.") + TURN_OVERHEAD, 1),
         Share(OriginKind.HISTORY, 5 + 2 * TURN_OVERHEAD, 2),
@@ -41,21 +41,21 @@ def test_every_token_is_in_one_share_or_in_the_framing() -> None:
 
 
 def test_used_reserve_and_free_are_the_limit() -> None:
-    shares = shares_of(envelope(talk("aa", "bbb"), limit=100))
+    shares = ShareCalculator()(envelope(talk("aa", "bbb"), limit=100))
     assert shares.limit == 100
     assert shares.used + shares.reserve + (shares.free or 0) == 100
 
 
-def test_what_falls_out_next_is_the_oldest_that_is_not_pinned() -> None:
+def test_the_oldest_unpinned_message_drops_out_next() -> None:
     history = talk("aa", "bbb", "c", "d")
     pinned = (replace(history[0], pinned=True), *history[1:])
-    out = shares_of(envelope(pinned, limit=100), {"m0"}).next_out
+    out = ShareCalculator()(envelope(pinned, limit=100), {"m0"}).next_out
     assert out is not None
     assert out.origin.id == "m1"
 
 
-def test_without_history_nothing_falls_out() -> None:
-    assert shares_of(envelope(())).next_out is None
+def test_without_history_nothing_drops_out() -> None:
+    assert ShareCalculator()(envelope(())).next_out is None
     question = talk("aa")
     assert question[-1].role == "user"
-    assert shares_of(envelope(question, limit=100, draft="")).next_out is None
+    assert ShareCalculator()(envelope(question, limit=100, draft="")).next_out is None

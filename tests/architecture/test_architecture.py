@@ -53,7 +53,7 @@ def loaded_by_composing() -> set[str]:
     ["httpx", "httpx_sse", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
      "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.providers"],
 )  # fmt: skip
-def test_composing_a_request_loads_no(module: str, loaded_by_composing: set[str]):
+def test_composing_a_request_does_not_load(module: str, loaded_by_composing: set[str]):
     assert module not in loaded_by_composing
 
 
@@ -70,7 +70,7 @@ def pure_modules() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", pure_modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_no_pure_module_asks_the_clock(path: Path):
+def test_no_pure_module_reads_the_clock(path: Path):
     asked = {
         node.attr
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -79,8 +79,29 @@ def test_no_pure_module_asks_the_clock(path: Path):
     assert not asked & {"now", "utcnow", "today", "monotonic", "perf_counter", "time_ns"}
 
 
-def test_the_package_docstring_maps_every_room():
+def test_the_package_docstring_lists_every_package():
     said = tui_chat.__doc__ or ""
     rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     missing = {room for room in rooms if not room.startswith("__") and room not in said}
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("tui_chat.context", "tui_chat.protocols", "tui_chat.store", "tui_chat.providers"),
+        *("tui_chat.workspace.workspace", "tui_chat.ui.areas.inspector.inspector"),
+        *("tui_chat.ui.areas.presets.pane", "tui_chat.ui.dialogs.questions", "httpx", "aiosqlite"),
+    ],
+)
+def test_the_first_frame_does_not_wait_for(module: str, loaded_by_the_app: set[str]):
+    assert module not in loaded_by_the_app
+
+
+@pytest.fixture(scope="module")
+def loaded_by_the_app() -> set[str]:
+    program = 'import sys, tui_chat.ui.app; print("\\n".join(sys.modules))'
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())

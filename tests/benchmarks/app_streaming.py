@@ -27,7 +27,7 @@ from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.models.reply import Reply
 from tui_chat.offline.models import lorem
 from tui_chat.offline.tokens import split_tokens
-from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.areas.chat import ChatPane, Composer
 
 MAIN = ("prose", "a block of code", "a list", "a table", "a line")
 """The replies that are sent where none is named: what people ask for, and a paragraph as long as
@@ -80,7 +80,8 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
     tokens take.
     """
     words = "".join(reply_of(name, tokens))
-    lorem.blocks = lambda length: islice(split_tokens(words), length)
+    length = len("".join(islice(split_tokens(words), tokens)))
+    lorem.blocks = lambda count: islice(split_tokens(words), count)
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
@@ -106,7 +107,8 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
 
         def streamed(*given: Any) -> None:
             nonlocal arrived, came
-            arrived, came = arrived + 1, given[1]
+            came = given[1]
+            arrived = len(came.content) * tokens // length
             stream(*given)
 
         screen: Any = app.screen

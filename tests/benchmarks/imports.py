@@ -32,10 +32,10 @@ from tests.interop.exports import (
     tavern_header,
 )
 from tui_chat.cli.interpreter import collect_seldom
-from tui_chat.exporting import exported, write_file
-from tui_chat.importing import import_files
 from tui_chat.interop.format_detection import read_conversations
 from tui_chat.store import Store
+from tui_chat.workspace.exporter import exported_texts, write_file
+from tui_chat.workspace.importer import import_files
 
 _clock = time.perf_counter
 
@@ -141,7 +141,7 @@ async def run(messages: int) -> None:
                     began = _clock()
                     sessions = [each.session_id for each in await store.sessions.list()]
                     own = folder / "own.json"
-                    await write_file(exported(store, sessions, "json", UTC), own)
+                    await write_file(exported_texts(store, sessions, "json", UTC), own)
                     leaving = _clock() - began
                     files_own = (own, leaving)
             print(

@@ -37,11 +37,12 @@ from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
 
 Chosen: TypeAlias = list[tuple[Protocol, View]]
 
@@ -67,7 +68,7 @@ async def fill(folder: Path, count: int) -> None:
         folder / "chat.db", now=lambda: NOON, new_id=lambda: f"f{next(numbers)}"
     )
     async with store:
-        await store.transcripts.add_many([Transcript(session, tuple(entries))])
+        await store.transcripts.add_many([SessionTranscript(session, tuple(entries))])
 
 
 async def typed(app: TuiChat, count: int) -> list[float]:
@@ -99,13 +100,13 @@ async def speed(app: TuiChat, pilot: Pilot[None], chosen: Chosen) -> None:
     inspector = app.query_one(Inspector)
     inspector.focus()
     await settle(pilot)
-    app.panes.action_toggle_pane("inspector")  # closes it, being focused
+    app.panes.action_toggle_area("inspector")  # closes it, being focused
     await settle(pilot)
     assert not inspector.is_on_screen
     await fresh(app, pilot)
     alone = await typed(app, TYPED)
     print(f"{'the composer alone':30} {quantiles(alone, n=2)[0]:8.2f} {p95(alone):8.2f}")
-    app.panes.action_toggle_pane("inspector")
+    app.panes.action_toggle_area("inspector")
     await settle(pilot)
     assert inspector.is_on_screen
     print(f"\n{'':30} {'median':>8} {'p95':>8} {'p95 beyond the composer':>26}")
@@ -140,7 +141,7 @@ async def memory(app: TuiChat, pilot: Pilot[None], chosen: Chosen) -> None:
 async def look(app: TuiChat, pilot: Pilot[None], protocol: Protocol, view: View) -> None:
     """Have a view of a protocol in sight, and nothing in the composer."""
     inspector = app.query_one(Inspector)
-    app.post_message(Inspector.ProtocolChosen(protocol))
+    app.inspector.post_message(Inspector.ProtocolChosen(protocol))
     inspector.view_shown = view
     await fresh(app, pilot)
     await until(pilot, lambda: inspector.active is protocol)

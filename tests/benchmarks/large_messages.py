@@ -22,10 +22,10 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
-from tui_chat.ui.chat import ChatPane
+from tui_chat.ui.areas.chat import ChatPane
 
 
 def large(shape: str) -> Message:
@@ -44,7 +44,7 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
         database_file(folder), now=time.time, new_id=lambda: f"m{next(numbers)}"
     ) as store:
         session = Session("large", "The large one", created=1.7e9, updated=1.6e9)
-        await store.transcripts.add_many([Transcript(session, [Entry(large(shape))])])
+        await store.transcripts.add_many([SessionTranscript(session, [Entry(large(shape))])])
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)

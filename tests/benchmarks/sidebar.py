@@ -18,8 +18,8 @@ from time import thread_time as clock
 from textual.app import App, ComposeResult
 
 from tui_chat.models.session import SessionSummary
-from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.session_rows import SessionRows
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
 FEW, MANY = 20, 20_000
 FRAME = 16.0

@@ -23,11 +23,11 @@ from tui_chat.cli.app import open_workspace
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.session import Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.areas.inspector.inspector import Inspector
 
 SIZE = (160, 45)
 
@@ -94,7 +94,7 @@ async def fill(folder: Path, sizes: dict[str, int]) -> None:
         for name, count in sizes.items():
             entries = conversation(count, name)
             session = Session(name, f"The {name} one", created=1.7e9, updated=1.7e9)
-            await store.transcripts.add_many([Transcript(session, entries)])
+            await store.transcripts.add_many([SessionTranscript(session, entries)])
         await store.settings.set("session", next(iter(sizes)))
 
 

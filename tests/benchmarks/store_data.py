@@ -18,7 +18,7 @@ from pathlib import Path
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
@@ -139,7 +139,7 @@ _HAN = [chr(code) for code in range(0x4E00, 0x4E00 + 3000)]
 _KANA = [chr(code) for code in range(0x3042, 0x3094)]
 
 
-def transcripts(messages: int, sessions: int, seed: int = 7) -> Iterator[Transcript]:
+def transcripts(messages: int, sessions: int, seed: int = 7) -> Iterator[SessionTranscript]:
     """Return `sessions` conversations with `messages` messages altogether."""
     chance = random.Random(seed)
     words = _words(chance)
@@ -156,7 +156,9 @@ def transcripts(messages: int, sessions: int, seed: int = 7) -> Iterator[Transcr
         yield _transcript(number, count, chance, words)
 
 
-def _transcript(number: int, count: int, chance: random.Random, words: list[str]) -> Transcript:
+def _transcript(
+    number: int, count: int, chance: random.Random, words: list[str]
+) -> SessionTranscript:
     start = 1_600_000_000.0 + number * 7200
     language = chance.choices(("en", "zh", "ja", "mixed"), (50, 35, 5, 10))[0]
     entries: list[Entry] = []
@@ -198,7 +200,7 @@ def _transcript(number: int, count: int, chance: random.Random, words: list[str]
         updated=start + count,
     )
     role = Role(f"role-{number % 20}", f"Role {number % 20}")
-    return Transcript(session, tuple(entries), role)
+    return SessionTranscript(session, tuple(entries), role)
 
 
 def _words(chance: random.Random) -> list[str]:
@@ -236,7 +238,7 @@ async def fill(path: Path, messages: int, sessions: int) -> float:
     numbers = iter(range(10**9))
     spent = 0.0
     async with await Store.open(path, now=time.time, new_id=lambda: f"id-{next(numbers)}") as store:
-        batch: list[Transcript] = []
+        batch: list[SessionTranscript] = []
         waiting = 0
         for transcript in transcripts(messages, sessions):
             batch.append(transcript)

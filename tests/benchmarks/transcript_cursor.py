@@ -24,8 +24,9 @@ from tests.benchmarks.stage import p95
 from tests.ui.app_under_test import settle
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Transcript
-from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
 
 MOVES = 120
 
@@ -62,12 +63,12 @@ async def main(count: int) -> None:
         inspector, closed = app.query_one(Inspector), dict[str, float]()
         inspector.focus()
         await settle(pilot)
-        app.panes.action_toggle_pane("inspector")  # closes it, being focused
+        app.panes.action_toggle_area("inspector")  # closes it, being focused
         await settle(pilot)
         assert not inspector.is_on_screen
         print(f"{'':32} {'':8} {'median':>8} {'p95':>8}")
         await walked(app, pilot, "inspector closed", closed)
-        app.panes.action_toggle_pane("inspector")
+        app.panes.action_toggle_area("inspector")
         await settle(pilot)
         for protocol in Protocol:
             for view in (View.PAYLOAD, View.CONTEXT):

@@ -13,7 +13,7 @@ from tui_chat.cli import main
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left behind."""
+    """The exit code and output of a command."""
 
     code: int
     out: str

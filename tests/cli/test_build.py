@@ -12,9 +12,10 @@ import pytest
 from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.interop.messages import read_history
-from tui_chat.library import load_preset, load_role
+from tui_chat.library.presets import load_preset
+from tui_chat.library.roles_and_profiles import load_role
 from tui_chat.models.endpoint import Protocol
 
 ENDPOINTS = {
@@ -22,6 +23,7 @@ ENDPOINTS = {
     "openai_responses": "openai-responses",
     "anthropic": "anthropic",
     "gemini": "google",
+    "ollama": "ollama-native",
 }
 HISTORY = [
     {"role": "user", "content": "Who wrote “红楼梦”?"},
@@ -44,7 +46,7 @@ ROLE = {"name": "Critic", "system_prompt": "You are a critic.", "temperature": 0
 
 @dataclass(frozen=True)
 class Built:
-    """What `tui-chat build` left behind."""
+    """The exit code and output of `tui-chat build`."""
 
     returncode: int
     stdout: bytes
@@ -60,7 +62,7 @@ def build(
     capsysbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Build:
-    """Call the command in this process, with the folder as its own and as the one it is in."""
+    """Run the command in this process; the folder is its configuration and working folder."""
     monkeypatch.chdir(folder)
 
     def call(*words: str) -> Built:
@@ -99,7 +101,7 @@ def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path, bui
             read_history((folder / "history.json").read_text(), "h"),
             "Go on",
             role=load_role(folder / "role.json"),
-            settings=Settings(model="m-1"),
+            settings=SessionSettings(model="m-1"),
         )
     )
     assert done.stdout == composed.payload.body
@@ -131,7 +133,7 @@ def test_the_envelope_names_origins_drops_and_tokens(folder: Path, build: Build)
     assert any(note["code"] == "history-dropped" for note in body["notes"])
 
 
-def test_curl_and_request_never_hold_a_key(build: Build, monkeypatch: pytest.MonkeyPatch):
+def test_curl_and_request_never_contain_a_key(build: Build, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
     for show in ("curl", "request"):
         done = build(*FILES, "--protocol", "anthropic", "--show", show)
@@ -142,7 +144,7 @@ def test_curl_and_request_never_hold_a_key(build: Build, monkeypatch: pytest.Mon
     )
 
 
-def test_the_protocol_follows_the_models_name(build: Build):
+def test_the_model_name_determines_the_protocol(build: Build):
     done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request")
     assert b":streamGenerateContent?alt=sse" in done.stdout
 
@@ -162,7 +164,7 @@ def test_the_protocol_follows_the_models_name(build: Build):
         ("role.json", '{"system_prompt": "x"}', ["role.json", "name"]),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(
+def test_bad_input_prints_one_sentence_and_exits_with_2(
     name: str, text: str, words: list[str], folder: Path, build: Build
 ):
     (folder / name).write_text(text)
@@ -199,7 +201,7 @@ MACROS = [
 LORE = {"key": ["fox"], "content": "Foxes are red.", "position": 4, "depth": 1}
 
 
-def test_the_clock_and_the_seed_are_given(folder: Path, build: Build):
+def test_clock_and_seed_are_options(folder: Path, build: Build):
     (folder / "macros.json").write_text(json.dumps(MACROS))
     words = ("--preset", "macros.json", "--draft", "Go on", "--model", "m-1")
     bodies = {
@@ -218,7 +220,7 @@ def test_the_clock_and_the_seed_are_given(folder: Path, build: Build):
     assert other_seed not in (naive, b"")
 
 
-def test_a_lorebook_speaks_when_it_is_asked(folder: Path, build: Build):
+def test_a_lorebook_entry_is_sent_when_its_keyword_occurs(folder: Path, build: Build):
     (folder / "lore.json").write_text(json.dumps({"entries": {"0": LORE}}))
     own = [{"keys": ["red"], "content": "Red is a colour."}]
     (folder / "own.json").write_text(json.dumps(own))
@@ -228,14 +230,14 @@ def test_a_lorebook_speaks_when_it_is_asked(folder: Path, build: Build):
     assert b"red" not in build(*words, "--draft", "a dog").stdout.lower()
 
 
-def test_what_a_lorebook_loses_is_told(folder: Path, build: Build):
+def test_lorebook_warnings_are_printed(folder: Path, build: Build):
     lore = {"entries": {"0": {**LORE, "sticky": 2}}}
     (folder / "lore.json").write_text(json.dumps(lore, indent=1))
     done = build("--lorebook", "lore.json", "--model", "m-1", "--draft", "a fox")
     assert done.stderr.decode().startswith("lore.json:10: warning: “sticky”")
 
 
-def test_variables_are_given(folder: Path, build: Build):
+def test_variables_are_options(folder: Path, build: Build):
     (folder / "p.json").write_text(
         '[{"content": "Be {{getvar::tone}}."}, {"type": "chat_history"}]'
     )
@@ -244,7 +246,7 @@ def test_variables_are_given(folder: Path, build: Build):
     assert build(*words, "--variable", "tone").returncode == 2
 
 
-def test_a_role_names_its_preset(folder: Path, build: Build):
+def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
     (folder / "presets").mkdir()
     (folder / "presets" / "mine.json").write_text('[{"content": "MINE"}, {"type": "chat_history"}]')
     words = ("--role", "role.json", "--model", "m-1", "--draft", "a")
@@ -261,7 +263,7 @@ def test_a_role_names_its_preset(folder: Path, build: Build):
     assert b"TERMINAL" not in build(*words, "--preset", "preset.json").stdout
 
 
-def test_it_is_a_program_and_writes_bytes(folder: Path, build: Build):
+def test_build_writes_exact_bytes_to_a_pipe(folder: Path, build: Build):
     words = (*FILES, "--history", "history.json")
     done = subprocess.run(
         [sys.executable, "-m", "tui_chat", "--config-dir", str(folder), "build", *words],
@@ -270,3 +272,40 @@ def test_it_is_a_program_and_writes_bytes(folder: Path, build: Build):
         check=True,
     )
     assert done.stdout == build(*words).stdout != b""
+
+
+def test_settings_are_read_from_the_command_line_and_the_role(build: Build):
+    chosen = ("--set", "top-p=0.5", "--set", "effort=high", "--set", "web_search=on")
+    done = build(*FILES, *chosen, "--show", "envelope")
+    found = {
+        name: (each["value"], each["origin"]["name"])
+        for name, each in json.loads(done.stdout)["parameters"].items()
+    }
+    assert found == {
+        "model": ("m-1", "model, set by the session"),
+        "temperature": (0.3, "temperature, set by the role Critic"),
+        "max_tokens": (64, "max_tokens, set by the role Critic"),
+        "top_p": (0.5, "top_p, set by the session"),
+        "effort": ("high", "effort, set by the session"),
+        "web_search": (True, "web_search, set by the session"),
+    }
+    body = json.loads(build(*FILES, *chosen, "--protocol", "gemini").stdout)
+    assert body["generationConfig"]["topP"] == 0.5
+    assert body["tools"] == [{"googleSearch": {}}]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("temperature", b"--set: \xe2\x80\x9ctemperature\xe2\x80\x9d is not NAME=VALUE"),
+        ("temperature=hot", b"--set: temperature must be a number from 0 to 2"),
+        ("tempature=1", b"is not a setting; did you mean"),
+    ],
+)
+def test_a_wrong_setting_on_the_command_line_is_one_sentence(
+    words: str, fault: bytes, build: Build
+):
+    done = build(*FILES, "--set", words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert fault in done.stderr
+    assert done.stderr.count(b"\n") == 1

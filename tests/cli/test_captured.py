@@ -1,12 +1,18 @@
-"""`tui-chat inspect`: what is no request is told before the screen opens; so is no screen."""
+"""`tui-chat inspect`, `read` and `convert`."""
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Done, Run
+from tests.protocols.requests import call, calls, chat, function, result, user
+from tui_chat.models.endpoint import Protocol
 
 BODY = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
 
@@ -15,9 +21,327 @@ BODY = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
     ("text", "told"),
     [("Dear diary", "Error: {path}: "), (BODY, "Error: The screen needs a terminal.")],
 )
-def test_it_says_why_it_does_not_open(run: Run, tmp_path: Path, text: str, told: str):
+def test_inspect_says_why_the_app_cannot_open(run: Run, tmp_path: Path, text: str, told: str):
     path = tmp_path / "captured.txt"
     path.write_text(text)
     done = run("inspect", path)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(told.format(path=path))
+
+
+def stream(*chunks: dict[str, Any], end: str = "") -> bytes:
+    return ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + end).encode()
+
+
+def chunk(**delta: Any) -> dict[str, Any]:
+    finish = delta.pop("finish", None)
+    return {"id": "r", "model": "m", "choices": [{"delta": delta, "finish_reason": finish}]}
+
+
+TOOL = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": '{"a": 1'}}
+CHAT = stream(
+    chunk(reasoning_content="Hm."),
+    chunk(content="Hi\u2028there"),
+    chunk(tool_calls=[TOOL]),
+    chunk(finish="tool_calls"),
+    {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
+    end="data: [DONE]\n\n",
+)
+ANTHROPIC = {
+    "type": "message",
+    "id": "msg_1",
+    "model": "claude",
+    "content": [
+        {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+        {"type": "text", "text": "Hi"},
+        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 5, "output_tokens": 3, "cache_read_input_tokens": 90},
+}
+GEMINI = {
+    "candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "SAFETY"}],
+    "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 2, "thoughtsTokenCount": 9},
+}
+OLLAMA = b"".join(
+    json.dumps({"model": "m", **chunk}).encode() + b"\n"
+    for chunk in (
+        {"message": {"role": "assistant", "content": "", "thinking": "Hm."}, "done": False},
+        {"message": {"role": "assistant", "content": "Hi\u2028"}, "done": False},
+        {"message": {"content": ""}, "done": True, "done_reason": "length", "eval_count": 3},
+    )
+)
+RESPONSES = {
+    "id": "resp_1",
+    "object": "response",
+    "status": "completed",
+    "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}],
+    "usage": {"input_tokens": 1, "output_tokens": 2},
+}
+
+
+def told(done: Done) -> Any:
+    assert done.code == 0
+    assert done.err == ""
+    return json.loads(done.out)
+
+
+def read(run: Run, folder: Path, protocol: str, body: bytes | dict[str, Any]) -> Any:
+    path = folder / "reply"
+    path.write_bytes(body if isinstance(body, bytes) else json.dumps(body).encode())
+    return told(run("read", path, "--protocol", protocol))
+
+
+def test_read_parses_a_stream(run: Run, tmp_path: Path):
+    assert read(run, tmp_path, "openai_chat", CHAT) == {
+        "content": "Hi\u2028there",
+        "reasoning": "Hm.",
+        "tool_calls": [{"id": "c1", "name": "f", "arguments": '{"a": 1'}],
+        "finish_reason": "tool_calls",
+        "provider_finish_reason": "tool_calls",
+        "usage": {
+            "input": 7,
+            "output": 3,
+            "cached": None,
+            "cache_write": None,
+            "reasoning": None,
+        },
+        "error": None,
+    }
+
+
+def test_read_parses_a_body_with_the_providers_own_counts(run: Run, tmp_path: Path):
+    reply = read(run, tmp_path, "anthropic", ANTHROPIC)
+    assert (reply["content"], reply["reasoning"]) == ("Hi", "Hm.")
+    assert reply["tool_calls"] == [{"id": "toolu_1", "name": "f", "arguments": '{"a":1}'}]
+    assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("tool_calls", "tool_use")
+    assert (reply["usage"]["input"], reply["usage"]["cached"]) == (5, 90)
+
+
+def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Path):
+    reply = read(run, tmp_path, "ollama", OLLAMA)
+    assert (reply["content"], reply["reasoning"]) == ("Hi\u2028", "Hm.")
+    assert (reply["finish_reason"], reply["usage"]["output"]) == ("length", 3)
+    cut = read(run, tmp_path, "ollama", OLLAMA[: OLLAMA.rindex(b'{"model"') + 9])
+    assert (cut["content"], cut["error"]["kind"]) == ("Hi\u2028", "cut")
+
+
+def test_read_reports_a_safety_stop(run: Run, tmp_path: Path):
+    reply = read(run, tmp_path, "gemini", GEMINI)
+    assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("content_filter", "SAFETY")
+    assert (reply["usage"]["output"], reply["usage"]["reasoning"]) == (2, 9)
+
+
+def test_a_refusal_is_separate_from_the_content(run: Run, tmp_path: Path):
+    reply = read(run, tmp_path, "openai_responses", RESPONSES)
+    assert (reply["content"], reply["refusal"], reply["finish_reason"]) == ("", "No.", "refusal")
+
+
+@pytest.mark.parametrize("length", [len(CHAT) // 3, len(CHAT) // 2])
+def test_a_cut_stream_is_parsed_as_far_as_it_goes(run: Run, tmp_path: Path, length: int):
+    reply = read(run, tmp_path, "openai_chat", CHAT[:length])
+    assert reply["error"]["kind"] == "cut"
+    assert reply["reasoning"] == "Hm."
+    assert reply["finish_reason"] is None
+
+
+def test_an_error_body_keeps_the_providers_message(run: Run, tmp_path: Path):
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    for protocol in Protocol:
+        error = read(run, tmp_path, protocol, body)["error"]
+        assert (error["kind"], error["code"]) == ("refused", "overloaded_error")
+        assert "Overloaded" in error["message"]
+
+
+def test_an_error_in_the_stream_keeps_the_text_before_it(run: Run, tmp_path: Path):
+    body = stream(chunk(content="Hi"), {"error": {"message": "Token limit reached", "code": 400}})
+    reply = read(run, tmp_path, "openai_chat", body)
+    assert reply["content"] == "Hi"
+    assert "Token limit reached" in reply["error"]["message"]
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00", b"<html>502</html>", b"data: {\n\n", b"{"])
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_a_file_without_a_reply_is_an_error(run: Run, tmp_path: Path, protocol: str, body: bytes):
+    assert read(run, tmp_path, protocol, body)["error"]["message"]
+
+
+def test_read_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CHAT)))
+    assert told(run("read", "-", "--protocol", "openai_chat"))["content"] == "Hi\u2028there"
+
+
+def test_an_unreadable_file_is_named(run: Run, tmp_path: Path):
+    done = run("read", tmp_path, "--protocol", "gemini")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"Error: {tmp_path}: cannot be read: Is a directory\n"
+
+
+CHAT_REQUEST = chat(
+    {"role": "system", "content": "Be exact."},
+    user("How warm is it in 北京?"),
+    calls(call("c1", "weather", '{"city": "北京"}'), content="Looking."),
+    result("c1", "20 °C"),
+    tools=[function("weather")],
+)
+GEMINI_REQUEST = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+
+
+def written(folder: Path, body: Any) -> Path:
+    path = folder / "request.json"
+    path.write_text(body if isinstance(body, str) else json.dumps(body))
+    return path
+
+
+def test_converting_to_the_same_protocol_changes_nothing(run: Run, tmp_path: Path):
+    body = {**CHAT_REQUEST, "x_unheard_of": {"deep": [1, None]}, "tools": []}
+    done = run("convert", written(tmp_path, body), "--from", "openai_chat", "--to", "openai_chat")
+    assert json.loads(done.out) == body
+    assert done.code == 0
+
+
+def test_convert_prints_the_body_and_notes_on_standard_error(run: Run, tmp_path: Path):
+    path = written(tmp_path, {**CHAT_REQUEST, "logit_bias": {"1": 2}})
+    done = run("convert", path, "--from", "openai_chat", "--to", "anthropic", "--model", "claude")
+    body = json.loads(done.out)
+    assert body["model"] == "claude"
+    assert body["messages"][2]["content"][0]["tool_use_id"] == "c1"
+    assert "logit_bias" in done.err
+
+
+def test_the_protocol_is_detected_even_inside_a_curl_command(run: Run, tmp_path: Path):
+    path = written(tmp_path, f"curl https://here.invalid -d '{json.dumps(GEMINI_REQUEST)}'")
+    done = run("convert", path, "--to", "gemini")
+    assert json.loads(done.out) == GEMINI_REQUEST
+
+
+def test_a_file_without_a_request_is_named_in_the_error(run: Run, tmp_path: Path):
+    path = written(tmp_path, {"hello": 1})
+    done = run("convert", path, "--to", "gemini")
+    assert done.code == 2
+    assert str(path) in done.err
+
+
+def test_a_report_has_body_and_notes(run: Run, tmp_path: Path):
+    path = written(tmp_path, {**CHAT_REQUEST, "logit_bias": {"1": 2}})
+    done = run("convert", path, "--from", "openai_chat", "--to", "gemini", "--report")
+    told = json.loads(done.out)
+    assert set(told) == {"body", "notes"}
+    assert told["body"]["systemInstruction"]["parts"] == [{"text": "Be exact."}]
+    assert [(note["level"], note["code"]) for note in told["notes"]] == [
+        ("warning", "setting-left-out")
+    ]
+    assert "logit_bias" in told["notes"][0]["sentence"]
+    assert done.err == ""
+
+
+def test_a_missing_model_is_a_placeholder_with_a_note(run: Run, tmp_path: Path):
+    path = written(tmp_path, GEMINI_REQUEST)
+    done = run("convert", path, "--from", "gemini", "--to", "openai_responses", "--report")
+    told = json.loads(done.out)
+    assert told["body"]["model"] == "MODEL"
+    assert [note["code"] for note in told["notes"] if note["level"] == "error"] == ["no-model"]
+
+
+def test_gemini_requests_need_no_model(run: Run, tmp_path: Path):
+    done = run("convert", written(tmp_path, GEMINI_REQUEST), "--from", "gemini", "--to", "gemini")
+    assert json.loads(done.out) == GEMINI_REQUEST
+    assert done.err == ""
+
+
+def test_model_facts_apply_without_an_endpoint(run: Run, tmp_path: Path):
+    path = written(tmp_path, {**CHAT_REQUEST, "temperature": 0.5, "model": "claude-haiku-4-5"})
+    ways = ("convert", path, "--from", "openai_chat", "--to", "anthropic")
+    here = ("--config-dir", tmp_path)
+    for at in ((), ("--endpoint", "anthropic"), ("--endpoint", "loopback-anthropic")):
+        assert json.loads(run(*here, *ways, *at).out)["temperature"] == 0.5
+        newer = run(*here, *ways, *at, "--model", "claude-opus-4-8")
+        assert "temperature" not in json.loads(newer.out)
+    wrong = run(*here, *ways, "--endpoint", "google")
+    assert (wrong.code, wrong.err) == (
+        2,
+        "Error: The endpoint “google” uses gemini, not anthropic.\n",
+    )
+
+
+def test_convert_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.MonkeyPatch):
+    given = io.TextIOWrapper(io.BytesIO(json.dumps(GEMINI_REQUEST).encode()))
+    monkeypatch.setattr(sys, "stdin", given)
+    done = run("convert", "-", "--from", "gemini", "--to", "openai_chat", "--model", "m")
+    assert json.loads(done.out)["messages"] == [{"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("{", "not JSON"),
+        ("[]", "it is a list and not an object"),
+        ("{}", "it has no “messages”"),
+        ('{"messages": 3}', "messages must be a list, not a number"),
+        ('{"messages": [{"role": "boss"}]}', "messages[0].role must be one of"),
+        ('{"messages": [{"role": "user", "content": 3}]}', "messages[0].content must be"),
+        ('{"messages": [], "temperature": NaN}', "NaN is not JSON"),
+        ('{"messages": [{"content": "no role"}]}', "not null"),
+        ('{"messages": [{"role": "\u202e"}]}', 'not "\\u202e"'),
+        ('{"messages": ' + "9" * 5000 + "}", "thousands of digits"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_bad_request_prints_one_sentence_with_place_and_fault(
+    run: Run, tmp_path: Path, body: str, fault: str
+):
+    path = written(tmp_path, body)
+    done = run("convert", path, "--from", "openai_chat", "--to", "gemini")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Error: {path}: ")
+    assert fault in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (b'{"messages": [{"role": "us', "not JSON, Unterminated string starting at line 1"),
+        (b'{"model": "\xe9", "messages": []}', "byte 11 is not UTF-8"),
+        (b"curl https://here.invalid", "No request"),
+    ],
+)
+def test_a_broken_request_inside_text_is_reported_with_its_place(
+    run: Run, tmp_path: Path, body: bytes, fault: str
+):
+    path = tmp_path / "request.json"
+    path.write_bytes(body)
+    done = run("convert", path, "--to", "gemini")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Error: {path}: ")
+    assert fault in done.err
+
+
+def test_a_lone_surrogate_is_reported_and_not_sent(run: Run, tmp_path: Path):
+    path = written(
+        tmp_path, '{"model": "m", "messages": [{"role": "user", "content": "a\\ud83d"}]}'
+    )
+    done = run("convert", path, "--from", "openai_chat", "--to", "anthropic", "--report")
+    told = json.loads(done.out)
+    assert told["body"]["messages"] == [{"role": "user", "content": "a\ufffd"}]
+    assert "surrogate-replaced" in [note["code"] for note in told["notes"]]
+
+
+def test_repairs_in_the_same_protocol_are_reported(run: Run, tmp_path: Path):
+    nameless = {"role": "tool", "content": "20 °C"}
+    path = written(tmp_path, chat(user(), calls(call("c1")), nameless))
+    done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
+    told = json.loads(done.out)
+    assert told["body"]["messages"][2]["tool_call_id"] == "c1"
+    assert [(note["code"], note["place"]) for note in told["notes"]] == [
+        ("repaired", "/messages/2/tool_call_id")
+    ]
+
+
+def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):
+    part = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+    candidate = {"content": {"parts": [part]}, "finishReason": "STOP"}
+    reply = read(run, tmp_path, "gemini", {"candidates": [candidate]})
+    assert [(each["kind"], each["mime"], each["data"]) for each in reply["parts"]] == [
+        ("image", "image/png", "AAAA")
+    ]

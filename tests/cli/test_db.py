@@ -1,4 +1,4 @@
-"""`tui-chat db`: status, versions, copies, health and rescue, from the command line."""
+"""`tui-chat db`: status, migrations, backups, checks and rescue."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_status_beside_another_program(db: Database, held: object) -> None:
     assert "yes, another program has it open" in db("status").out
 
 
-def test_down_and_up_again(db: Database) -> None:
+def test_rollback_and_migrate(db: Database) -> None:
     down = db("rollback", "--to", "1", "--yes")
     assert f"Version {LATEST} -> 1" in down.out
     assert "The roles are lost; their sessions stay" in down.out
@@ -138,7 +138,7 @@ def test_down_and_up_again(db: Database) -> None:
     assert db("check").code == 0
 
 
-def test_a_rollback_is_asked_for(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rollback_needs_confirmation(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
     refused = db("rollback")
     assert refused.code == 130
@@ -157,7 +157,7 @@ def test_a_rollback_is_asked_for(db: Database, monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(db("status", "--json").out)["version"] == LATEST - 1
 
 
-def test_a_backup_of_what_is_being_written(
+def test_a_backup_while_another_program_writes(
     db: Database, held: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     target = tmp_path / "copy.db"
@@ -166,7 +166,7 @@ def test_a_backup_of_what_is_being_written(
     assert target.stat().st_mode & 0o777 == 0o600
     again = db("backup", target)
     assert again.code == 2
-    assert "there already" in again.err
+    assert "exists already" in again.err
     held.communicate()
     asyncio.run(db.add("two"))
     assert db("backup", target, "--force").code == 0
@@ -174,7 +174,7 @@ def test_a_backup_of_what_is_being_written(
     assert not [name for name in db.beside() if "partial" in name or "copy.db-" in name]
 
 
-def test_what_is_left_of_a_backup_that_was_killed_goes_with_the_next(db: Database) -> None:
+def test_a_backup_removes_partial_files_of_killed_backups(db: Database) -> None:
     left, written, other = (
         db.path.with_name(db.path.name + end)
         for end in (".123.partial-journal", ".124.partial", ".125.part")
@@ -189,14 +189,14 @@ def test_what_is_left_of_a_backup_that_was_killed_goes_with_the_next(db: Databas
     assert other.exists()
 
 
-def test_a_backup_goes_beside_the_database_where_no_name_is_given(db: Database) -> None:
+def test_a_backup_without_a_name_is_made_beside_the_database(db: Database) -> None:
     db("backup"), db("backup")
     names = db.beside()
     assert len(names) == 2
     assert all(n.startswith(f"chat.db.v{LATEST}-") and n.endswith(".bak") for n in names)
 
 
-def test_restoring(db: Database, tmp_path: Path) -> None:
+def test_restore_replaces_the_database(db: Database, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     db("backup", copy)
     asyncio.run(db.add("two"))
@@ -210,7 +210,7 @@ def test_restoring(db: Database, tmp_path: Path) -> None:
     asyncio.run(db.add("three"))
 
 
-def test_restoring_where_nothing_is_left(db: Database, tmp_path: Path) -> None:
+def test_restore_without_a_database(db: Database, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere" / "copy.db"
     copy.parent.mkdir()
     db("backup", copy)
@@ -221,7 +221,7 @@ def test_restoring_where_nothing_is_left(db: Database, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"Dear diary", b"SQLite format 3\0" + b"\xa5" * 9000])
-def test_restoring_over_a_damaged_database(db: Database, tmp_path: Path, content: bytes) -> None:
+def test_restore_over_a_damaged_database(db: Database, tmp_path: Path, content: bytes) -> None:
     copy = tmp_path / "copy.db"
     db("backup", copy)
     db.path.write_bytes(content)
@@ -231,7 +231,7 @@ def test_restoring_over_a_damaged_database(db: Database, tmp_path: Path, content
     assert db.titles() == ["one"]
 
 
-def test_restoring_over_a_newer_database_keeps_that(db: Database, tmp_path: Path) -> None:
+def test_restore_over_a_newer_database_keeps_it(db: Database, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     db("backup", copy)
     db.spoil(f"PRAGMA user_version = {LATEST + 1}", "INSERT INTO settings VALUES ('new', '')")
@@ -260,7 +260,7 @@ def bad_copies(db: Database, folder: Path) -> Iterator[tuple[Path, str]]:
     yield folder, "is a folder"
 
 
-def test_a_copy_that_is_not_fit_is_refused(db: Database, tmp_path: Path) -> None:
+def test_restore_refuses_an_unusable_copy(db: Database, tmp_path: Path) -> None:
     folder = tmp_path / "copies"
     folder.mkdir()
     before = db.path.read_bytes()
@@ -272,7 +272,7 @@ def test_a_copy_that_is_not_fit_is_refused(db: Database, tmp_path: Path) -> None
         assert (db.path.read_bytes(), db.beside()) == (before, ["copies"])
 
 
-def test_what_needs_the_file_alone_is_refused_beside_another_program(
+def test_commands_that_need_exclusive_access_are_refused_while_the_database_is_in_use(
     db: Database, held: object, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy.db"
@@ -295,7 +295,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_a_fault_is_found_and_named(db: Database, name: str) -> None:
+def test_check_finds_and_names_faults(db: Database, name: str) -> None:
     assert db("check").code == 0
     db.spoil("PRAGMA foreign_keys = OFF", SPOILT[name])
     found = db("check", "--json")
@@ -317,7 +317,7 @@ def test_a_fault_is_found_and_named(db: Database, name: str) -> None:
         ("search", "UPDATE messages SET content = content || ' more' WHERE status = 'complete'"),
     ],
 )
-def test_what_is_derived_is_made_anew(db: Database, name: str, statement: str) -> None:
+def test_repair_rebuilds_derived_data(db: Database, name: str, statement: str) -> None:
     if name == "search" and LATEST < 4:
         pytest.skip("there is no search index yet")
     db.spoil(statement)
@@ -329,16 +329,16 @@ def test_what_is_derived_is_made_anew(db: Database, name: str, statement: str) -
     assert db("check").code == 0
 
 
-def test_a_deleted_message_that_is_shown_is_found(db: Database) -> None:
+def test_check_finds_a_visible_deleted_message(db: Database) -> None:
     db.spoil(
         "INSERT INTO deletions SELECT 1, message_id, NULL, 1.0 FROM messages WHERE seq = 1",
         "INSERT INTO hidden_messages VALUES (1, 1)",
     )
-    assert "what follows it is shown" in db("check").out
+    assert "messages after it are visible" in db("check").out
 
 
 @pytest.mark.parametrize("place", [0, 100, 4096 * 3])
-def test_damage_is_found(db: Database, place: int) -> None:
+def test_check_finds_damage(db: Database, place: int) -> None:
     data = bytearray(db.path.read_bytes())
     data[place : place + 3000] = b"\xa5" * 3000
     db.path.write_bytes(data)
@@ -349,7 +349,7 @@ def test_damage_is_found(db: Database, place: int) -> None:
     assert db.path.read_bytes() == data
 
 
-def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
+def test_the_advice_on_damage_leads_to_a_working_database(db: Database, tmp_path: Path) -> None:
     data = bytearray(db.path.read_bytes())
     data[:4096] = b"\xa5" * 4096
     db.path.write_bytes(data)
@@ -359,7 +359,7 @@ def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     done = db("salvage", "--to", new)
     assert done.code == 0, done.err
-    assert "with 2 messages were saved" in done.out
+    assert "with 2 messages." in done.out
     assert f"tui-chat db restore {new}" in done.out
     assert db("restore", new).code == 0
     assert db("check").code == 0
@@ -370,7 +370,7 @@ LOOSE = (
     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')'); "
     "PRAGMA writable_schema = RESET"
 )
-"""Has tables take values of other types, which a hit bit may make."""
+"""Makes tables accept values of other types, as a flipped bit can produce."""
 STRICT = (
     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' STRICT' "
     "WHERE name IN ('sessions', 'messages')"
@@ -391,7 +391,7 @@ STRICT = (
         (b"CREATE TABLE sessions", b"CREATE TABLE se\xff\xffons"),
     ],
 )
-def test_what_was_hit_is_told_by_all_commands_and_saved_around(
+def test_all_commands_report_damage_and_salvage_saves_the_rest(
     db: Database, tmp_path: Path, run: Run, damage: str | tuple[bytes, bytes]
 ) -> None:
     if isinstance(damage, str):
@@ -418,7 +418,7 @@ def test_what_was_hit_is_told_by_all_commands_and_saved_around(
     assert [each["message_count"] for each in json.loads(listed.out)] == [2]
 
 
-def test_space_is_given_back(db: Database) -> None:
+def test_vacuum_frees_space(db: Database) -> None:
     db.spoil(
         "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(900000)))",
         "DELETE FROM settings",
@@ -429,7 +429,7 @@ def test_space_is_given_back(db: Database) -> None:
     assert db.titles() == ["one"]
 
 
-def test_without_a_database_it_says_so(tmp_path: Path, run: Run) -> None:
+def test_a_missing_database_is_an_error(tmp_path: Path, run: Run) -> None:
     commands = (["status"], ["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"])
     for words in (*commands, ["salvage", "--to", tmp_path / "x"]):
         refused = run("--data-dir", tmp_path / "none", "db", *words)
@@ -438,7 +438,7 @@ def test_without_a_database_it_says_so(tmp_path: Path, run: Run) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_the_folder_may_be_named_behind_the_command(run: Run, tmp_path: Path):
+def test_folder_options_may_follow_the_command(run: Run, tmp_path: Path):
     Database(tmp_path, run)
     ahead = run("--data-dir", tmp_path, "db", "status")
     behind = run("db", "status", "--data-dir", tmp_path)
@@ -448,7 +448,7 @@ def test_the_folder_may_be_named_behind_the_command(run: Run, tmp_path: Path):
     assert ahead.out == behind.out == with_sign.out
 
 
-def test_a_folder_that_is_not_named_is_told(run: Run):
+def test_a_folder_option_without_a_value_is_an_error(run: Run):
     done = run("db", "status", "--data-dir")
     assert done.code == 2
     assert "--data-dir" in done.err

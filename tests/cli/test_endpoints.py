@@ -1,22 +1,30 @@
-"""`tui-chat endpoints`: what it lists, and what it finds out."""
+"""`tui-chat endpoints` and `tui-chat loopback`."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
+import anthropic
+import openai
 import pytest
 
 from tests.cli.conftest import Run
+from tests.e2e.terminal_app import restore_signals
+from tui_chat.config import OFFLINE
 
 KEY = "sk-proj-0123456789abcdef"
 
 
 @pytest.fixture
 def endpoints(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Call the command with a folder as its home, and no keys, settings or proxies around."""
+    """Run the command with an empty home folder, without keys, settings or proxies."""
     for name in list(os.environ):
         if name.upper().endswith(("_API_KEY", "_PROXY")) or name.startswith("TUI_CHAT_"):
             monkeypatch.delenv(name)
@@ -25,9 +33,7 @@ def endpoints(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return partial(run, "--config-dir", tmp_path, "endpoints")
 
 
-@pytest.mark.parametrize(
-    "name", ["loopback", "loopback-responses", "loopback-anthropic", "loopback-gemini"]
-)
+@pytest.mark.parametrize("name", [endpoint.name for endpoint in OFFLINE])
 def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
     done = endpoints("test", name, "--model", "echo", "--json")
     assert done.code == 0, done.out + done.err
@@ -36,10 +42,10 @@ def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
     checks = {check["name"]: check for check in told["checks"]}
     assert list(checks) == ["key", "server", "model", "chat", "stream", "usage"]
     assert {check["result"] for check in checks.values()} == {"ok"}
-    assert "in pieces" in checks["stream"]["sentence"]
+    assert "was streamed" in checks["stream"]["sentence"]
 
 
-def test_what_fails_is_told_with_what_to_do(endpoints: Run):
+def test_a_failed_check_has_advice(endpoints: Run):
     done = endpoints("test", "loopback", "--model", "flaky-429")
     assert done.code == 1
     assert "NO  chat" in done.out
@@ -47,20 +53,20 @@ def test_what_fails_is_told_with_what_to_do(endpoints: Run):
     assert "does not work: chat, stream" in done.out
 
 
-def test_a_cut_stream_is_told(endpoints: Run):
+def test_a_cut_stream_fails_the_check(endpoints: Run):
     told = json.loads(endpoints("test", "loopback", "--model", "flaky-cut", "--json").out)
     checks = {check["name"]: check["result"] for check in told["checks"]}
     assert checks["stream"] == "failed"
 
 
-def test_a_missing_key_stops_it_before_anything_is_sent(endpoints: Run):
+def test_a_missing_key_skips_all_requests(endpoints: Run):
     done = endpoints("test", "openai")
     assert done.code == 1
     assert "Set OPENAI_API_KEY" in done.out
     assert done.out.count("--  ") == 5
 
 
-def test_a_server_that_is_off_is_told(tmp_path: Path, endpoints: Run):
+def test_an_unreachable_server_fails_the_check(tmp_path: Path, endpoints: Run):
     (tmp_path / "config.toml").write_text(
         '[endpoints.mine]\nprotocol = "openai_chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
     )
@@ -72,7 +78,7 @@ def test_a_server_that_is_off_is_told(tmp_path: Path, endpoints: Run):
 def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints: Run):
     done = endpoints("test", "nowhere")
     assert done.code == 2
-    assert "There are: loopback" in done.err
+    assert "Available: loopback" in done.err
     (tmp_path / "config.toml").write_text(f'[endpoints.openai]\nkey = "{KEY}"')
     done = endpoints("list")
     assert done.code == 2
@@ -80,7 +86,39 @@ def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints
     assert KEY not in done.err
 
 
-def test_the_list_shows_where_keys_are_and_never_one(
+def test_facts_are_printed_with_their_sources_as_the_file_would_have_them(
+    tmp_path: Path, endpoints: Run
+):
+    (tmp_path / "config.toml").write_text(
+        '[models."gpt-5.1"]\nefforts = ["low"]\nprices = { input = 1.25 }\n'
+        '[endpoints.openai.facts."gpt-5.1"]\ncontext_limit = 9\n'
+    )
+    done = endpoints("facts", "openai", "openai/gpt-5.1", "gpt-5.1", 'x"\\')
+    assert done.code == 0, done.err
+    lines = [line.split("  ")[0] for line in done.out.splitlines()]
+    assert 'efforts = ["low"]' in lines
+    assert "context_limit = 9" in lines
+    assert "context_limit = 400000" in lines
+    assert re.search(r"^context_limit = 9 +# config.toml, this endpoint$", done.out, re.M)
+    assert re.search(r"^prices = \{ input = 1.25 \} +# config.toml, all endpoints$", done.out, re.M)
+    assert re.search(r"^strict_keys = true +# this server$", done.out, re.M)
+    assert re.search(r"^reasons_by_default = false +# the model's name$", done.out, re.M)
+    (tmp_path / "config.toml").write_text(done.out, encoding="utf-8")
+    told = json.loads(endpoints("facts", "openai", "gpt-5.1", "--json").out)
+    assert told["gpt-5.1"]["efforts"] == ["low"], "what was printed is valid in config.toml"
+    assert told["gpt-5.1"]["context_limit"] == 9
+
+
+def test_facts_of_unknown_models_and_endpoints(endpoints: Run):
+    assert "Nothing is known of it." in endpoints("facts", "vllm", "my-model").out
+    assert "name one" in endpoints("facts", "vllm").out
+    assert endpoints("facts", "nowhere").code == 2
+    listed = json.loads(endpoints("list", "--json").out)
+    anthropic_facts = next(row for row in listed if row["name"] == "anthropic")["facts"]
+    assert "xhigh" in anthropic_facts["claude-opus-4-8"]["efforts"]
+
+
+def test_the_list_describes_keys_without_showing_them(
     tmp_path: Path, endpoints: Run, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MY_KEY", KEY)
@@ -101,7 +139,7 @@ def test_the_list_shows_where_keys_are_and_never_one(
     assert rows["ollama"]["running"] is False
 
 
-def test_a_key_command_is_run_and_its_answer_sent_nowhere_else(tmp_path: Path, endpoints: Run):
+def test_the_output_of_a_key_command_is_only_sent_to_its_endpoint(tmp_path: Path, endpoints: Run):
     (tmp_path / "config.toml").write_text(
         f'[endpoints.loopback]\nkey = "command:/bin/echo {KEY}"\nauth = "header:X-My-Key"\n'
     )
@@ -111,9 +149,53 @@ def test_a_key_command_is_run_and_its_answer_sent_nowhere_else(tmp_path: Path, e
     assert KEY not in done.out + done.err
 
 
-def test_the_test_shows_where_requests_go(tmp_path: Path, endpoints: Run):
+def test_endpoints_test_prints_the_request_url(tmp_path: Path, endpoints: Run):
     (tmp_path / "config.toml").write_text(
         '[endpoints.mine]\nprotocol = "anthropic"\nbase_url = "http://127.0.0.1:9/v1/messages"\n'
     )
     assert "Requests go to http://127.0.0.1:9/v1/messages\n" in endpoints("test", "mine").out
     assert json.loads(endpoints("test", "mine", "--json").out)["url"].endswith(":9/v1/messages")
+
+
+@pytest.fixture
+def base():
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tui_chat", "loopback", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=restore_signals,
+    )
+    assert server.stdout is not None
+    found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
+    assert found is not None
+    yield found[0]
+    server.send_signal(signal.SIGINT)
+    _, said = server.communicate(timeout=20)
+    assert server.returncode == 0
+    assert "Traceback" not in said
+
+
+def test_official_sdks_work_with_loopback(base: str):
+    client = openai.OpenAI(base_url=f"{base}/v1", api_key="any")
+    chat = client.chat.completions.create(
+        model="echo", messages=[{"role": "user", "content": "hello"}]
+    )
+    assert chat.choices[0].message.content == "hello"
+    claude = anthropic.Anthropic(base_url=base, api_key="any")
+    with claude.messages.stream(
+        model="echo", max_tokens=100, messages=[{"role": "user", "content": "again"}]
+    ) as stream:
+        assert "".join(stream.text_stream) == "again"
+
+
+def test_a_public_address_is_refused():
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_chat", "loopback", "--host", "0.0.0.0", "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    assert "0.0.0.0" in done.stderr
+    assert "Traceback" not in done.stderr

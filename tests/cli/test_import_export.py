@@ -1,4 +1,4 @@
-"""`tui-chat import`, `export`, `sessions list`, `search`: what they print, write and refuse."""
+"""`tui-chat import`, `export`, `sessions list` and `search`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Command = Callable[..., Done]
 
 @pytest.fixture
 def chat(run: Run, tmp_path: Path) -> Command:
-    """Call a command on a database of its own."""
+    """Run a command on a new database."""
     return lambda *words: run("--data-dir", tmp_path / "data", *words)
 
 
@@ -57,15 +57,15 @@ def filled(chat: Command, file: Path) -> Command:
     return chat
 
 
-def test_import_tells_what_came_of_it(chat: Command, file: Path):
+def test_import_prints_a_report(chat: Command, file: Path):
     done = chat("import", file)
     assert (done.code, done.err) == (0, "")
     assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
     assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
 
 
-def test_the_standard_input_is_taken_in(chat: Command, file: Path, monkeypatch: pytest.MonkeyPatch):
-    """A program may hand over what cannot be read from its middle."""
+def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pytest.MonkeyPatch):
+    """Standard input may not be seekable."""
 
     def given(data: bytes) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -85,12 +85,12 @@ def test_the_standard_input_is_taken_in(chat: Command, file: Path, monkeypatch: 
     assert (empty.code, empty.err) == (1, "standard input: is empty\n")
 
 
-def test_a_dry_run_is_told_as_one(chat: Command, file: Path):
+def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):
     assert "2 would be new" in chat("import", "--dry-run", file).out
     assert json.loads(chat("sessions", "list", "--json").out) == []
 
 
-def test_import_for_programs(chat: Command, file: Path, tmp_path: Path):
+def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
     done = chat("import", "--json", file, tmp_path / "nowhere")
     first, second = json.loads(done.out)
     assert done.code == 1
@@ -103,12 +103,12 @@ def test_import_for_programs(chat: Command, file: Path, tmp_path: Path):
     assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
 
 
-def test_faults_go_to_the_standard_error_stream_and_hide_nothing(chat: Command, tmp_path: Path):
+def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, tmp_path: Path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps([{"mapping": {"\x1b[31m": {"parent": "\x1b[31m"}}}]))
     done = chat("import", path)
     assert done.code == 1
-    assert f"{path}: $[0].mapping: no message in it is the first" in done.err
+    assert f"{path}: $[0].mapping: has no first message" in done.err
     path.write_text(
         '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
     )
@@ -117,7 +117,7 @@ def test_faults_go_to_the_standard_error_stream_and_hide_nothing(chat: Command, 
     assert "\x1b" not in done.err
 
 
-def test_sessions_for_programs_and_for_people(filled: Command):
+def test_sessions_are_printed_as_json_or_a_table(filled: Command):
     told = json.loads(filled("sessions", "list", "--json").out)
     assert {each["title"] for each in told} == {"A walk", "A swim"}
     for each in told:
@@ -178,7 +178,7 @@ def test_search(filled: Command):
     assert filled("search", "north", "--until", "2001-01-01").code == 1
 
 
-def test_export_and_import_elsewhere(filled: Command, run: Run, tmp_path: Path):
+def test_an_export_can_be_imported_into_another_database(filled: Command, run: Run, tmp_path: Path):
     done = filled("export", "A walk")
     path = tmp_path / "walk.json"
     assert filled("export", "A walk", "--output", path).out == ""
@@ -195,7 +195,7 @@ def test_export_and_import_elsewhere(filled: Command, run: Run, tmp_path: Path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
-def test_a_pipe_is_written_into_and_stays_one(filled: Command, tmp_path: Path):
+def test_export_writes_into_a_named_pipe(filled: Command, tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
@@ -208,7 +208,7 @@ def test_a_pipe_is_written_into_and_stays_one(filled: Command, tmp_path: Path):
     assert read == [filled("export", "A walk").out]
 
 
-def test_what_is_given_to_others_tells_nothing_of_what_was_sent(filled: Command, tmp_path: Path):
+def test_a_shared_export_contains_no_requests(filled: Command, tmp_path: Path):
     async def sent() -> None:
         path = tmp_path / "data" / "chat.db"
         numbers = count()
@@ -238,7 +238,7 @@ def test_what_is_given_to_others_tells_nothing_of_what_was_sent(filled: Command,
     assert shared.count('"content"') == whole.count('"content"')
 
 
-def test_export_to_read_and_for_other_programs(filled: Command, tmp_path: Path):
+def test_export_formats(filled: Command, tmp_path: Path):
     assert filled("export", "A walk", "--format", "markdown").out.startswith("# A walk\n")
     assert "<h1" in filled("export", "A walk", "--format", "html").out
     text = filled("export", "A walk", "--format", "jsonl").out
@@ -250,7 +250,7 @@ def test_export_to_read_and_for_other_programs(filled: Command, tmp_path: Path):
     assert "North." in built.out
 
 
-def test_export_of_everything(filled: Command, tmp_path: Path):
+def test_export_all(filled: Command, tmp_path: Path):
     told = json.loads(filled("export", "--all").out)
     assert len(told["sessions"]) == 2
     folder = tmp_path / "out"
@@ -265,20 +265,20 @@ def test_export_of_everything(filled: Command, tmp_path: Path):
     ("words", "said"),
     [
         (["A wlak"], "Did you mean"),
-        (["nothing like it at all"], "`tui-chat sessions list` shows those there are."),
-        ([], "Name one session, or give --all"),
-        (["A walk", "--all"], "Name one session, or give --all"),
+        (["nothing like it at all"], "`tui-chat sessions list` lists them."),
+        ([], "Name one session, or use --all"),
+        (["A walk", "--all"], "Name one session, or use --all"),
         (["--all", "--format", "jsonl"], "Name a folder with --output."),
         (["A walk", "--output", "/dev/null/x"], "cannot be written"),
     ],
 )
-def test_export_refuses(filled: Command, words: list[str], said: str):
+def test_export_refuses_bad_arguments(filled: Command, words: list[str], said: str):
     done = filled("export", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
 
 
-def test_export_overwrites_only_when_told(filled: Command, tmp_path: Path):
+def test_export_overwrites_only_with_force(filled: Command, tmp_path: Path):
     path = tmp_path / "walk.md"
     path.write_text("mine")
     done = filled("export", "A walk", "--format", "markdown", "--output", path)
@@ -288,14 +288,14 @@ def test_export_overwrites_only_when_told(filled: Command, tmp_path: Path):
     assert path.read_text().startswith("{")
 
 
-def test_a_session_is_named_by_the_beginning_of_its_id(filled: Command):
+def test_a_session_is_found_by_the_start_of_its_id(filled: Command):
     told = json.loads(filled("sessions", "list", "--json").out)[0]
     text = filled("export", told["session_id"][:8]).out
     assert json.loads(text)["sessions"][0]["session"]["session_id"] == told["session_id"]
     assert filled("export", "").code == 2
 
 
-def test_a_reader_that_has_enough_ends_it_quietly(filled: Command, tmp_path: Path):
+def test_a_closed_pipe_ends_an_export_quietly(filled: Command, tmp_path: Path):
     program = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data")]
     read, write = os.pipe()
     os.close(read)
@@ -306,7 +306,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(filled: Command, tmp_path: Pat
     assert done.stderr == b""
 
 
-def test_view_needs_a_terminal_and_something_to_show(chat: Command, file: Path, tmp_path: Path):
+def test_view_needs_a_terminal_and_a_conversation(chat: Command, file: Path, tmp_path: Path):
     done = chat("view", file)
     assert done.code == 2
     assert "needs a terminal" in done.err

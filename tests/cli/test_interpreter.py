@@ -1,4 +1,4 @@
-"""What the commands set up before they begin. What it is worth, the benchmarks tell."""
+"""Interpreter settings; benchmarks measure their effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_chat.cli import interpreter
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has no such thing")
-async def test_what_is_free_is_given_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_free_memory_is_returned_repeatedly(monkeypatch: pytest.MonkeyPatch) -> None:
     find = interpreter._c_library_function  # pyright: ignore[reportPrivateUsage]
     trim, given, enough = find("malloc_trim"), list[int](), asyncio.Event()
     assert trim is not None
@@ -31,7 +31,7 @@ async def test_what_is_free_is_given_back_again_and_again(monkeypatch: pytest.Mo
     assert set(given) <= {0, 1}
 
 
-async def test_where_there_is_another_c_library_nothing_is_asked_of_it(
+async def test_other_c_libraries_are_not_called(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.platform", "win32")

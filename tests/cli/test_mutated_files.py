@@ -1,4 +1,4 @@
-"""Files in which any value may be of any type: every command says what is wrong, in a sentence."""
+"""Files with any value replaced by any type: every command reports one sentence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from tui_chat.analysis import read_captured
-from tui_chat.cli.captured import read_reply
-from tui_chat.cli.convert import convert
+from tui_chat.cli.captured import convert, read_reply
 from tui_chat.cli.preset_cases import load_case
 from tui_chat.errors import InputError
 from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.messages import read_history
-from tui_chat.library import parse_preset, parse_profile, parse_role
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset
+from tui_chat.library.presets import parse_preset
+from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.turn_file import holds_turn, read_turn
@@ -118,6 +118,24 @@ REQUESTS: tuple[dict[str, Any], ...] = (
         "tools": [{"functionDeclarations": [TOOL]}, {"googleSearch": {}}],
         "generationConfig": {"temperature": 1, "thinkingConfig": {"thinkingBudget": 5}},
     },
+    {
+        "model": "qwen3:8b",
+        "messages": [
+            {"role": "user", "content": "t", "images": ["iVBORw0KGgo="]},
+            {
+                "role": "assistant",
+                "content": "",
+                "thinking": "h",
+                "tool_calls": [{"function": {"name": "look", "arguments": {}}}],
+            },
+            {"role": "tool", "tool_name": "look", "content": "r"},
+        ],
+        "tools": [{"type": "function", "function": TOOL}],
+        "format": {"type": "object"},
+        "think": "low",
+        "options": {"num_ctx": 4096, "stop": ["x"]},
+        "keep_alive": "5m",
+    },
 )
 REPLIES: tuple[tuple[Protocol, dict[str, Any]], ...] = (
     (
@@ -181,6 +199,22 @@ REPLIES: tuple[tuple[Protocol, dict[str, Any]], ...] = (
             ],
             "promptFeedback": {"blockReason": "SAFETY"},
             "usageMetadata": {"promptTokenCount": 1},
+        },
+    ),
+    (
+        Protocol.OLLAMA,
+        {
+            "model": "m",
+            "message": {
+                "role": "assistant",
+                "content": "t",
+                "thinking": "h",
+                "tool_calls": [{"id": "c", "function": {"name": "n", "arguments": {}}}],
+                "images": ["iVBORw0KGgo="],
+            },
+            "done": True,
+            "done_reason": "stop",
+            "prompt_eval_count": 1,
         },
     ),
 )
@@ -277,7 +311,7 @@ def paths_in(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
 
 
 def replaced(value: Any, path: tuple[str | int, ...], wrong: object) -> Any:
-    """Return the value with something else at a path."""
+    """Return the value with the value at a path replaced."""
     if not path:
         return wrong
     value = inner = deepcopy(value)
@@ -288,7 +322,7 @@ def replaced(value: Any, path: tuple[str | int, ...], wrong: object) -> Any:
 
 
 def mutants(value: Any, wrong: tuple[Any, ...] = WRONG) -> Iterator[str]:
-    """Yield the JSON of a value with each node replaced by each wrong one."""
+    """Yield the JSON of a value with each node replaced by each wrong value."""
     for path in paths_in(value):
         for each in wrong:
             yield json.dumps(replaced(value, path, each))
@@ -300,7 +334,7 @@ def inspect_and_convert(text: str) -> None:
         captured = read_captured(text)
         assert captured.settings is not None
         assert isinstance((captured.messages, captured.not_kept, captured.preset("x")), tuple)
-        target = list(Protocol)[len(text) % 4]  # all four would take four times as long
+        target = list(Protocol)[len(text) % len(Protocol)]  # all of them would take too long
         endpoint = Endpoint("convert", target, "")
         body, _ = convert(captured.body, captured.protocol, endpoint, model="", name="x")
         assert json.loads(body) is not None
@@ -324,10 +358,12 @@ def validate(text: str) -> None:
 def imported(text: str) -> None:
     """Do what `import` does with a file."""
     for found in read_conversations(iter([text.encode("utf-8", "replace")])):
-        assert (found.transcript is None) == bool(found.fault or found.passed_over)
+        assert (found.transcript is None) == bool(found.fault or found.ignored)
 
 
-@pytest.mark.parametrize("request_body", REQUESTS, ids=["chat", "responses", "claude", "gemini"])
+@pytest.mark.parametrize(
+    "request_body", REQUESTS, ids=["chat", "responses", "claude", "gemini", "ollama"]
+)
 def test_requests(request_body: dict[str, Any]) -> None:
     for text in mutants(request_body):
         inspect_and_convert(text)
@@ -335,7 +371,7 @@ def test_requests(request_body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("key", ["role", "type"])
 @pytest.mark.parametrize("wrong", [[], {}, [[]], None, 5])
-def test_a_role_or_type_that_is_no_text(key: str, wrong: object) -> None:
+def test_a_role_or_type_of_another_type(key: str, wrong: object) -> None:
     block = {"type": "text", "text": "t"}
     message = {"role": "user", "content": [{**block, key: wrong}], key: wrong}
     inspect_and_convert(json.dumps({"model": "m", "messages": [message]}))

@@ -1,4 +1,4 @@
-"""Exported turns: composed again from the file alone, and run as cases."""
+"""Exported turns: composed again from the file alone, and run as test cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.library.strategies import any_lorebooks, any_presets
 from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
@@ -47,7 +47,11 @@ def any_inputs(draw: st.DrawFn) -> Inputs:
         history=draw(histories()),
         draft=draw(TEXTS),
         role=Role("r", "R", draw(TEXTS)) if draw(st.booleans()) else None,
-        settings=Settings("echo", draw(st.none() | st.floats(0, 2)), draw(st.none() | st.just(9))),
+        settings=SessionSettings(
+            model="echo",
+            temperature=draw(st.none() | st.floats(0, 2)),
+            max_tokens=draw(st.none() | st.just(9)),
+        ),
         context_limit=draw(st.none() | st.integers(1, 3000)),
         seed=draw(st.integers(0, 2**32 - 1)),
         lorebooks=tuple(draw(st.lists(any_lorebooks, max_size=1))),
@@ -57,7 +61,7 @@ def any_inputs(draw: st.DrawFn) -> Inputs:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(inputs=any_inputs())
-def test_any_turn_makes_the_same_bytes_again(inputs: Inputs):
+def test_any_exported_turn_gives_the_same_bytes(inputs: Inputs):
     composed = compose(inputs)
     turn = read_turn(dump_turn(composed, composed.payload.body, None), "turn")
     assert compose(turn.inputs).payload.body == composed.payload.body
@@ -71,7 +75,7 @@ def a_turn(folder: Path) -> tuple[Path, bytes]:
     return path, composed.payload.body
 
 
-def test_it_becomes_a_session_and_a_preset(tmp_path: Path):
+def test_an_exported_turn_becomes_a_session_and_a_preset(tmp_path: Path):
     path, _ = a_turn(tmp_path)
     assert holds_turn(path.read_text())
     assert not holds_turn(path.read_text()[:-3])
@@ -86,14 +90,14 @@ def preset_of(content: str):
     return Preset("p", (PresetMessage("a", content=content),))
 
 
-def test_build_composes_it_again(tmp_path: Path):
+def test_build_composes_an_exported_turn_again(tmp_path: Path):
     path, body = a_turn(tmp_path)
     ran = CliRunner().invoke(cli, ["build", "--turn", str(path)])
     assert ran.exit_code == 0, ran.output
     assert ran.stdout_bytes == body
 
 
-def test_it_is_a_case_for_preset_test(tmp_path: Path):
+def test_preset_test_runs_an_exported_turn(tmp_path: Path):
     path, _ = a_turn(tmp_path)
     ran = CliRunner().invoke(cli, ["preset", "test", str(tmp_path)])
     assert ran.exit_code == 0, ran.output
@@ -105,21 +109,27 @@ def test_it_is_a_case_for_preset_test(tmp_path: Path):
     assert ran.exit_code == 1
     assert "other" in ran.output
     ran = CliRunner().invoke(cli, ["build", "--turn", str(path)])
-    assert "not what was sent" in ran.stderr
+    assert "This differs from what tui-chat" in ran.stderr
+
+
+def set_schema(whole, schema: object) -> None:
+    whole["inputs"]["settings"] = {"response_format": {"kind": "schema", "schema": schema}}
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda whole: whole.pop("tuiChatTurn"), "is no turn"),
+        (lambda whole: whole.pop("tuiChatTurn"), "is not an exported turn"),
         (lambda whole: whole.update(tuiChatTurn=99), "another version"),
         (lambda whole: whole["inputs"].update(history=[{"role": "boss"}]), "$.inputs.history.0"),
         (lambda whole: whole["inputs"].update(now="yesterday"), "$.inputs.now"),
         (lambda whole: whole["request"].update(body="{}"), "sha256"),
         (lambda whole: whole.pop("inputs"), "$.inputs"),
+        (lambda whole: set_schema(whole, {"minimum": float("nan")}), "NaN is not JSON"),
+        (lambda whole: set_schema(whole, "object"), "$.inputs.settings.response_format"),
     ],
 )
-def test_a_broken_turn_is_told_with_its_place(tmp_path: Path, change, fault: str):
+def test_a_broken_turn_is_reported_with_its_place(tmp_path: Path, change, fault: str):
     path, _ = a_turn(tmp_path)
     whole = json.loads(path.read_text())
     change(whole)

@@ -8,6 +8,7 @@ from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings
 from tui_chat.tokens import Counter
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
@@ -15,7 +16,9 @@ LETTERS = Counter("letters", True, len)
 """A token is a character."""
 U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
 U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
-ROLE = Role("r", "Coder", "ROLE", model="role-model", temperature=0.5, max_tokens=99)
+ROLE = Role(
+    "r", "Coder", "ROLE", model="role-model", settings=Settings(temperature=0.5, max_tokens=99)
+)
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 
 

@@ -20,7 +20,7 @@ from tests.context.requests import (
     order,
     said,
 )
-from tui_chat.context import Inputs, Settings, build_context
+from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.envelope import Level, Placement, ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -106,7 +106,7 @@ def test_placement(sentence: str, messages: list[PresetMessage], expected: str):
     assert order(built(*messages)) == expected, sentence
 
 
-def test_in_place_keeps_system_messages_where_they_are_put():
+def test_in_place_keeps_system_messages_in_their_place():
     envelope = built(
         said("A"),
         said("X", role="system", insertion_point=-1),
@@ -140,14 +140,14 @@ def test_a_history_that_begins_with_a_system_message_gets_no_second_prompt():
     assert "role-prompt-skipped" in codes(envelope)
 
 
-def test_a_disabled_role_adds_nothing_and_says_so():
+def test_a_disabled_role_adds_nothing_but_a_note():
     envelope = built(HISTORY, role=replace(ROLE, status="disabled"))
     assert order(envelope) == "U1 A1 U2 A2 D"
     assert envelope.parameters.model.value == "m"
     assert "role-disabled" in codes(envelope)
 
 
-def test_a_deleted_role_is_told_and_the_session_goes_on():
+def test_a_deleted_role_gets_a_note_and_the_session_continues():
     envelope = built(HISTORY, role=None, role_missing=True)
     assert order(envelope) == "U1 A1 U2 A2 D"
     assert codes(envelope) == ["role-missing"]
@@ -158,12 +158,14 @@ def test_the_roles_prompt_survives_every_truncation():
     assert order(envelope) == "ROLE S D"
 
 
-def test_settings_come_from_the_session_else_the_role_else_the_endpoint():
+def test_settings_come_from_session_then_role_then_endpoint():
     by_role = built(HISTORY, role=ROLE).parameters
     assert by_role.model.value == "role-model"
     assert by_role.temperature is not None
     assert by_role.temperature.value == 0.5
-    by_session = built(HISTORY, role=ROLE, settings=Settings("s", 0.0, 5)).parameters
+    by_session = built(
+        HISTORY, role=ROLE, settings=SessionSettings(model="s", temperature=0.0, max_tokens=5)
+    ).parameters
     assert by_session.model.value == "s"
     assert by_session.temperature is not None
     assert by_session.temperature.value == 0.0
@@ -173,7 +175,7 @@ def test_settings_come_from_the_session_else_the_role_else_the_endpoint():
     assert (by_endpoint.model.value, by_endpoint.temperature) == ("m", None)
 
 
-def test_the_profile_stands_at_its_anchor():
+def test_the_profile_is_placed_at_its_anchor():
     anchor = PresetMessage("who", type="user_profile", role="user")
     envelope = built(anchor, HISTORY, profile=Profile("Ada", "I am Ada."))
     assert order(envelope) == "I am Ada. U1 A1 U2 A2 D"
@@ -195,7 +197,7 @@ def test_the_profile_is_sent_once():
     assert order(built(off, again, HISTORY, profile=profile)) == "I am Ada. U1 A1 U2 A2 D"
 
 
-def test_a_target_that_is_found_is_not_complained_about():
+def test_a_known_target_gets_no_note():
     assert codes(built(HISTORY, said("X", anchor_target="history"))) == []
 
 
@@ -214,7 +216,7 @@ def test_a_message_that_does_not_fit_ends_the_kept_history():
     assert order(envelope) == "A2 D"
 
 
-def test_a_tool_call_and_its_results_stay_or_go_together():
+def test_a_tool_call_and_its_results_are_kept_or_dropped_together():
     call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
     result = Message("tool", "R", "d", tool_call_id="t")
     costs = built(HISTORY, history=(U1, call, result, A2)).tokens
@@ -266,7 +268,7 @@ def test_a_system_message_that_begins_the_history_is_never_dropped():
     assert [dropped.preview for dropped in envelope.dropped] == ["U1", "LATER", "A1"]
 
 
-def test_what_is_dropped_is_counted():
+def test_dropped_messages_are_counted():
     kept = built(HISTORY, context_limit=8 + 24, reply_reserve=0)
     assert kept.budget is not None
     assert (kept.budget.history, kept.budget.dropped) == (24, 0)
@@ -283,7 +285,7 @@ def test_what_is_dropped_is_counted():
     assert (envelope.budget.history, envelope.budget.dropped) == (6, 18)
 
 
-def test_what_costs_exactly_the_budget_is_kept():
+def test_a_history_that_costs_exactly_the_budget_is_kept():
     assert order(built(HISTORY, context_limit=8 + 24, reply_reserve=0)) == "U1 A1 U2 A2 D"
     assert order(built(HISTORY, context_limit=8 + 23, reply_reserve=0)) == "A1 U2 A2 D"
 
@@ -298,7 +300,7 @@ def test_tools_are_passed_on_and_counted():
     assert "estimated" in with_tools.budget.how
 
 
-def test_an_estimate_is_corrected_by_what_replies_reported():
+def test_an_estimate_is_corrected_by_reported_usage():
     rough = Counter("letters", False, len)
     history = (Message("assistant", "x" * 96, "1"),)
     plain, corrected = (
@@ -316,7 +318,7 @@ def test_an_estimate_is_corrected_by_what_replies_reported():
     assert "1.50" in corrected.how
 
 
-def test_a_message_that_says_nothing_is_sent_and_told():
+def test_an_empty_message_is_sent_with_a_note():
     silent = (Message("user", "", "1"), Message("tool", "", "2", tool_call_id="c"), A1)
     envelope = built(HISTORY, history=silent)
     assert [turn.origin.id for turn in envelope.turns][:3] == ["1", "2", A1.id]
@@ -340,7 +342,7 @@ X = Message("user", "X", "x")
 NOTE = said("AN", role="system", insertion_point=-4)
 
 
-def test_depth_counts_from_the_message_that_is_answered_typed_or_stored():
+def test_depth_counts_from_the_answered_message_typed_or_stored():
     typed = built(HISTORY, NOTE, placement="in_place", history=MESSAGES, draft="X")
     stored = built(HISTORY, NOTE, placement="in_place", history=(*MESSAGES, X), draft="")
     assert order(typed) == order(stored) == "m0 m1 m2 m3 AN m4 m5 m6 X"
@@ -370,7 +372,7 @@ RESULT = Message("tool", "R", "r", tool_call_id="t")
         ((Message("user", "", "blank"),), "", "AN "),
     ],
 )
-def test_where_depth_minus_two_is(history: tuple[Message, ...], draft: str, expected: str):
+def test_the_position_of_depth_minus_two(history: tuple[Message, ...], draft: str, expected: str):
     line = said("AN", insertion_point=-2)
     assert order(built(HISTORY, line, history=history, draft=draft)) == expected
 
@@ -384,11 +386,11 @@ def test_the_message_to_be_answered_is_never_dropped():
     assert codes(stored) == ["over-budget", "history-dropped"]
 
 
-def test_an_answered_message_that_says_nothing_is_told():
+def test_an_empty_answered_message_gets_a_note():
     blank = Message("user", "", "blank")
     [note] = built(HISTORY, history=(U1, A1, blank), draft="").notes
     assert note.code == "empty-message"
-    assert note.sentence.startswith("Message 3 of the history says nothing")
+    assert note.sentence.startswith("Message 3 of the history is empty")
     assert note.origin is not None
     assert note.origin.id == "blank"
 
@@ -405,7 +407,7 @@ def test_a_draft_of_attachments_is_the_newest_message():
     assert order(built(*lines, history=(U1, A1), draft="", **given)) == "LORE U1 A1 [A1|A1]"
 
 
-def test_the_message_to_be_answered_brings_up_lore_under_its_own_name():
+def test_the_answered_message_activates_lore_under_its_own_name():
     book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("U2",)),))
     rules = [
         next(turn.placement.rule for turn in envelope.turns if turn.text.plain == "LORE")
@@ -418,7 +420,7 @@ def test_the_message_to_be_answered_brings_up_lore_under_its_own_name():
     assert "occurs in message “U2”." in rules[1]
 
 
-def test_asking_again_makes_no_turn_anew():
+def test_regenerating_builds_no_turn_again():
     inputs = Inputs(
         ENDPOINT, Preset("p", (SYSTEM, HISTORY, NOTE)), (*MESSAGES, X), context_limit=60
     )
@@ -446,20 +448,20 @@ def deep(**depths: tuple[int, int]) -> list[PresetMessage]:
         ({"up": (-9, 0), "down": (9, 0), "one": (1, -1)}, (), "up one down D"),
     ],
 )
-def test_clamped_messages_keep_the_sequence_of_their_depths(
+def test_clamped_messages_keep_the_order_of_their_depths(
     depths: dict[str, tuple[int, int]], history: tuple[Message, ...], expected: str
 ):
     assert order(built(HISTORY, *deep(**depths), history=history)) == expected
 
 
-def test_over_the_budget_is_an_error_and_everything_fixed_is_still_there():
+def test_over_budget_is_an_error_and_fixed_turns_remain():
     envelope = built(SYSTEM, HISTORY, context_limit=5, reply_reserve=0)
     assert order(envelope) == "S D"
     over = next(note for note in envelope.notes if note.code == "over-budget")
     assert over.level is Level.ERROR
 
 
-def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
+def test_the_known_context_limit_reserves_a_share_for_the_reply():
     endpoint = replace(ENDPOINT, facts=(("m", ModelFacts(context_limit=1000)),))
     envelope = build_context(Inputs(endpoint, Preset("p", (HISTORY,))), lambda _: LETTERS)
     assert envelope.budget is not None
@@ -484,22 +486,22 @@ def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
         ("unset-variable", [HISTORY, said("x{{getvar::nobody}}")]),
     ],
 )
-def test_what_is_doubtful_is_told(code: str, messages: list[PresetMessage]):
+def test_doubtful_presets_get_notes(code: str, messages: list[PresetMessage]):
     assert code in codes(built(*messages))
 
 
 @pytest.mark.parametrize("sides", [(), ("before",), ("after",), ("before", "after")])
-def test_a_placeholder_at_which_nothing_stands_is_told(sides: tuple[str, ...]):
+def test_an_empty_placeholder_gets_a_note(sides: tuple[str, ...]):
     beside = [said(side, anchor_target="p", anchor_point=side) for side in sides]
     envelope = built(HISTORY, PresetMessage("p", type="placeholder", name="Lore"), *beside)
     notes = [note for note in envelope.notes if note.code == "idle-anchor"]
     assert [note.sentence for note in notes] == (
-        [] if sides else ["Nothing is put at the placeholder “Lore”."]
+        [] if sides else ["No message targets the placeholder “Lore”."]
     )
     assert all(note.origin is not None and note.origin.id == "p" for note in notes)
 
 
-def test_a_placement_says_why_it_is_where_it_is():
+def test_a_placement_gives_its_reason():
     book = Lorebook(
         "b",
         (
@@ -517,19 +519,19 @@ def test_a_placement_says_why_it_is_where_it_is():
     assert {turn.text.plain: turn.placement.rule for turn in envelope.turns} == {
         "ROLE": "The role's system prompt goes first.",
         "S": "System messages go first.",
-        "A": "It stands here in the preset.",
+        "A": "This is its place in the preset.",
         "B": "It is anchored after “p”.",
         "ADA": "The anchor “who” stands for the profile.",
-        "LORE": "It is lore that is always told. It stands before the history, having no other "
-        "place.",
-        "SIDE": "It is lore that is always told. It is anchored before the history.",
+        "LORE": "This lore entry is always active. Without a position of its own, it goes before "
+        "the history.",
+        "SIDE": "This lore entry is always active. It is anchored before the history.",
         "C": "It is anchored before the history.",
         "U1": "It is part of the conversation.",
         "A1": "It is part of the conversation.",
         "U2": "It is part of the conversation.",
         "A2": "It is part of the conversation.",
         "X": "Its depth -1 is after the newest message of the history.",
-        "D": "What is being typed ends the history.",
+        "D": "The draft ends the history.",
     }
 
 
@@ -537,7 +539,7 @@ def test_a_sound_preset_has_no_notes():
     assert codes(built(SYSTEM, HISTORY, said("X", insertion_point=-2))) == []
 
 
-def test_a_keystroke_makes_one_turn_anew():
+def test_a_keystroke_builds_one_turn():
     inputs = Inputs(
         ENDPOINT,
         Preset("p", (SYSTEM, HISTORY, said("{{user}}", insertion_point=-2), said("{{date}}"))),
@@ -553,7 +555,7 @@ def test_a_keystroke_makes_one_turn_anew():
     assert [turn.text.plain for turn in changed] == ["Dr"]
 
 
-def test_an_edit_of_one_message_leaves_the_turns_of_the_others() -> None:
+def test_editing_a_message_keeps_the_other_turns() -> None:
     texts = [said(f"text {n}") for n in range(4)]
     first, second = Preset("p", tuple(texts)), Preset("p", (said("other"), *texts[1:]))
     before, after = (
@@ -564,5 +566,5 @@ def test_an_edit_of_one_message_leaves_the_turns_of_the_others() -> None:
     assert [new is old for new, old in pairs] == [False, True, True, True]
 
 
-def test_a_message_that_stands_there_twice_is_sent_twice() -> None:
+def test_a_message_listed_twice_is_sent_twice() -> None:
     assert order(built(*[said("X")] * 2)) == "X X U1 A1 U2 A2 D"

@@ -39,7 +39,7 @@ def test_the_documented_contributor_adds_its_line():
     )
 
 
-def test_one_that_fails_adds_nothing_but_a_note():
+def test_a_failing_contributor_adds_only_a_note():
     def broken(inputs: Inputs, counter: Counter) -> Contribution:
         raise RuntimeError("no\nluck")
 

@@ -33,7 +33,7 @@ changes = st.lists(st.sampled_from(["keep", "keep", "edit", "drop", "add", "call
 
 
 @given(histories(), changes, st.booleans())
-def test_what_is_remembered_of_a_history_is_what_would_be_worked_out(
+def test_remembered_history_costs_equal_fresh_ones(
     known: tuple[Message, ...], changes: list[str], corrected: bool
 ):
     counter = letters(corrected)
@@ -57,7 +57,7 @@ def test_what_is_remembered_of_a_history_is_what_would_be_worked_out(
 
 
 @given(histories())
-def test_the_sums_of_history_costs_add_up(history: tuple[Message, ...]):
+def test_sums_of_history_costs_add_up(history: tuple[Message, ...]):
     costs = history_costs((U1, CALL, RESULT, RESULT, *history), letters())
     assert costs.units[:2] == (0, 1)
     assert costs.total == sum(costs.costs)

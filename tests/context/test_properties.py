@@ -171,7 +171,7 @@ turns = st.sampled_from([(U1,), (A1,), (replace(U2, pinned=True),)])
 
 
 @given(st.lists(st.one_of(calls, turns), max_size=8), st.integers(0, 150))
-def test_tool_calls_and_results_are_never_parted(runs: list[tuple[Message, ...]], limit: int):
+def test_tool_calls_and_results_are_never_separated(runs: list[tuple[Message, ...]], limit: int):
     units = [
         tuple(replace(message, id=f"{number}.{index}") for index, message in enumerate(run))
         for number, run in enumerate(runs)

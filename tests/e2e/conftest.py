@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.databases import provide_database
 from tui_chat import paths
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
@@ -20,7 +21,8 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
-from tui_chat.workspace import BranchChanged, Workspace, WorkspaceEvent
+from tui_chat.workspace.events import BranchChanged, WorkspaceEvent
+from tui_chat.workspace.workspace import Workspace
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 
@@ -79,7 +81,7 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
         heard = Heard()
         moments = itertools.count(1_700_000_000)
         store = await Store.open(
-            tmp_path / "chat.db",
+            provide_database(tmp_path / "chat.db"),
             now=lambda: float(next(moments)),
             new_id=lambda: f"id{next(numbers):06}",
         )

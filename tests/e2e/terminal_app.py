@@ -48,6 +48,12 @@ def modes_left(written: bytes) -> set[str]:
     return left | ({"kitty"} if kitty > 0 else set()) | ({"other keys"} if other_keys else set())
 
 
+def restore_signals() -> None:
+    """Undo what `nohup` or a background shell that started the tests ignores."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class TerminalApp:
     """A running program and the other side of its terminal."""
 
@@ -75,7 +81,7 @@ class TerminalApp:
             command = ["bash", "-c", job_of, "shell", *command]
 
         def take_terminal() -> None:
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` may have started the tests
+            restore_signals()
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 

@@ -23,6 +23,7 @@ from tests.e2e.terminal_app import (
     TerminalApp,
     is_stopped,
     modes_left,
+    restore_signals,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty and /proc")
@@ -53,6 +54,17 @@ def database(folder: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_keys_typed_before_the_first_frame_are_not_lost(tmp_path: Path, seconds: float) -> None:
+    with TerminalApp(tmp_path, LOREM) as app:
+        app.type("typed-early")
+        app.until(lambda: app.shows("typed-early") and database(tmp_path))
+        app.read(seconds)
+        app.type(CTRL_Q)
+        assert app.wait() == 0
+    assert drafts(tmp_path) == {"typed-early"}
+
+
 def begin_reply(app: TerminalApp, folder: Path) -> None:
     """Send a message, wait until its reply is flushed, and type a draft."""
     app.type(b"question")
@@ -81,7 +93,7 @@ def test_a_signal_ends_the_program_as_quitting_does(
     assert not app.shows("Traceback")
 
 
-def test_a_terminal_that_goes_away_costs_nothing(app: TerminalApp, tmp_path: Path) -> None:
+def test_a_closed_terminal_loses_nothing(app: TerminalApp, tmp_path: Path) -> None:
     begin_reply(app, tmp_path)
     os.close(app.slave)
     app.slave = -1
@@ -91,7 +103,7 @@ def test_a_terminal_that_goes_away_costs_nothing(app: TerminalApp, tmp_path: Pat
     assert drafts(tmp_path) - {""} == {"draft"}
 
 
-def test_a_terminal_that_goes_away_without_a_signal(tmp_path: Path) -> None:
+def test_a_terminal_closed_without_a_signal_loses_nothing(tmp_path: Path) -> None:
     """`nohup` has SIGHUP ignored, and a pty of another session does not send one."""
     with TerminalApp(tmp_path, LOREM, job_of="trap '' HUP; \"$@\"; exit $?") as app:
         app.until(lambda: app.shows("Enter sends") and database(tmp_path))
@@ -105,9 +117,7 @@ def test_a_terminal_that_goes_away_without_a_signal(tmp_path: Path) -> None:
     assert drafts(tmp_path) - {""} == {"draft"}
 
 
-def test_a_terminal_that_takes_no_output_does_not_keep_it_from_ending(
-    app: TerminalApp, tmp_path: Path
-) -> None:
+def test_a_blocked_terminal_does_not_prevent_exit(app: TerminalApp, tmp_path: Path) -> None:
     begin_reply(app, tmp_path)
     time.sleep(3)  # nobody reads what it writes
     app.signal(signal.SIGTERM)
@@ -132,7 +142,7 @@ def test_the_second_signal_ends_at_once_and_restores_the_terminal(
     assert termios.tcgetattr(app.slave) == app.attributes
 
 
-def test_ctrl_z_stops_the_whole_job_and_fg_brings_it_back(tmp_path: Path) -> None:
+def test_ctrl_z_stops_the_job_and_fg_resumes_it(tmp_path: Path) -> None:
     """A shell with job control is told that its job stopped, also with a program in between."""
     job = (
         'set -m; sh -c \'"$@"; exit $?\' between "$@"; echo "[left with $?]"; fg; echo "[code $?]"'
@@ -156,18 +166,14 @@ def test_ctrl_z_stops_the_whole_job_and_fg_brings_it_back(tmp_path: Path) -> Non
         assert modes_left(app.read()) == set()
 
 
-def test_a_program_without_a_shell_is_not_stopped_for_ever(
-    app: TerminalApp, tmp_path: Path
-) -> None:
+def test_ctrl_z_without_a_shell_does_not_stop_the_program(app: TerminalApp, tmp_path: Path) -> None:
     app.type(CTRL_Z)
     app.until(lambda: app.written.count(b"\x1b[?1049h") == 2)
     app.type(b"still here")
     app.until(lambda: "still here" in drafts(tmp_path))
 
 
-def test_stopped_from_outside_it_draws_again_when_it_goes_on(
-    app: TerminalApp, tmp_path: Path
-) -> None:
+def test_the_screen_is_redrawn_after_sigstop_and_sigcont(app: TerminalApp, tmp_path: Path) -> None:
     app.type(b"precious")
     app.until(lambda: "precious" in drafts(tmp_path))
     app.signal(signal.SIGSTOP)
@@ -196,7 +202,7 @@ def test_a_dumb_terminal_is_refused_with_a_sentence(
         assert b"\x1b[" not in app.written
 
 
-def test_a_signal_while_an_editor_is_open_ends_that_too(tmp_path: Path) -> None:
+def test_a_signal_ends_an_open_editor_too(tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho editing $$\nexec sleep 1000\n")
     editor.chmod(0o755)
@@ -216,7 +222,7 @@ def test_a_signal_while_an_editor_is_open_ends_that_too(tmp_path: Path) -> None:
     assert drafts(tmp_path) - {""} == {"draft"}
 
 
-def test_errors_in_a_file_do_not_take_the_screen_there(tmp_path: Path) -> None:
+def test_redirected_stderr_stays_empty(tmp_path: Path) -> None:
     log = tmp_path / "errors"
     with TerminalApp(tmp_path, LOREM, job_of=f"exec \"$@\" 2>'{log}'") as app:
         app.until(lambda: app.shows("Enter sends"))
@@ -226,7 +232,7 @@ def test_errors_in_a_file_do_not_take_the_screen_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_command_ends_on_a_signal_without_a_trace(tmp_path: Path, number: int) -> None:
+def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: int) -> None:
     command = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path), "read", "-"]
     with subprocess.Popen(
         [*command, "--protocol", "anthropic"],
@@ -234,6 +240,7 @@ def test_a_command_ends_on_a_signal_without_a_trace(tmp_path: Path, number: int)
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=restore_signals,
     ) as process:
         time.sleep(1.5)
         process.send_signal(number)

@@ -1,4 +1,4 @@
-"""Small exports of other programs, written here, with every trait that theirs are known for."""
+"""Small exports of other programs, with all their known traits."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def claude_message(
     }
 
 
-def block(text: str) -> dict[str, Any]:
+def block(text: str, *citations: dict[str, Any]) -> dict[str, Any]:
     """A text block of Claude's."""
-    return {"type": "text", "text": text, "citations": []}
+    return {"type": "text", "text": text, "citations": list(citations)}
 
 
 def claude(*messages: dict[str, Any], **facts: Any) -> dict[str, Any]:

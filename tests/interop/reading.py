@@ -1,14 +1,14 @@
-"""Reading files in tests: whole, and as what a reader of them sees."""
+"""Reading files in tests."""
 
 from __future__ import annotations
 
 import json
 
 from tui_chat.interop.format_detection import read_conversations
-from tui_chat.interop.readable_parts import shown_branch
+from tui_chat.interop.readable_parts import active_branch
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.message import Message
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 
 
 def read(value: object) -> list[FoundConversation]:
@@ -17,18 +17,18 @@ def read(value: object) -> list[FoundConversation]:
     return list(read_conversations([data]))
 
 
-def only(value: object) -> Transcript:
+def only(value: object) -> SessionTranscript:
     """The one conversation of a file."""
     [found] = read(value)
     assert found.transcript is not None, f"{found.place}: {found.fault}"
     return found.transcript
 
 
-def shown(transcript: Transcript) -> list[Message]:
+def shown(transcript: SessionTranscript) -> list[Message]:
     """The messages of the shown branch."""
-    return [entry.message for entry in shown_branch(transcript)]
+    return [entry.message for entry in active_branch(transcript)]
 
 
-def said(transcript: Transcript) -> list[tuple[str, str]]:
+def said(transcript: SessionTranscript) -> list[tuple[str, str]]:
     """Role and text along the shown branch."""
     return [(message.role, message.content) for message in shown(transcript)]

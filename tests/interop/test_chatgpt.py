@@ -118,7 +118,7 @@ def test_code_for_the_reader_is_fenced():
     assert shown(only([told]))[0].content == "```python\nx = 1\n```"
 
 
-def test_pictures_are_named_and_told():
+def test_images_are_named_and_noted():
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1"}
     voice = {
         "content_type": "real_time_user_audio_video_asset_pointer",
@@ -151,10 +151,10 @@ def test_pictures_are_named_and_told():
         Part("audio", file_id="sediment://file_2"),
         Part("file", "application/pdf", file_id="file_3", name="notes.pdf"),
     )
-    assert found.notes == (reader.LOST,) * 3
+    assert found.notes == (reader.MISSING_FILE,) * 3
 
 
-def test_custom_instructions_are_a_system_message_and_other_hidden_ones_are_told():
+def test_custom_instructions_are_a_system_message_and_other_hidden_messages_are_noted():
     hidden = {"is_visually_hidden_from_conversation": True}
     told = chatgpt(
         node(
@@ -175,7 +175,7 @@ def test_custom_instructions_are_a_system_message_and_other_hidden_ones_are_told
     assert found.notes == (reader.HIDDEN,)
 
 
-def test_sources_stand_where_they_were_cited():
+def test_citations_are_replaced_by_their_sources():
     mark, lost = "\ue200cite\ue202turn0search0\ue201", "\ue200cite\ue202turn0search9\ue201"
     reference = {"matched_text": mark, "alt": "([Maps](https://example.org))"}
     told = chatgpt(
@@ -187,7 +187,7 @@ def test_sources_stand_where_they_were_cited():
     assert shown(only([told]))[0].content == "North ([Maps](https://example.org))."
 
 
-def test_the_model_is_the_one_that_replied_last_on_the_shown_branch():
+def test_the_model_is_the_last_one_on_the_active_branch():
     def model_of(current: str, **facts: Any) -> str:
         nodes = [
             node("q", None, "user", "Hi"),
@@ -201,7 +201,7 @@ def test_the_model_is_the_one_that_replied_last_on_the_shown_branch():
     assert model_of("q", default_model_slug="auto") == "auto"
 
 
-def test_the_head_is_what_the_current_node_hangs_on():
+def test_the_head_is_the_last_message_before_the_current_node():
     told = chatgpt(
         node("q", None, "user", "Hi"), node("empty", "q", "assistant", ""), current="empty"
     )
@@ -212,21 +212,21 @@ def test_the_head_is_what_the_current_node_hangs_on():
     ("mapping", "place"),
     [({"a": node("a", "b", "user", "x"), "b": node("b", "a", "user", "y")}, "$[0].mapping")],
 )
-def test_a_tree_without_a_beginning_is_refused(mapping: dict[str, Any], place: str):
+def test_a_tree_without_a_first_message_is_refused(mapping: dict[str, Any], place: str):
     [found] = read([chatgpt(node("a", None), mapping=mapping)])
     assert (found.transcript, found.place) == (None, place)
-    assert found.fault == "no message in it is the first"
+    assert found.fault == "has no first message"
 
 
-def test_a_ring_beside_the_tree_is_told():
+def test_a_ring_beside_the_tree_is_noted():
     told = chatgpt(
         node("q", None, "user", "Hi"), node("a", "b", "user", "x"), node("b", "a", "user", "y")
     )
     [found] = read([told])
-    assert found.notes == (reader.ADRIFT,) * 2
+    assert found.notes == (reader.DETACHED,) * 2
 
 
-def test_what_is_no_message_is_told():
+def test_invalid_messages_are_noted():
     nodes = {
         "q": node("q", None, "user", "Hi"),
         "x": 17,
@@ -234,12 +234,12 @@ def test_what_is_no_message_is_told():
         "root": node("root", None),
     }
     [found] = read([chatgpt(node("q", None), mapping=nodes)])
-    assert found.notes == (reader.BROKEN,) * 2
+    assert found.notes == (reader.INVALID,) * 2
     assert found.transcript is not None
     assert [entry.message.content for entry in found.transcript.entries] == ["Hi"]
 
 
-def test_a_second_reading_gives_the_same_and_a_grown_conversation_keeps_its_ids():
+def test_ids_are_stable_when_a_conversation_grows():
     nodes = [node("q", None, "user", "Hi"), node("a", "q", "assistant", "Hello")]
     before = only([chatgpt(*nodes)])
     after = only([chatgpt(*nodes, node("q2", "a", "user", "More"))])
@@ -248,7 +248,7 @@ def test_a_second_reading_gives_the_same_and_a_grown_conversation_keeps_its_ids(
     assert after.session.session_id == before.session.session_id
 
 
-def test_one_conversation_by_itself_and_lines_of_them():
+def test_a_single_conversation_and_json_lines():
     told = chatgpt(node("q", None, "user", "Hi"))
     assert said(only(told)) == [("user", "Hi")]
     both = json.dumps(told).encode() + b"\n" + json.dumps(told | {"id": "2"}).encode()
@@ -268,7 +268,7 @@ def test_one_conversation_by_itself_and_lines_of_them():
         {"root": {}, "a": {"parent": "b", "message": 1}, "b": {"parent": "a", "message": 2}},
     ],
 )
-def test_a_conversation_of_which_nothing_can_be_read_is_told(mapping: dict[str, Any]):
+def test_a_conversation_without_readable_messages_is_an_error(mapping: dict[str, Any]):
     [found] = read([{"title": "Broken", "mapping": mapping}])
     assert found.transcript is None
     assert found.fault
@@ -276,9 +276,9 @@ def test_a_conversation_of_which_nothing_can_be_read_is_told(mapping: dict[str, 
 
 
 @pytest.mark.parametrize("mapping", [{}, {"root": {"message": None, "parent": None}}])
-def test_a_conversation_in_which_nothing_was_said_is_passed_over(mapping: dict[str, Any]):
+def test_a_conversation_without_messages_is_ignored(mapping: dict[str, Any]):
     [found] = read([{"title": "New chat", "mapping": mapping}])
-    assert (found.transcript, found.fault, found.passed_over) == (None, "", True)
+    assert (found.transcript, found.fault, found.ignored) == (None, "", True)
 
 
 _JSON = st.recursive(
@@ -311,10 +311,8 @@ _NODES = (
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), _NODES), _JSON, _JSON)
-def test_whatever_a_mapping_holds_no_session_is_empty(
-    mapping: dict[str, Any], current: object, title: object
-):
+def test_no_mapping_makes_an_empty_session(mapping: dict[str, Any], current: object, title: object):
     conversation = {"mapping": mapping, "current_node": current, "title": title}
     for found in read([conversation]):
-        assert bool(found.fault) + found.passed_over + (found.transcript is not None) == 1
+        assert bool(found.fault) + found.ignored + (found.transcript is not None) == 1
         assert found.transcript is None or found.transcript.entries

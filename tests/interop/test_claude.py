@@ -27,7 +27,7 @@ def test_messages_without_parents_follow_each_other():
     assert transcript.entries[0].message.timestamp == 1740823200.25
 
 
-def test_parents_make_branches_and_the_leaf_is_shown():
+def test_parents_make_branches_and_the_current_leaf_is_the_head():
     told = claude(
         claude_message("m1", "human", block("Roses?"), parent_message_uuid=ROOT),
         claude_message("m2", "assistant", block("Red."), parent_message_uuid="m1"),
@@ -73,7 +73,7 @@ def test_rounds_of_tool_use_become_messages():
     assert (last.role, last.content) == ("assistant", "Both.")
 
 
-def test_attachments_come_along_and_other_files_are_named():
+def test_attachments_become_documents_and_other_files_are_named():
     told = claude(
         claude_message(
             "m1",
@@ -90,10 +90,10 @@ def test_attachments_come_along_and_other_files_are_named():
         Part("file", "text/plain", text="words", name="a.txt"),
         Part("image", file_id="f1", name="cat.png"),
     )
-    assert found.notes == (reader.LOST,)
+    assert found.notes == (reader.MISSING_FILE,)
 
 
-def test_an_empty_message_is_stepped_over():
+def test_an_empty_message_is_skipped():
     told = claude(
         claude_message("m1", "human", block("Hi")),
         claude_message("m2", "assistant"),
@@ -102,7 +102,7 @@ def test_an_empty_message_is_stepped_over():
     assert said(only([told])) == [("user", "Hi"), ("user", "Hello?")]
 
 
-def test_a_sender_nobody_knows_is_refused_and_the_rest_is_read():
+def test_an_unknown_sender_is_an_error_and_the_rest_is_read():
     broken = claude(claude_message("m1", "robot", text="x"))
     [bad, good] = read([broken, claude(claude_message("m1", "human", text="y"))])
     assert (bad.place, bad.fault) == (
@@ -112,10 +112,10 @@ def test_a_sender_nobody_knows_is_refused_and_the_rest_is_read():
     assert good.transcript is not None
 
 
-def test_accounts_projects_and_memories_are_passed_over():
+def test_accounts_projects_and_memories_are_ignored():
     told: list[dict[str, Any]] = [
         {"uuid": "u", "full_name": "Kim", "email_address": "kim@example.org"},
         {"uuid": "p", "name": "Project", "prompt_template": "", "docs": []},
         {"conversations_memory": "Kim gardens.", "account_uuid": "u"},
     ]
-    assert [found.passed_over for found in read(told)] == [True, True, True]
+    assert [found.ignored for found in read(told)] == [True, True, True]

@@ -1,4 +1,4 @@
-"""What a file is shows in its content."""
+"""The format of a file is detected from its content."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PLAIN = [("user", "Hi"), ("assistant", "Hello")]
                                   claude_message("2", "assistant", block("Hello")))]},
     ],
 )  # fmt: skip
-def test_known_kinds(file: object):
+def test_known_formats_are_detected(file: object):
     assert said(only(file)) == PLAIN
 
 
-def test_lines_of_conversations_are_several():
+def test_json_lines_may_be_several_conversations():
     found = read(lines({"messages": [USER]}, {"messages": [REPLY]}))
     assert [said(each.transcript) for each in found if each.transcript] == [
         [("user", "Hi")],
@@ -42,7 +42,7 @@ def test_lines_of_conversations_are_several():
     ]
 
 
-def test_kinds_may_stand_side_by_side():
+def test_formats_may_be_mixed():
     both = [chatgpt(node("q", None, "user", "a")), claude(claude_message("1", "human", text="b"))]
     assert [each.transcript is not None for each in read(both)] == [True, True]
 
@@ -52,42 +52,42 @@ def test_kinds_may_stand_side_by_side():
     [
         (b"", "", "is empty"),
         (b" \n ", "", "is empty"),
-        (b"hello", "", "is no conversation of a kind that is known"),
-        ([{"a": 1}], "$[0]", "is no conversation of a kind that is known"),
-        ([5], "$[0]", "is no conversation of a kind that is known"),
-        ({"a": 1}, "", "is no conversation of a kind that is known"),
+        (b"hello", "", "is not a conversation of a known format"),
+        ([{"a": 1}], "$[0]", "is not a conversation of a known format"),
+        ([5], "$[0]", "is not a conversation of a known format"),
+        ({"a": 1}, "", "is not a conversation of a known format"),
         ([USER, {"role": "robot", "content": ""}], "$[1].role", "must be one of"),
-        (lines(USER) + b"\n{", "", "ends before what begins in line 2 is complete"),
+        (lines(USER) + b"\n{", "", "ends within the value that begins in line 2"),
         (lines(USER, 5), "line 2", "a message must be an object"),
         (b'{"format": "tui-chat", "version": 1}', "$.sessions", "must be a list"),
         (b'{"messages": [1,]}', "", "is not JSON"),
-        (b"[] x", "line 1", "follows the end"),
+        (b"[] x", "line 1", "more after the end"),
         (b"\xff\xfe[\x00]\x00", "", "is not UTF-8 text"),
         (json.dumps({"messages": [{"role": "user", "content": 5}]}).encode(),
          ".messages[0].content", "must be text or a list of parts"),
     ],
 )  # fmt: skip
-def test_faults_are_told_with_their_place(file: object, place: str, fault: str):
+def test_faults_have_a_place(file: object, place: str, fault: str):
     found = read(file)[-1]
     assert (found.transcript, found.place) == (None, place)
     assert fault in found.fault
     assert found.advice in ("", KNOWN)
 
 
-def test_messages_without_ids_are_the_same_conversation_only_if_all_is_the_same():
+def test_messages_without_ids_are_recognized_only_if_all_are_equal():
     first, longer = only([USER]), only([USER, REPLY])
     assert only([USER]) == first
     assert longer.session.session_id != first.session.session_id
 
 
-def test_messages_with_ids_of_their_own_may_grow():
+def test_messages_with_ids_are_recognized_after_growing():
     one, two = USER | {"id": "a" * 20}, REPLY | {"id": "b" * 20}
     first, longer = only([one]), only([one, two])
     assert longer.entries[:1] == first.entries
     assert longer.session.session_id == first.session.session_id
 
 
-def test_lines_that_are_written_are_read_as_history_and_as_a_conversation():
+def test_exported_lines_are_read_as_history_and_as_a_conversation():
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
     told = [
@@ -107,9 +107,9 @@ def test_lines_that_are_written_are_read_as_history_and_as_a_conversation():
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_told(data: bytes):
+def test_any_bytes_are_read_or_reported(data: bytes):
     for found in read_conversations([data]):
-        assert found.transcript is not None or found.fault or found.passed_over
+        assert found.transcript is not None or found.fault or found.ignored
 
 
 @given(st.recursive(
@@ -123,6 +123,6 @@ def test_any_bytes_are_read_or_told(data: bytes):
         inner, max_size=6),
     max_leaves=25,
 ))  # fmt: skip
-def test_files_that_almost_look_right_never_break_a_reader(value: object):
+def test_almost_valid_files_never_raise(value: object):
     for found in read(value):
-        assert found.transcript is not None or found.fault or found.passed_over
+        assert found.transcript is not None or found.fault or found.ignored

@@ -29,7 +29,7 @@ def every(reader: JsonStream) -> list[object]:
 
 
 @given(st.lists(values, max_size=6), st.integers(1, 40), st.booleans(), st.sampled_from([None, 1]))
-def test_an_array_is_read_alike_however_it_is_cut(
+def test_an_array_is_read_alike_in_pieces_of_any_size(
     told: list[object], size: int, ascii_only: bool, indent: int | None
 ):
     data = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
@@ -40,13 +40,13 @@ def test_an_array_is_read_alike_however_it_is_cut(
 
 
 @given(st.dictionaries(any_text, values, max_size=6), st.integers(1, 40))
-def test_an_object_is_read_alike_however_it_is_cut(told: dict[str, object], size: int):
+def test_an_object_is_read_alike_in_pieces_of_any_size(told: dict[str, object], size: int):
     reader = JsonStream(cut(json.dumps(told).encode(), size))
     assert {key: reader.value() for key in reader.members()} == told
 
 
 @given(st.lists(values, min_size=1, max_size=6), st.integers(1, 40))
-def test_values_follow_each_other_and_know_their_lines(told: list[object], size: int):
+def test_several_values_are_read_with_their_lines(told: list[object], size: int):
     data = "\n".join(json.dumps(each) for each in told).encode()
     reader = JsonStream(cut(data, size))
     read: list[object] = []
@@ -57,7 +57,7 @@ def test_values_follow_each_other_and_know_their_lines(told: list[object], size:
 
 
 @given(st.binary(max_size=80), st.integers(1, 9))
-def test_any_bytes_end_in_values_or_in_a_told_fault(data: bytes, size: int):
+def test_any_bytes_give_values_or_an_error(data: bytes, size: int):
     reader = JsonStream(cut(data, size))
     try:
         while reader.peek():
@@ -83,7 +83,7 @@ def test_after_a_broken_value_the_rest_is_read(size: int):
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_a_value_that_is_too_large_is_passed_over(size: int):
+def test_a_value_that_is_too_large_is_skipped(size: int):
     data = json.dumps(["a" * 5_000, {"b": ["c" * 3_000] * 2}, "d"]).encode()
     reader = JsonStream(cut(data, size), largest=2_000)
     faults: list[str] = []
@@ -98,22 +98,22 @@ def test_a_value_that_is_too_large_is_passed_over(size: int):
     assert read[-1] == "d"
 
 
-def test_what_ends_too_early_is_told_with_its_line():
+def test_an_early_end_is_reported_with_its_line():
     with pytest.raises(BadText, match="line 2"):
         every(JsonStream([b'[1,\n{"a": [2']))
 
 
 @pytest.mark.parametrize("data", [b"\xff[1]", b'["\xc3', b'["\xed\xa0\x80"]'])
-def test_what_is_no_utf_8_is_told(data: bytes):
+def test_invalid_utf_8_is_an_error(data: bytes):
     with pytest.raises(BadText, match="UTF-8"):
         every(JsonStream([data]))
 
 
-def test_a_mark_at_the_beginning_is_no_text():
+def test_a_byte_order_mark_is_skipped():
     assert JsonStream([b"\xef\xbb", b"\xbf[]"]).peek() == "["
 
 
-def test_a_deep_value_is_told():
+def test_a_deeply_nested_value_is_an_error():
     reader = JsonStream([b"[" + b"[" * 200_000 + b"]" * 200_000 + b",1]"])
     read: list[object] = []
     for _ in reader.elements():

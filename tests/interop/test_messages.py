@@ -1,4 +1,4 @@
-"""Pictures and files in a history that others wrote."""
+"""Images and files in a history."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def test_parts_are_read_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("part", [{"type": "video_url"}, {"type": "image_url"}, 5])
-def test_parts_that_are_none_name_their_place(part: object) -> None:
+def test_invalid_parts_name_their_place(part: object) -> None:
     with pytest.raises(InputError, match=r"f: \$\[0\]\.content"):
         read_history(json.dumps([{"role": "user", "content": [part]}]), "f")
 
 
-def test_a_number_too_long_for_python_is_told() -> None:
+def test_a_number_too_long_for_python_is_an_error() -> None:
     with pytest.raises(InputError, match=r"f: line 2: is not JSON: .*thousands of digits"):
         read_history('{"role": "user", "content": "a"}\n{"role": ' + "9" * 5000 + "}", "f")

@@ -1,4 +1,4 @@
-"""Our own JSON: nothing is lost, and nothing is believed."""
+"""Our own JSON: nothing is lost, and everything is checked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.settings import Settings
+from tui_chat.models.transcript import SessionTranscript
 
 
-def written(*told: Transcript) -> str:
+def written(*told: SessionTranscript) -> str:
     parts = [own_json.begin("tui-chat 1")]
     for index, transcript in enumerate(told):
         parts += own_json.session_text(transcript, first=index == 0)
@@ -31,7 +32,7 @@ def written(*told: Transcript) -> str:
 
 
 @given(st.lists(transcripts(), max_size=3), st.integers(1, 2000))
-def test_what_is_written_is_read_again(told: list[Transcript], size: int):
+def test_an_export_is_read_back(told: list[SessionTranscript], size: int):
     data = written(*told).encode()
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     found = list(read_conversations(pieces))
@@ -40,18 +41,18 @@ def test_what_is_written_is_read_again(told: list[Transcript], size: int):
 
 
 @given(transcripts())
-def test_a_terminal_is_not_told_what_to_do(told: Transcript):
+def test_control_characters_are_escaped(told: SessionTranscript):
     text = written(told)
     assert not any(char in text for char in "\x1b\x9b\u202e\u2028")
 
 
-def test_fields_of_message_and_entry_can_stand_side_by_side():
+def test_fields_of_message_and_entry_do_not_collide():
     ours = set(Message.__dataclass_fields__) & set(Entry.__dataclass_fields__)
     assert ours == set()
 
 
 def example() -> dict[str, Any]:
-    told = Transcript(
+    told = SessionTranscript(
         Session("s1", "Walk", "r1", head_id="m2", created=1.0, updated=2.0),
         (
             Entry(Message("user", "Hi", "m1")),
@@ -69,7 +70,7 @@ def example() -> dict[str, Any]:
     return json.loads(written(told))
 
 
-def test_a_reply_that_was_still_arriving_is_interrupted():
+def test_a_streaming_reply_is_read_as_interrupted():
     said = example()
     said["sessions"][0]["messages"][1]["status"] = "streaming"
     assert only(said).entries[1].status == "interrupted"
@@ -83,7 +84,7 @@ def test_a_newer_version_is_refused():
     assert found.advice == "Update tui-chat."
 
 
-def test_unknown_keys_are_left_alone():
+def test_unknown_keys_are_ignored():
     said = example()
     plain = only(said)
     for value in (said["sessions"][0], *said["sessions"][0].values()):
@@ -114,6 +115,16 @@ FAULTS = [
         {"layout": {"protocol": "gemini", "pieces": [{"kind": "other", "data": "{"}]}},
         ".messages[0].semantics.layout.pieces[0].data",
     ),
+    *(
+        ("messages.0.semantics", {"references": value}, f".messages[0].semantics.references{place}")
+        for value, place in (
+            ({"sources": [{"url": "javascript:alert(1)"}]}, ".sources[0].url"),
+            ({"sources": [{}] * 1000}, ".sources"),
+            ({"citations": [{"source": 0}]}, ".citations[0].source"),
+            ({"sources": [{}], "citations": [{"source": -1}]}, ".citations[0].source"),
+            ({"sources": [{}], "citations": [{"source": 0, "start": 2}]}, ".citations[0]"),
+        )
+    ),
     ("messages.0", 5, ".messages[0]"),
     ("messages", 5, ".messages"),
     ("messages.1.seconds", -1, ".messages[1].seconds"),
@@ -122,7 +133,7 @@ FAULTS = [
     ("session.session_id", "", ".session.session_id"),
     ("session.head_id", "m9", ".session.head_id"),
     ("session.created", 10**400, ".session.created"),
-    ("session.max_tokens", 0, ".session.max_tokens"),
+    ("session.max_tokens", 0, ".session.settings"),
     ("session.tags", [5], ".session.tags[0]"),
     ("role.role_id", "r2", ".role.role_id"),
     ("role.status", "retired", ".role.status"),
@@ -143,7 +154,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("where", "value", "place"), FAULTS)
-def test_a_fault_names_its_place_and_the_next_session_is_read(where: str, value: Any, place: str):
+def test_an_error_has_a_place_and_the_next_session_is_read(where: str, value: Any, place: str):
     said = example()
     said["sessions"].append(example()["sessions"][0])
     *path, last = where.split(".")
@@ -169,7 +180,7 @@ json_values = st.recursive(
 
 
 @given(st.data())
-def test_nothing_in_the_place_of_anything_breaks_the_reader(data: st.DataObject):
+def test_null_in_any_place_never_raises(data: st.DataObject):
     said = example()
     at: Any = said
     while True:
@@ -184,14 +195,14 @@ def test_nothing_in_the_place_of_anything_breaks_the_reader(data: st.DataObject)
         assert found.transcript is not None or found.fault
 
 
-def test_a_body_is_the_one_that_was_sent_or_refused():
+def test_a_body_must_match_its_hash():
     body = b'{"text": "\xe2\x80\xae odd \xef\xbb\xbf"}'
     for exact in (body, b"\xff\x00 no text", b""):
         record = RequestRecord(
             "e", Protocol.GEMINI, "POST", "https://x/", sha256(exact).hexdigest(), {}, exact
         )
         entries = (Entry(Message("assistant", "a", "m")),)
-        told = Transcript(
+        told = SessionTranscript(
             Session("s", "T"), entries, requests=(StoredRequest("m", record),), draft="x"
         )
         said = json.loads(written(told))
@@ -207,14 +218,23 @@ def test_a_body_is_the_one_that_was_sent_or_refused():
     sent["body_base64"] = "not that"
     [found] = read(said)
     assert "requests[0].body" in found.place
-    lost = Transcript(
+    lost = SessionTranscript(
         Session("s", "T"), entries, requests=(StoredRequest("m", replace(record, body=b"damaged")),)
     )
     assert only(json.loads(written(lost))).requests[0].request.body is None
 
 
-def test_a_draft_is_a_text():
+def test_a_draft_must_be_text():
     said = example()
     said["sessions"][0]["draft"] = 5
     [found] = read(said)
     assert found.place.endswith(".draft")
+
+
+def test_a_file_of_an_older_program_has_settings_beside_title_and_name():
+    said = example()
+    said["sessions"][0]["session"] |= {"temperature": 0.5, "max_tokens": 9}
+    said["sessions"][0]["session"].pop("settings", None)
+    [found] = read(said)
+    assert found.transcript is not None
+    assert found.transcript.session.settings == Settings(temperature=0.5, max_tokens=9)

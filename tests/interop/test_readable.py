@@ -1,4 +1,4 @@
-"""Markdown and HTML: readable, and what a model wrote stays in its place."""
+"""Exports to Markdown and HTML: readable, and safe whatever a model wrote."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 
 THOUGHT = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "I look."),))
 
 
-def told(*entries: Entry, title: str = "A walk", role: Role | None = None) -> Transcript:
+def told(*entries: Entry, title: str = "A walk", role: Role | None = None) -> SessionTranscript:
     role_id = role.role_id if role else None
     session = Session("s", title, role_id, head_id=None, created=1_700_000_000.0)
-    return Transcript(session, entries, role)
+    return SessionTranscript(session, entries, role)
 
 
-def reply(text: str, **facts: object) -> Transcript:
+def reply(text: str, **facts: object) -> SessionTranscript:
     message = replace(Message("assistant", text, "m1"), **facts)
     return told(Entry(message, model="gpt-4o"))
 
@@ -55,7 +55,7 @@ EXAMPLE = told(
 def test_markdown():
     assert "".join(markdown(EXAMPLE)) == (
         "# A walk\n\n"
-        "- Role: Ada\n- Begun: 2023-11-14 22:13\n- Messages: 4, and 1 on other branches\n"
+        "- Role: Ada\n- Created: 2023-11-14 22:13\n- Messages: 4, and 1 on other branches\n"
         "\n---\n\n## You · 2023-11-14 22:13\n\nWeather?\n"
         "\n---\n\n## Ada · gpt-4o · 2 of 2\n"
         "\n<details><summary>Reasoning</summary>\n\nI look.\n\n</details>\n"
@@ -67,7 +67,7 @@ def test_markdown():
     )
 
 
-def test_html_has_what_was_said_and_the_other_versions():
+def test_html_has_the_messages_and_the_other_versions():
     text = "".join(page(EXAMPLE))
     assert "<p><strong>One</strong> moment.</p>" in text
     assert "<summary>Other versions (1)</summary>" in text
@@ -92,7 +92,7 @@ def test_html_has_what_was_said_and_the_other_versions():
         ("\x1b]0;x\x07\u202e", "␛]0;x␇\\u202e"),
     ],
 )
-def test_markdown_stays_in_its_place(text: str, written: str):
+def test_markdown_of_a_message_cannot_affect_what_follows(text: str, written: str):
     assert f"\n\n{written}\n" in "".join(markdown(reply(text)))
 
 
@@ -133,7 +133,7 @@ class Seen(HTMLParser):
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("where", ["content", "title", "thought", "tool", "call", "error", "part"])
-def test_a_page_has_nothing_but_what_it_may_have(text: str, where: str):
+def test_a_page_has_only_safe_elements(text: str, where: str):
     entry = Entry(Message("assistant", text, "m1"))
     match where:
         case "thought":
@@ -156,7 +156,7 @@ def test_a_page_has_nothing_but_what_it_may_have(text: str, where: str):
 
 
 @given(transcripts())
-def test_any_session_can_be_read(transcript: Transcript):
+def test_any_session_can_be_exported(transcript: SessionTranscript):
     Seen().feed("".join(page(transcript)))
     text = "".join(markdown(transcript))
     assert "\x1b" not in text
@@ -164,5 +164,5 @@ def test_any_session_can_be_read(transcript: Transcript):
 
 
 @given(st.text("`~<>[]()!*_#-|\n abx:/\"'&;\\", max_size=60))
-def test_any_markdown_makes_a_page_that_is_sound(text: str):
+def test_any_markdown_makes_a_valid_page(text: str):
     Seen().feed("".join(page(reply(text))))

@@ -1,4 +1,4 @@
-"""Files and the real store: what goes out comes in equal, and a second time adds nothing."""
+"""Export and import with the real store: without loss, and without duplicates."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.databases import provide_database
 from tests.interop.transcripts import transcripts
-from tui_chat.exporting import exported, write_file
-from tui_chat.importing import import_files
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
+from tui_chat.workspace.exporter import exported_texts, write_file
+from tui_chat.workspace.importer import import_files
 
 numbers = count()
 
 
 async def opened(path: Path) -> Store:
-    return await Store.open(path, now=lambda: 1e9, new_id=lambda: f"id-{next(numbers)}")
+    return await Store.open(
+        provide_database(path), now=lambda: 1e9, new_id=lambda: f"id-{next(numbers)}"
+    )
 
 
-def as_told(transcript: Transcript | None) -> Transcript | None:
+def as_told(transcript: SessionTranscript | None) -> SessionTranscript | None:
     """Without what entries know of their tree: a file has no need to say it."""
     if transcript is None:
         return None
@@ -34,7 +37,7 @@ def as_told(transcript: Transcript | None) -> Transcript | None:
     return replace(transcript, entries=entries)
 
 
-async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
+async def there_and_back(folder: Path, told: Sequence[SessionTranscript]) -> None:
     file = folder / "out.json"
     ids = [each.session.session_id for each in told]
     async with await opened(folder / "one.db") as one, await opened(folder / "two.db") as two:
@@ -42,12 +45,12 @@ async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
         assert [(each.fault, each.is_new) for each in taken] == [("", True)] * len(told)
         before = [as_told(await one.transcripts.get(each)) for each in ids]
         assert before == list(told)
-        await write_file(exported(one, ids, "json", UTC), file)
+        await write_file(exported_texts(one, ids, "json", UTC), file)
         [report] = await import_files(two, [file])
         assert (report.faults, report.new) == ([], len(told))
         assert report.added == sum(len(each.entries) for each in told)
         assert [as_told(await two.transcripts.get(each)) for each in ids] == before
-        await write_file(exported(one, ids, "shared", UTC), folder / "shared.json")
+        await write_file(exported_texts(one, ids, "shared", UTC), folder / "shared.json")
         async with await opened(folder / "three.db") as three:
             await import_files(three, [folder / "shared.json"])
             for whole in before:
@@ -61,6 +64,6 @@ async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(transcripts(), max_size=3, unique_by=lambda each: each.session.session_id))
-def test_exports_are_imported_equal_and_once(told: list[Transcript]):
+def test_exports_are_imported_without_loss_and_only_once(told: list[SessionTranscript]):
     with TemporaryDirectory() as folder:
         asyncio.run(there_and_back(Path(folder), told))

@@ -48,7 +48,7 @@ def test_a_chat_with_swipes():
     assert [message.name for message in shown(transcript)] == [""] * 4
 
 
-def test_hidden_messages_stand_beside_the_branch_and_narration_is_a_system_message():
+def test_hidden_messages_are_beside_the_branch_and_narration_is_a_system_message():
     data = chat(
         tavern("Hello."),
         tavern("A secret.", is_system=True),
@@ -66,7 +66,7 @@ def test_hidden_messages_stand_beside_the_branch_and_narration_is_a_system_messa
     assert found.notes == (reader.HIDDEN,)
 
 
-def test_tool_calls_are_sent_though_they_are_hidden():
+def test_hidden_tool_calls_are_imported():
     invoked = [{"id": "c1", "name": "roll", "parameters": '{"d":6}', "result": "4"}]
     data = chat(tavern("[]", is_system=True, extra={"tool_invocations": invoked}), tavern("Four."))
     [call, result, reply] = shown(only(data))
@@ -75,7 +75,7 @@ def test_tool_calls_are_sent_though_they_are_hidden():
     assert reply.content == "Four."
 
 
-def test_names_are_kept_where_several_characters_speak():
+def test_names_are_kept_if_several_characters_speak():
     data = chat(tavern("A.", "Ada"), tavern("B.", "Bea"), tavern("Hi", user=True))
     assert [message.name for message in shown(only(data))] == ["Ada", "Bea", ""]
 
@@ -85,10 +85,10 @@ def test_variables_and_the_authors_note():
     [found] = read(data)
     assert found.transcript is not None
     assert found.transcript.variables == (("gold", "12"), ("flag", "3"))
-    assert found.notes == (reader.NOTE,)
+    assert found.notes == (reader.AUTHORS_NOTE,)
 
 
-def test_an_edited_chat_brings_a_branch_and_a_grown_one_what_is_new():
+def test_an_edited_chat_adds_a_branch_and_a_grown_one_new_messages():
     first, second = tavern("Hello."), tavern("Hi", user=True)
     before = only(chat(first, second))
     grown = only(chat(first, second, tavern("More.")))
@@ -100,14 +100,14 @@ def test_an_edited_chat_brings_a_branch_and_a_grown_one_what_is_new():
     assert len({entry.message.id for entry in edited.entries} & ids) == 1
 
 
-def test_two_messages_alike_are_two():
+def test_equal_messages_stay_separate():
     same = tavern("…", is_system=True)
     transcript = only(chat(tavern("Hello."), same, same))
     assert len({entry.message.id for entry in transcript.entries}) == 3
 
 
 @pytest.mark.parametrize("header", [True, False])
-def test_old_chats_are_told_apart_by_how_they_begin(header: bool):
+def test_old_chats_are_distinguished_by_their_first_messages(header: bool):
     first = {"user_name": "Kim", "character_name": "Ada", "create_date": "2023-6-3@15h36m15s"}
     start = [first] if header else []
     one = only(lines(*start, tavern("Hello.", send_date="June 19, 2023 4:13pm")))
@@ -131,6 +131,6 @@ def test_a_broken_line_is_named():
     assert found.fault == "is not JSON: Expecting value at line 3"
 
 
-def test_a_line_that_is_no_message_is_named():
+def test_an_invalid_message_is_named():
     [found] = read(chat(tavern("Hello."), {"name": "Ada"}))
-    assert (found.place, found.fault) == ("line 3", "must be a message with its text in “mes”")
+    assert (found.place, found.fault) == ("line 3", "must be a message with text in “mes”")

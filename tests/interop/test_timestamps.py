@@ -1,4 +1,4 @@
-"""Points in time as other programs write them."""
+"""Timestamps in the notations of other programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
         ("July 12, 2024 12:31pm", AT - 37 + 11 * 3600),
     ],
 )
-def test_read(said: object, seconds: float):
+def test_known_notations_are_parsed(said: object, seconds: float):
     assert parse_timestamp(said) == pytest.approx(seconds)
 
 
@@ -38,11 +38,11 @@ def test_read(said: object, seconds: float):
     "said",
     [None, True, "", "soon", "2024-13-40@99h99m99s", 0, -5, 1e30, 10**400, "Foo 1, 2024 1:00pm"],
 )
-def test_what_is_no_point_in_time(said: object):
+def test_other_values_are_not_times(said: object):
     assert parse_timestamp(said) is None
 
 
 @given(st.one_of(st.text(max_size=70), st.floats(), st.integers()))
-def test_nothing_breaks_it(said: object):
+def test_no_value_raises(said: object):
     at = parse_timestamp(said)
     assert at is None or 0 < at < 253_402_300_800

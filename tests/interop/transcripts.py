@@ -1,4 +1,4 @@
-"""Hypothesis strategies: sessions with all that can belong to them."""
+"""Hypothesis strategies for complete sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.strategies import any_settings, any_text
+from tui_chat.models.citations import Citation, References, found_source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, Part, ToolCall
 from tui_chat.models.request import RequestRecord, StoredRequest
@@ -22,7 +23,7 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 
 short = st.text("aé好😀 \n\x1b\u202e", max_size=6)
@@ -57,6 +58,31 @@ pieces = st.builds(
     extras=objects,
     spelled=st.lists(short, max_size=2).map(tuple),
 )
+references = st.builds(
+    lambda sources, places, queries, failures, length, cut: References(
+        tuple(found_source(*each) for each in sources),
+        tuple(
+            Citation(number % len(sources), start, start + size, quote, where)
+            for number, start, size, quote, where in places
+            if sources
+        ),
+        queries,
+        failures,
+        length,
+        cut,
+    ),
+    st.lists(
+        st.tuples(words, st.sampled_from(["", "https://a.example/x?y=1", "ftp://b"]), short),
+        max_size=3,
+    ),
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), words, short), max_size=3
+    ),
+    st.lists(words, max_size=2).map(tuple),
+    st.lists(words, max_size=2).map(tuple),
+    st.integers(0, 99),
+    st.booleans(),
+)
 semantics = st.builds(
     MessageSemantics,
     reasoning=st.lists(
@@ -77,6 +103,8 @@ semantics = st.builds(
         objects,
     ),
     kept_as=st.none() | st.builds(KeptReply, short, short),
+    replaced=st.lists(words, max_size=2).map(tuple),
+    references=references,
 )
 messages = st.builds(
     Message,
@@ -107,7 +135,7 @@ names = st.lists(st.text("ab好", min_size=1, max_size=4), max_size=2, unique=Tr
 
 
 @st.composite
-def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> Transcript:
+def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> SessionTranscript:
     """A session with a tree of messages, and perhaps a role."""
     tag = draw(ids or st.text("0123456789abcdef", min_size=8, max_size=8))
     told: list[Entry] = []
@@ -124,8 +152,7 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
             st.text("ab好", min_size=1, max_size=5),
             words,
             short,
-            st.none() | st.floats(0, 2),
-            st.none() | st.integers(1, 10**6),
+            any_settings,
             short,
             st.sampled_from(["enabled", "disabled"]),
         )
@@ -136,8 +163,7 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
         role.role_id if role else None,
         *(draw(short) for _ in range(4)),
         head_id=told[draw(st.integers(0, len(told) - 1))].message.id if told else None,
-        temperature=draw(st.none() | st.floats(0, 2)),
-        max_tokens=draw(st.none() | st.integers(1, 10**6)),
+        settings=draw(any_settings),
         pinned=draw(st.booleans()),
         archived=draw(st.booleans()),
         folder=draw(short),
@@ -165,4 +191,4 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
         for body in [draw(st.none() | words.map(str.encode) | st.binary(max_size=9))]
     )  # fmt: skip
     revisions = revisions if sent else ()
-    return Transcript(session, tuple(told), role, variables, sent, revisions, draw(words))
+    return SessionTranscript(session, tuple(told), role, variables, sent, revisions, draw(words))

@@ -1,4 +1,4 @@
-"""Presets and lorebooks as files can hold them."""
+"""Strategies for presets and lorebooks that files can contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/presets.md tells the truth: every key, every macro, every code of a finding."""
+"""docs/presets.md has every key, every macro and every code of a finding."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ WORDS = ("user", "char", "preset", "model", "date", "time", "weekday", "lastMess
 @pytest.mark.parametrize(
     "keys", [presets.PRESET_KEYS, presets.MESSAGE_KEYS, lorebooks.BOOK_KEYS, lorebooks.ENTRY_KEYS]
 )
-def test_every_key_is_told(keys: presets.KnownKeys):
+def test_every_key_is_documented(keys: presets.KnownKeys):
     camels = [key for key in keys.field_of if "_" not in key]
     assert [key for key in camels if f"`{key}`" not in DOCS] == []
 
 
-def test_every_macro_is_told():
+def test_every_macro_is_documented():
     assert all(is_value_macro(word.lower()) for word in WORDS)
     told = [name.lower() for name in re.findall(r"\{\{(\w+)", DOCS)]
     assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
 
 
-def test_every_code_is_told():
+def test_every_note_code_is_documented():
     sources = [
         path.read_text(encoding="utf-8") for path in (ROOT / "tui_chat/library").glob("*.py")
     ]

@@ -1,4 +1,4 @@
-"""Files by name."""
+"""The library: files by name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from tui_chat import paths
 from tui_chat.errors import InputError
-from tui_chat.library import Library
-from tui_chat.library.library import file_name
+from tui_chat.library.library import Library, file_name
 from tui_chat.models.profile import Profile
 
 
@@ -18,7 +17,7 @@ def shelf(tmp_path: Path) -> Library:
     return Library(tmp_path, paths.bundled("sample_presets"))
 
 
-def test_samples_are_there_and_ones_own_hide_them(shelf: Library, tmp_path: Path):
+def test_own_presets_take_precedence_over_bundled_ones(shelf: Library, tmp_path: Path):
     assert "plain" in shelf.names("presets")
     (tmp_path / "presets").mkdir()
     (tmp_path / "presets" / "plain.json").write_text('[{"role": "user", "content": "mine"}]')
@@ -26,7 +25,7 @@ def test_samples_are_there_and_ones_own_hide_them(shelf: Library, tmp_path: Path
     assert shelf.preset("plain").messages[0].content == "mine"
 
 
-def test_what_is_not_there_is_told_with_what_is(shelf: Library):
+def test_an_unknown_name_lists_the_available_ones(shelf: Library):
     with pytest.raises(InputError) as told:
         shelf.preset("nope")
     assert "There is no preset “nope”" in str(told.value)
@@ -36,7 +35,7 @@ def test_what_is_not_there_is_told_with_what_is(shelf: Library):
     assert "lorebooks" in told.value.advice
 
 
-def test_a_profile_comes_back_as_it_was_written(shelf: Library):
+def test_a_saved_profile_is_read_back(shelf: Library):
     profile = Profile("Zoë “Z”", "Two\nlines, and 中文")
     assert shelf.profile(shelf.save_profile(profile)) == profile
 
@@ -52,7 +51,7 @@ def test_a_profile_comes_back_as_it_was_written(shelf: Library):
         ("A" * 99, "A" * 80),
     ],
 )
-def test_names_of_files(name: str, file: str | None):
+def test_file_names_are_valid_on_every_system(name: str, file: str | None):
     if file is None:
         with pytest.raises(InputError):
             file_name(name)

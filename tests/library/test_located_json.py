@@ -1,4 +1,4 @@
-"""JSON text that knows its places."""
+"""Parsing JSON and locating values in its text."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def paths_of(value: Any, path: Path = ()) -> dict[Path, Any]:
 
 
 @given(values, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_every_value_is_found_where_it_stands(value: Any, indent: Any, escaped: bool):
+def test_every_value_is_located(value: Any, indent: Any, escaped: bool):
     text = json.dumps(value, indent=indent, ensure_ascii=escaped)
     wanted = paths_of(value)
     found = locate(text, wanted)
-    assert found.doubled == []
+    assert found.duplicates == []
     assert found.spots.keys() == wanted.keys()
     for path, spot in found.spots.items():
         assert json.loads(text[spot.start : spot.end]) == wanted[path]
@@ -56,13 +56,13 @@ def test_every_value_is_found_where_it_stands(value: Any, indent: Any, escaped: 
 
 
 @given(values)
-def test_what_is_json_is_read_as_it_is(value: Any):
+def test_any_json_is_parsed(value: Any):
     assert parse(json.dumps(value)) == (value, False)
     assert parse_json(json.dumps(value, ensure_ascii=False), "x") == value
 
 
 @given(st.text("[]{}\",:\\ 1.-eNaIfinity\n/'", max_size=40))
-def test_any_text_is_json_or_a_fault_inside_it(text: str):
+def test_any_text_is_json_or_an_error_within_it(text: str):
     fault = None
     try:
         parse(text)
@@ -89,18 +89,18 @@ def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
         (" \n ", 1, 1, "empty"),
         ("{", 1, 2, "ends too early"),
         ('{"a": 1', 1, 8, "ends too early"),
-        ("[\n1,\n]", 2, 2, "a comma, and then only “]”"),
-        ('{"a": 1,}', 1, 8, "a comma, and then only “}”"),
+        ("[\n1,\n]", 2, 2, "a comma before “]”"),
+        ('{"a": 1,}', 1, 8, "a comma before “}”"),
         ("[1 // one\n]", 1, 4, "comments"),
         ("[\n# one\n]", 2, 1, "comments"),
-        ("{'a': 1}", 1, 2, "text stands in"),
-        ('{"a": “b”}', 1, 7, "text stands in"),
+        ("{'a': 1}", 1, 2, "strings need double quotes"),
+        ('{"a": “b”}', 1, 7, "strings need double quotes"),
         ('["a\nb"]', 1, 4, "a line break"),
         ('["a]', 1, 2, "no closing quote"),
         ('["\\x"]', 1, 3, "backslash"),
         ("[1 2]", 1, 4, "comma"),
         ('{"a" 1}', 1, 6, "colon"),
-        ("[] []", 1, 4, "more after its end"),
+        ("[] []", 1, 4, "more text after its end"),
         ("[NaN]", 1, 2, "NaN"),
         ('{"NaN": "NaN", "b":\n -Infinity}', 2, 2, "NaN"),
         ("[1, 1e999]", 1, 5, "infinite"),
@@ -110,7 +110,7 @@ def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
         ('{"a":' * 100_000, 1, 5 * MAX_DEPTH + 1, "nested too deeply"),
     ],
 )
-def test_a_fault_has_a_place_and_words(text: str, line: int, column: int, words: str):
+def test_syntax_errors_have_a_place_and_a_sentence(text: str, line: int, column: int, words: str):
     with pytest.raises(InputError) as caught:
         parse_json(text, "file.json")
     said = str(caught.value)
@@ -124,15 +124,15 @@ def test_nesting_up_to_the_limit_is_read():
     assert parse(text)[1] is False
 
 
-def test_doubled_keys_are_told_with_their_place():
+def test_duplicate_keys_are_found_with_their_place():
     found = locate('{"a": 1, "b": {"c": 1,\n"c": 2}, "a": 3}')
-    assert [(format_path(path), offset) for path, offset in found.doubled] == [
+    assert [(format_path(path), offset) for path, offset in found.duplicates] == [
         ("$.b.c", 23),
         ("$.a", 32),
     ]
 
 
-def test_half_characters_become_whole_ones():
+def test_lone_surrogates_are_replaced():
     assert parse(r'["\ud800", {"\udc00": 1}, "\ud83d\ude00", "\\ud800"]') == (
         ["\ufffd", {"\ufffd": 1}, "😀", "\\ud800"],
         True,
@@ -144,6 +144,6 @@ def test_odd_keys_are_quoted_in_a_path():
     assert format_path(("a", 0, "b c", "你")) == '$.a[0]["b c"].你'
 
 
-def test_a_huge_hostile_file_takes_no_long_time():
+def test_a_huge_hostile_file_is_scanned_quickly():
     text = "[" + ",".join(["[]"] * 300_000) + "]"
     assert locate(text, {(299_999,)}).spots[(299_999,)].start == len(text) - 3

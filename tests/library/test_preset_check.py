@@ -1,4 +1,4 @@
-"""What there is to say about a preset, and at which line."""
+"""Findings about a preset, with their lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from tests.library.strategies import any_presets, json_values
-from tui_chat.library import dump_preset
 from tui_chat.library.preset_check import check_preset
+from tui_chat.library.presets import dump_preset
 from tui_chat.models.preset import Preset
 
 HISTORY = {"type": "chat_history"}
@@ -63,36 +63,36 @@ WORLD = {"id": "world", "type": "placeholder"}
         ([HISTORY, said(enabled=False, anchorTarget="nowhere")], []),
     ],
 )  # fmt: skip
-def test_each_doubt_is_told_at_its_line(messages: list[Any], expected: list[Any]):
+def test_each_finding_has_its_line(messages: list[Any], expected: list[Any]):
     assert told(*messages) == expected
 
 
-def test_a_misspelled_key_is_told_with_the_right_one():
+def test_a_misspelled_key_has_a_suggestion():
     text = '{\n "presetMesages": [],\n "presetMessages": [{"type": "chat_history"}]}'
     (finding,) = check_preset(text, "p")
-    assert finding.sentence == "“presetMesages” is not a key: did you mean “presetMessages”?"
+    assert finding.sentence == "“presetMesages” is unknown; did you mean “presetMessages”?"
     assert (finding.line, finding.column, finding.path) == (2, 2, "$.presetMesages")
     snake = '[{"type": "chat_history", "anchor_taget": "x"}]'
     assert "“anchor_target”" in check_preset(snake, "p")[0].sentence
 
 
-def test_a_key_that_stands_twice_is_told():
+def test_a_duplicate_key_is_found():
     text = '[{"type": "chat_history"},\n{"content": "a",\n"content": "b"}]'
     (finding,) = check_preset(text, "p")
     assert (finding.code, finding.line) == ("doubled-key", 3)
 
 
-def test_half_characters_are_told():
+def test_lone_surrogates_are_reported():
     (finding,) = check_preset('[{"type": "chat_history"}, {"content": "\\ud800"}]', "p")
     assert finding.code == "half-character"
 
 
-def test_text_that_is_no_json_is_one_error():
+def test_text_that_is_not_json_is_one_error():
     (finding,) = check_preset('[\n{"a": tru}]', "p")
     assert (finding.level.value, finding.code, finding.line) == ("error", "not-json", 2)
 
 
-def test_a_lorebook_is_checked_as_one():
+def test_a_lorebook_is_checked_as_a_lorebook():
     text = json.dumps(
         {
             "entries": [
@@ -111,7 +111,7 @@ def test_a_lorebook_is_checked_as_one():
 
 
 @given(any_presets)
-def test_every_enabled_message_is_sent_or_told_about(preset: Preset):
+def test_every_enabled_message_is_sent_or_has_a_finding(preset: Preset):
     findings = check_preset(dump_preset(preset), "p")
     assert not [f for f in findings if f.code == "never-sent"]
     assert all(f.level.value != "error" for f in findings)

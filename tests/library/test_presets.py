@@ -1,4 +1,4 @@
-"""Preset files: read, refused with a place, written back as they were."""
+"""Preset files: parsed, refused with a place, saved in their own style."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.library.strategies import any_presets
+from tests.strategies import EVERY_SETTING
 from tui_chat.errors import InputError
-from tui_chat.library import dump_preset, load_preset, parse_preset, save_preset
-from tui_chat.library.presets import FileStyle, read_preset
+from tui_chat.library.presets import (
+    FileStyle,
+    dump_preset,
+    load_preset,
+    parse_preset,
+    read_preset,
+    save_preset,
+)
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.settings import Settings
 
 CAMEL = """{
     "name": "mine",
@@ -37,7 +45,7 @@ def parsed(value: Any) -> Preset:
 @pytest.mark.parametrize("is_list", [False, True])
 @pytest.mark.parametrize("spelling", ["camel", "snake"])
 @given(any_presets)
-def test_what_is_written_is_read_back(spelling: Any, is_list: bool, preset: Preset):
+def test_a_dumped_preset_is_read_back(spelling: Any, is_list: bool, preset: Preset):
     text = dump_preset(preset, FileStyle(spelling, is_list=is_list))
     if not text.startswith("["):
         assert parse_preset(text, "p", "other") == preset
@@ -68,12 +76,12 @@ def test_a_list_is_a_preset_named_after_its_file(tmp_path: Path):
     )
 
 
-def test_an_id_that_is_made_up_hides_none_that_is_given():
+def test_generated_ids_do_not_collide_with_given_ones():
     preset = parsed([{"content": "a"}, {"id": "message-1", "content": "b"}, {"content": "c"}])
     assert [message.id for message in preset.messages] == ["message-2", "message-1", "message-3"]
 
 
-def test_null_means_left_out():
+def test_null_means_absent():
     message = parsed(
         [{"id": "a", "role": None, "order": None, "enabled": None, "anchorPoint": None}]
     )
@@ -99,7 +107,7 @@ def test_unknown_keys_survive_load_and_save(tmp_path: Path):
         ("{broken", FileStyle()),
     ],
 )
-def test_the_style_of_a_file_is_told(text: str, style: FileStyle):
+def test_the_style_of_a_file_is_detected(text: str, style: FileStyle):
     assert FileStyle.of(text) == style
 
 
@@ -118,7 +126,7 @@ def test_a_save_keeps_the_style(text: str, tmp_path: Path):
     assert path.read_text() == text
 
 
-def test_a_list_becomes_an_object_where_a_list_cannot_say_it(tmp_path: Path):
+def test_a_list_becomes_an_object_if_necessary(tmp_path: Path):
     path = tmp_path / "p.json"
     path.write_text("[]")
     save_preset(Preset("p", system_placement="in_place"), path)
@@ -150,7 +158,7 @@ def test_a_list_becomes_an_object_where_a_list_cannot_say_it(tmp_path: Path):
         ('[{"role": 1, "order": "a"}]', "$[0].role", "(and 1 more)"),
     ],
 )
-def test_a_fault_names_file_path_line_and_what_is_wrong(text: str, place: str, words: str):
+def test_an_error_has_file_path_line_and_sentence(text: str, place: str, words: str):
     with pytest.raises(InputError) as caught:
         parse_preset(text, "p.json", "p")
     said = str(caught.value)
@@ -181,7 +189,7 @@ def test_any_json_is_a_preset_or_has_errors(value: Any):
     assert (found.preset is None) == bool(found.file.errors())
 
 
-def test_a_thousand_faults_are_told_in_part():
+def test_the_number_of_findings_is_limited():
     found = read_preset(json.dumps([{"role": "x"}] * 1000), "p")
     assert found.preset is None
     assert len(found.file.findings()) == 100
@@ -204,7 +212,7 @@ def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions and links are POSIX's")
-def test_a_save_keeps_links_and_permissions_and_leaves_nothing_behind(tmp_path: Path):
+def test_saving_keeps_links_and_permissions_and_leaves_no_temporary_file(tmp_path: Path):
     real = tmp_path / "real.json"
     real.write_text("[]")
     real.chmod(0o640)
@@ -224,3 +232,37 @@ def test_a_save_that_fails_changes_nothing(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be written"):
         save_preset(Preset("p"), tmp_path / "p.json")
     assert os.listdir(tmp_path) == ["p.json"]
+
+
+def test_settings_of_a_preset_survive_load_and_save(tmp_path: Path):
+    path = tmp_path / "p.json"
+    save_preset(Preset("p", settings=EVERY_SETTING), path)
+    assert "maxTokens" in json.loads(path.read_text())["parameters"]
+    assert load_preset(path).settings == EVERY_SETTING
+
+
+def test_unknown_settings_of_a_preset_are_kept(tmp_path: Path):
+    path = tmp_path / "p.json"
+    found = {"name": "p", "parameters": {"top_p": 0.5, "tempature": 1}, "preset_messages": []}
+    path.write_text(json.dumps(found))
+    read = read_preset(path.read_text(), "p")
+    assert [each.sentence for each in read.file.findings()] == [
+        "“tempature” is unknown; did you mean “temperature”?"
+    ]
+    assert read.preset is not None
+    assert read.preset.settings == Settings(top_p=0.5)
+    save_preset(read.preset, path)
+    assert json.loads(path.read_text()) == found
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"topP": 3}, "p.json: $.parameters.topP (line 1, column 25): top_p must be a number"),
+        ([1], "p.json: $.parameters (line 1, column 16): must be an object of settings"),
+    ],
+)
+def test_a_fault_in_settings_has_its_place(parameters: object, fault: str):
+    with pytest.raises(InputError) as told:
+        parsed({"parameters": parameters, "messages": []})
+    assert str(told.value).startswith(fault)

@@ -1,4 +1,4 @@
-"""Presets of SillyTavern's: what they become, and that they then say the same."""
+"""Imported SillyTavern presets, and that they make the same requests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, Settings, build_context
+from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.errors import InputError
-from tui_chat.library import dump_preset, parse_preset
+from tui_chat.library.presets import dump_preset, parse_preset
 from tui_chat.library.sillytavern_presets import ImportedPreset, parse_sillytavern_preset
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message
@@ -65,7 +65,7 @@ def sentences(found: ImportedPreset) -> str:
     return "\n".join(notes.sentence for notes in found.notes)
 
 
-def test_the_order_list_says_what_stands_where_and_what_is_on() -> None:
+def test_the_order_list_gives_order_and_enabled_prompts() -> None:
     prompts = [prompt("main", "Go."), prompt("b", "B"), prompt("a", "A"), prompt("lost", "L")]
     order = ["a", "main", "-b", "chatHistory", "a", "ghost", *NOT_ASKED]
     found = convert(prompts, order, new_chat_prompt="[New]", temperature=0.7)
@@ -74,12 +74,12 @@ def test_the_order_list_says_what_stands_where_and_what_is_on() -> None:
         *(("newChat", True), ("chatHistory", True)),
     ]
     assert found.preset.system_placement == "in_place"
-    assert "“a” stands twice" in sentences(found)
-    assert "Left out, for its order does not name them: “Lost”." in sentences(found)
+    assert "“a” is twice" in sentences(found)
+    assert "Not imported, because the order list does not have them: “Lost”." in sentences(found)
     assert "temperature 0.7" in sentences(found)
 
 
-def test_the_line_before_a_new_chat_takes_an_id_that_is_free() -> None:
+def test_the_new_chat_line_gets_an_unused_id() -> None:
     own = ["newChat", "newChat-2"]
     found = convert(
         [prompt(each, "X") for each in own], [*own, "chatHistory"], new_chat_prompt="[New]"
@@ -88,7 +88,7 @@ def test_the_line_before_a_new_chat_takes_an_id_that_is_free() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_without_an_order_its_own_is_taken() -> None:
+def test_without_an_order_list_the_default_order_is_used() -> None:
     text = json.dumps({"prompts": [prompt("main", "Go."), prompt("mine", "never")]})
     found = parse_sillytavern_preset(text, "x.json", "x")
     ids = [message.id for message in found.preset.messages]
@@ -96,7 +96,7 @@ def test_without_an_order_its_own_is_taken() -> None:
     assert "mine" not in ids
 
 
-def test_what_goes_into_the_chat_stands_by_depth_order_and_role() -> None:
+def test_prompts_in_the_chat_are_sorted_by_depth_order_and_role() -> None:
     prompts = [
         deep("late", 1, order="150"),
         deep("sys", 1),
@@ -114,23 +114,25 @@ def test_what_goes_into_the_chat_stands_by_depth_order_and_role() -> None:
 
 
 NEVER = [
-    (prompt("p", "P", system_prompt=True), "sends no prompt of one's own"),
-    ({**prompt("p", "P"), "system_prompt": None}, "sends no prompt of one's own"),
-    (deep("p", 2, None), "that has no role"),
-    (deep("p", "2"), "no depth that SillyTavern knows"),
-    (deep("p", -1), "no depth that SillyTavern knows"),
+    (prompt("p", "P", system_prompt=True), "does not send custom prompts"),
+    ({**prompt("p", "P"), "system_prompt": None}, "does not send custom prompts"),
+    (deep("p", 2, None), "in the chat without a role"),
+    (deep("p", "2"), "an invalid depth"),
+    (deep("p", -1), "an invalid depth"),
     (prompt("p", "P", injection_trigger=["continue"]), "only with continue"),
 ]
 
 
 @pytest.mark.parametrize(("odd", "why"), NEVER)
-def test_what_is_never_sent_there_is_switched_off_and_told(odd: dict[str, Any], why: str) -> None:
+def test_prompts_that_sillytavern_never_sends_are_disabled_with_a_note(
+    odd: dict[str, Any], why: str
+) -> None:
     found = convert([odd], ["p", "chatHistory", *NOT_ASKED])
     assert ("p", False) in rows(found)
     assert why in sentences(found)
 
 
-def test_the_character_is_variables_and_the_persona_an_anchor() -> None:
+def test_character_fields_become_variables_and_the_persona_an_anchor() -> None:
     order = ["personaDescription", "charDescription", "charPersonality", "chatHistory"]
     found = convert([], order, personality_format="[<char> is {{personality}}]")
     by = {message.id: message for message in found.preset.messages}
@@ -150,7 +152,7 @@ FORMATS = {
 @pytest.mark.parametrize("place", [{}, {"injection_position": 1, "injection_depth": 2}])
 @pytest.mark.parametrize("formats", [{}, FORMATS])
 @pytest.mark.parametrize("empty", ["", " \n", "{{noop}}"])
-def test_what_the_character_lacks_is_not_sent(
+def test_empty_character_fields_are_not_sent(
     place: dict[str, Any], formats: dict[str, str], empty: str
 ) -> None:
     markers = ["charDescription", "charPersonality", "scenario"]
@@ -176,18 +178,18 @@ def test_what_the_character_lacks_is_not_sent(
     )
 
 
-def test_a_format_that_is_not_taken_over_is_told() -> None:
+def test_an_unsupported_format_is_noted() -> None:
     assert "“wi_format”" in sentences(convert([], ["chatHistory"], **FORMATS))
     assert "wi_format" not in sentences(convert([], ["chatHistory"], wi_format="{0}"))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"presetMessages": []}'])
-def test_what_is_no_preset_of_its_is_refused(text: str) -> None:
+def test_other_files_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"x\.json"):
         parse_sillytavern_preset(text, "x.json", "x")
 
 
-def test_one_that_was_put_among_ours_says_what_to_do() -> None:
+def test_a_sillytavern_file_among_our_presets_has_advice() -> None:
     with pytest.raises(InputError, match="tui-chat preset import"):
         parse_preset('{"prompts": [], "prompt_order": []}', "x.json", "x")
 
@@ -196,7 +198,7 @@ ODD = [{"prompts": [1, {}, {"identifier": 3}], "prompt_order": [None, {"characte
 
 
 @pytest.mark.parametrize("found", ODD)
-def test_odd_types_do_no_harm(found: dict[str, Any]) -> None:
+def test_odd_types_are_accepted(found: dict[str, Any]) -> None:
     assert parse_sillytavern_preset(json.dumps(found), "x.json", "x").preset.messages
 
 
@@ -262,12 +264,12 @@ def asked(case: dict[str, Any], found: Preset) -> tuple[Turn, ...]:
         said(case["user_input"]),
         role=Role("r", data["name"], ""),
         profile=Profile(persona["name"], (persona.get("description") or "").strip()),
-        settings=Settings("gpt-4o"),
+        settings=SessionSettings(model="gpt-4o"),
     )
     return build_context(inputs, counter_for).turns
 
 
-def test_captured_presets_say_here_what_they_said_there() -> None:
+def test_captured_presets_make_the_same_request_as_in_sillytavern() -> None:
     if not CASES.is_dir():
         pytest.skip("the corpus is not here")
     count = 0

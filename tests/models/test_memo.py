@@ -38,7 +38,7 @@ def test_other_details_are_computed_again_and_the_latest_are_remembered():
     assert asked == [("hi", 2), ("hi", 3)]
 
 
-def test_recent_keys_are_kept_alive_until_they_are_too_many_or_forgotten():
+def test_recent_keys_are_kept_up_to_a_limit():
     @recent_memo(size=2)
     def length(key: tuple[int, ...]) -> int:
         return len(key)

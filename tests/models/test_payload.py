@@ -13,7 +13,7 @@ DRAFT = Origin(OriginKind.DRAFT, "draft")
 
 
 @given(st.data())
-def test_the_body_and_the_pretty_text_say_the_same(data: st.DataObject):
+def test_the_body_and_the_pretty_text_are_the_same_json(data: st.DataObject):
     tree = data.draw(trees(data.draw(sources)))
     payload = render(tree)
     assert payload.text == json.dumps(plain(tree), indent=2, ensure_ascii=False)
@@ -24,7 +24,7 @@ def test_the_body_and_the_pretty_text_say_the_same(data: st.DataObject):
 
 
 @given(st.data())
-def test_every_quoted_regions_characters_come_from_its_origin(data: st.DataObject):
+def test_the_characters_of_a_region_come_from_its_origin(data: st.DataObject):
     source = data.draw(sources)
     payload = render(data.draw(trees(source)))
     lines = payload.text.split("\n")
@@ -51,7 +51,7 @@ def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
 
 
 @given(st.data())
-def test_any_slice_of_the_lines_is_that_slice_of_the_text(data: st.DataObject):
+def test_a_slice_of_lines_equals_the_slice_of_the_text(data: st.DataObject):
     payload = render(data.draw(trees(data.draw(sources))))
     lines = payload.text.split("\n")
     start = data.draw(st.integers(0, len(lines)))
@@ -76,7 +76,7 @@ def test_a_keystroke_renders_only_what_it_changed():
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_what_json_has_no_word_for_is_refused(number: float):
+def test_values_outside_json_are_refused(number: float):
     with pytest.raises(ValueError, match="not a JSON number"):
         tree_of({"temperature": number})
 
@@ -85,7 +85,7 @@ def test_a_lone_surrogate_cannot_break_the_body():
     assert render(tree_of({"text": "a\ud800b"}, GLUE)).body == '{"text":"a\ufffdb"}'.encode()
 
 
-def test_a_colon_that_somebody_wrote_keeps_its_blank() -> None:
+def test_a_written_colon_keeps_its_space() -> None:
     text = Text.of("Ada", Origin(OriginKind.MACRO, "char")) + Text.of(
         ": ", Origin(OriginKind.DRAFT)
     )

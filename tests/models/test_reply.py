@@ -2,19 +2,17 @@ import pytest
 
 from tui_chat.models import reply
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import (
+from tui_chat.models.reply import Reply, Rope, advance
+from tui_chat.models.stream_events import (
     Finished,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
-    Reply,
-    Rope,
     Started,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
     UsageReport,
-    advance,
 )
 from tui_chat.models.usage import Usage
 
@@ -52,7 +50,7 @@ def test_events_fold_into_one_reply():
     assert message.semantics.reasoning[0].signature == "sig"
 
 
-def test_a_rope_is_the_string_it_was_grown_from():
+def test_a_rope_equals_its_string():
     rope = Rope()
     pieces = [f"piece {n} " * (n % 50) for n in range(500)]
     for piece in pieces:
@@ -62,7 +60,7 @@ def test_a_rope_is_the_string_it_was_grown_from():
     assert len(rope.tail) < 4096
 
 
-def test_nothing_has_arrived_until_something_has():
+def test_a_new_reply_is_empty():
     assert folded(Started("m"), UsageReport(Usage(input=1))).is_empty
     assert not folded(TextDelta("x")).is_empty
 
@@ -75,10 +73,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply, "MOST_PIECES", 4)
 
 
-def test_a_reply_is_cut_where_its_ceiling_is(small: None):
+def test_a_reply_is_cut_at_its_limit(small: None):
     found = folded(TextDelta("a" * 15), ReasoningDelta(0, "b" * 9), TextDelta("c"))
     assert (found.text, found.thought, found.size) == ("a" * 15, "b" * 5, 20)
-    assert found.excess == "The reply is longer than 20 characters; what came up to there is kept."
+    assert found.excess == "The reply is longer than 20 characters; the rest was dropped."
     ended = advance(advance(found, UsageReport(Usage(output=7))), Finished("stop", "stop"))
     assert ended.usage.output == 7
     assert ended.finish is not None
@@ -87,7 +85,7 @@ def test_a_reply_is_cut_where_its_ceiling_is(small: None):
     assert not folded(TextDelta("a" * 20)).excess
 
 
-def test_text_has_a_ceiling_of_its_own(small: None, monkeypatch: pytest.MonkeyPatch):
+def test_text_has_its_own_limit(small: None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reply, "TEXT_SIZE", 5)
     found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
     assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
@@ -95,7 +93,7 @@ def test_text_has_a_ceiling_of_its_own(small: None, monkeypatch: pytest.MonkeyPa
     assert folded(TextDelta("abcde"), ToolCallDelta(0, "c", "f", "1")).excess == ""
 
 
-def test_arguments_calls_and_pieces_have_ceilings(small: None):
+def test_arguments_calls_and_pieces_have_limits(small: None):
     found = folded(ToolCallDelta(0, "c", "f", "12345"), ToolCallDelta(0, arguments="678901"))
     assert str(found.calls[0].arguments) == "1234567890"
     assert found.excess.startswith("The arguments of a tool call are longer than 10 characters;")
@@ -105,3 +103,10 @@ def test_arguments_calls_and_pieces_have_ceilings(small: None):
     found = folded(*(TextDelta("", id=f"{index}") for index in range(5)))
     assert len(found.pieces) == 4
     assert found.excess == "The reply has more than 4 parts; the first 4 are kept."
+
+
+def test_the_tier_and_the_writes_of_an_hour_are_not_forgotten_by_later_usage():
+    reply = advance(Reply(), UsageReport(Usage(5, 1, 0, 4, cache_write_1h=3, tier="flex")))
+    reply = advance(reply, UsageReport(Usage(output=9)))
+    assert (reply.usage.cache_write_1h, reply.usage.tier) == (3, "flex")
+    assert advance(reply, UsageReport(Usage(output=9, tier="default"))).usage.tier == "default"

@@ -29,13 +29,13 @@ from tui_chat.models.sanitize import character_name, exact_runs, sanitize
         ("\u0301a", r"\u0301a"),
     ],
 )
-def test_what_is_drawn(text: str, expected: str) -> None:
+def test_sanitized_text(text: str, expected: str) -> None:
     assert sanitize(text, "exact") == expected
     assert "".join(drawn for drawn, _ in exact_runs(text)) == expected
 
 
 @given(any_text)
-def test_nothing_drawn_is_a_control_or_an_override(text: str) -> None:
+def test_sanitized_text_has_no_controls_or_overrides(text: str) -> None:
     drawn = sanitize(text, "exact")
     assert not any(c < " " or "\x7f" <= c <= "\x9f" or "\u202a" <= c <= "\u202e" for c in drawn)
     assert sanitize(drawn, "exact") == drawn

@@ -9,7 +9,7 @@ PRESET = Origin(OriginKind.PRESET, "style", "Style")
 DRAFT = Origin(OriginKind.DRAFT, "draft")
 
 
-def test_neighbours_that_continue_each_other_become_one_span():
+def test_adjacent_spans_of_one_source_merge():
     text = Text(
         [Span("ab", PRESET, 0), Span("cd", PRESET, 2), Span("", DRAFT), Span("ef", PRESET, 9)]
     )
@@ -23,7 +23,7 @@ def test_joining_puts_glue_between():
 
 
 @given(st.data())
-def test_a_cut_text_keeps_each_characters_place_in_its_source(data: st.DataObject):
+def test_a_slice_keeps_source_positions(data: st.DataObject):
     source = data.draw(sources)
     text = data.draw(texts(source))
     start, stop = sorted((data.draw(st.integers(0, 90)), data.draw(st.integers(0, 90))))
@@ -43,7 +43,7 @@ def test_the_span_at_an_offset_holds_that_character(data: st.DataObject):
             at += 1
 
 
-def test_stripping_keeps_places():
+def test_stripping_keeps_source_positions():
     assert Text.of("  hi \n", DRAFT).stripped().spans == (Span("hi", DRAFT, 2),)
 
 

@@ -1,4 +1,4 @@
-"""The same request in four protocols, and reading the replies without the app's own parsers."""
+"""The same request in every protocol, and reading the replies without the app's own parsers."""
 
 import json
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
+PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini", "ollama")
 
 SCHEMA = {
     "type": "object",
@@ -47,6 +47,13 @@ def request(
             body |= {"stop_sequences": [stop]} if stop else {}
             tool = {**function, "input_schema": SCHEMA}
             path = "/v1/messages"
+        case "ollama":
+            options: dict[str, Any] = {"num_predict": limit} if limit else {}
+            options |= {"stop": [stop]} if stop else {}
+            body = {"model": model, "messages": [{"role": "user", "content": text}]}
+            body |= {"stream": stream} | ({"options": options} if options else {})
+            tool = {"type": "function", "function": {**function, "parameters": SCHEMA}}
+            path = "/api/chat"
         case _:
             config: dict[str, Any] = {"maxOutputTokens": limit} if limit else {}
             config |= {"stopSequences": [stop]} if stop else {}
@@ -87,6 +94,8 @@ def events(response: httpx.Response) -> list[tuple[str | None, Any]]:
 def read_reply(protocol: str, response: httpx.Response) -> Reply:
     """Read a reply, streamed or not, to its end."""
     assert response.status_code == 200, response.text
+    if "ndjson" in response.headers["content-type"]:
+        return _ollama([json.loads(line) for line in response.content.split(b"\n")[:-1]])
     if "event-stream" not in response.headers["content-type"]:
         return _whole(protocol, response.json())
     data = [data for _, data in events(response)]
@@ -130,6 +139,8 @@ def _whole(protocol: str, body: dict[str, Any]) -> Reply:
                 body["usage"]["input_tokens"],
                 body["usage"]["output_tokens"],
             )
+        case "ollama":
+            return _ollama([body])
         case _:
             return _gemini([body])
 
@@ -228,4 +239,21 @@ def _gemini(data: list[Any]) -> Reply:
         reply.input = usage["promptTokenCount"]
         reply.output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
         assert usage["totalTokenCount"] == reply.input + reply.output
+    return reply
+
+
+def _ollama(data: list[Any]) -> Reply:
+    assert [chunk["done"] for chunk in data] == [False] * (len(data) - 1) + [True]
+    last = data[-1]
+    reply = Reply(calls=[], finish=last["done_reason"])
+    for chunk in data:
+        message = chunk["message"]
+        assert message["role"] == "assistant"
+        reply.text += message["content"]
+        reply.reasoning += message.get("thinking", "")
+        for call in message.get("tool_calls", []):
+            assert reply.calls is not None
+            assert call["function"]["index"] == len(reply.calls)
+            reply.calls.append((call["function"]["name"], call["function"]["arguments"]))
+    reply.input, reply.output = last["prompt_eval_count"], last["eval_count"]
     return reply

@@ -129,11 +129,34 @@ CASES = {
          "3. **user** [result of `find`] `found it` (8 characters)",
          "- `generationConfig.temperature` = `0.5`", "- `safetySettings` = `[]`", "- `find`"],
     ),
+    "ollama": (
+        "/api/chat",
+        {
+            "model": "mirror",
+            "stream": False,
+            "options": {"temperature": 0.5, "num_ctx": 4096},
+            "keep_alive": "5m",
+            "tools": [{"type": "function", "function": {"name": "find", "description": "finds"}}],
+            "messages": [
+                {"role": "system", "content": "be kind"},
+                {"role": "user", "content": "look", "images": ["iVBORw0KGgo="]},
+                {"role": "assistant", "content": "", "thinking": "hmm", "tool_calls": [
+                    {"function": {"name": "find", "arguments": {"q": 1}}}]},
+                {"role": "tool", "tool_name": "find", "content": "found it"},
+            ],
+        },
+        ["1. **system** `be kind` (7 characters)",
+         "2. **user** `look` (4 characters); [image]",
+         '3. **assistant** [reasoning] `hmm`; [calls `find`] `{"q":1}`',
+         "4. **tool** [result of `find`] `found it` (8 characters)",
+         "- `options.temperature` = `0.5`", "- `options.num_ctx` = `4096`",
+         '- `keep_alive` = `"5m"`', "- `find`: `finds`"],
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("protocol", CASES)
-async def test_everything_is_shown_in_its_place(client, protocol):
+async def test_mirror_lists_every_part_in_order(client, protocol):
     path, body, expected = CASES[protocol]
     text = await mirror(client, protocol, path, body)
     for line in expected:
@@ -152,7 +175,7 @@ async def test_hostile_text_cannot_escape_its_fence(client):
     assert "2. **user** `` ` `` (1 character)" in text
 
 
-async def test_a_key_in_the_query_is_not_told_either(client):
+async def test_a_key_in_the_query_is_not_repeated(client):
     body = {"contents": [{"parts": [{"text": "hi"}]}]}
     path = f"/v1beta/models/mirror:generateContent?key={SECRET}"
     await mirror(client, "gemini", path, body)

@@ -33,8 +33,8 @@ def test_tokens_join_to_the_text(text):
 
 @given(st.text(alphabet="ab", max_size=30), st.lists(st.text("ab", min_size=1), max_size=3))
 def test_stop_sequences_cut_at_the_first(text, stops):
-    *said, finish = limited([TextPiece(text)], stops=tuple(stops))
-    whole = "".join(piece.text for piece in said)
+    *pieces, finish = limited([TextPiece(text)], stops=tuple(stops))
+    whole = "".join(piece.text for piece in pieces)
     met = [(text.index(stop) + len(stop), -len(stop)) for stop in stops if stop in text]
     assert whole == text[: sum(min(met, default=(len(text), 0)))]
     assert (finish.reason == "stop_sequence") == bool(met)
@@ -42,8 +42,8 @@ def test_stop_sequences_cut_at_the_first(text, stops):
 
 @given(st.text(min_size=1), st.integers(0, 20))
 def test_the_limit_is_never_passed(text, limit):
-    *said, finish = limited([ReasoningPiece(text), TextPiece(text)], limit=limit)
-    assert sum(tokens.count_tokens(piece.text) for piece in said) == finish.output <= limit
+    *pieces, finish = limited([ReasoningPiece(text), TextPiece(text)], limit=limit)
+    assert sum(tokens.count_tokens(piece.text) for piece in pieces) == finish.output <= limit
     assert finish.reasoning == min(limit, tokens.count_tokens(text))
     assert (finish.reason == "length") == (2 * tokens.count_tokens(text) > limit)
 
@@ -117,7 +117,7 @@ def test_a_schema_without_end_has_a_sample_arguments(schema):
 
 
 @given(st.text(alphabet="`a \n"))
-def test_fences_and_code_hold(text):
+def test_fences_and_code_are_balanced(text):
     opening, *inside, closing = fenced(text).split("\n")
     assert "\n".join(inside) == text
     assert opening.startswith(closing)

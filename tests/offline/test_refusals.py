@@ -12,8 +12,8 @@ from tui_chat.offline.service import OfflineService
 from .provider_messages import PROTOCOLS, request
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
-GEMINI = "/v1beta/models/echo:generateContent"
-PATHS = dict(zip(PROTOCOLS, (CHAT, RESPONSES, MESSAGES, GEMINI), strict=True))
+GEMINI, OLLAMA = "/v1beta/models/echo:generateContent", "/api/chat"
+PATHS = dict(zip(PROTOCOLS, (CHAT, RESPONSES, MESSAGES, GEMINI, OLLAMA), strict=True))
 
 
 def shaped(protocol: str, response) -> str:
@@ -27,6 +27,9 @@ def shaped(protocol: str, response) -> str:
         case "gemini":
             assert body["error"]["code"] == response.status_code
             assert body["error"]["status"].isupper()
+        case "ollama":
+            assert set(body) == {"error"}
+            return body["error"]
         case _:
             assert set(body["error"]) == {"message", "type", "param", "code"}
             assert response.headers["x-request-id"].startswith("req_")
@@ -144,6 +147,27 @@ WRONG = [
     (GEMINI, {"contents": [GEMINI_USER], "generationConfig": []}, "expected an object"),
     (GEMINI, {"contents": [GEMINI_USER], "tools": [{"functionDeclarations": [{"name": "1"}]}]},
      "Invalid function name"),
+    (OLLAMA, {"messages": [USER]}, "model is required"),
+    (OLLAMA, {"model": 7}, "cannot unmarshal number into Go struct field ChatRequest.model"),
+    (OLLAMA, {"model": "echo", "messages": "hi"}, "cannot unmarshal string into Go struct field"),
+    (OLLAMA, {"model": "echo", "messages": [{"role": "user", "content": []}]},
+     "ChatRequest.messages.content of type string"),
+    (OLLAMA, {"model": "echo", "messages": [{**USER, "images": ["!!"]}]}, "illegal base64 data"),
+    (OLLAMA, {"model": "echo", "messages": [{**USER, "tool_calls": [
+        {"function": {"name": "f", "arguments": "{}"}}]}]}, "tool_calls.function.arguments"),
+    (OLLAMA, {"model": "echo", "messages": [USER], "stream": "yes"}, "ChatRequest.stream of type"),
+    (OLLAMA, {"model": "echo", "messages": [USER], "think": "a lot"}, "invalid think value"),
+    (OLLAMA, {"model": "echo", "messages": [USER], "think": 3}, "must be a boolean or string"),
+    (OLLAMA, {"model": "echo", "messages": [USER], "options": {"temperature": "hot"}},
+     'option "temperature" must be of type float32'),
+    (OLLAMA, {"model": "echo", "messages": [USER], "options": {"num_ctx": True}},
+     'option "num_ctx" must be of type integer'),
+    (OLLAMA, {"model": "echo", "messages": [USER], "options": {"stop": "x"}},
+     'option "stop" must be of type array'),
+    (OLLAMA, {"model": "echo", "messages": [USER], "options": {"stop": [1]}},
+     'option "stop" must be of an array of strings'),
+    (OLLAMA, {"model": "echo", "messages": [USER], "tools": [{"function": {"parameters": []}}]},
+     "ChatRequest.tools.function.parameters"),
 ]  # fmt: skip
 
 
@@ -211,6 +235,16 @@ async def test_anthropic_insists_on_its_version(client):
     assert shaped("anthropic", response) == "anthropic-version: header is required"
 
 
+async def test_ollama_answers_a_wrong_path_in_plain_text(client):
+    for method, path, status, words in (
+        ("POST", "/api/nowhere", 404, "404 page not found"),
+        ("GET", "/api/chat", 405, "405 method not allowed"),
+    ):
+        response = await client.request(method, path)
+        assert (response.status_code, response.text) == (status, words)
+        assert response.headers["content-type"] == "text/plain"
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
@@ -248,6 +282,17 @@ VALID = {
         "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}],
         "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}},
         "generationConfig": {"maxOutputTokens": 50, "stopSequences": ["q"], "temperature": 1}},
+    OLLAMA: {
+        "model": "mirror", "messages": [
+            {**USER, "images": ["iVBORw0KGgo="]},
+            {"role": "assistant", "content": "", "thinking": "hm", "tool_calls": [
+                {"id": "c", "function": {"index": 0, "name": "f", "arguments": {"a": 1}}}]},
+            {"role": "tool", "tool_name": "f", "tool_call_id": "c", "content": "y"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {
+            "type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}}}],
+        "options": {"num_predict": 50, "stop": ["q"], "temperature": 1, "use_mmap": True,
+                    "unknown": []}, "think": "high", "format": "json", "keep_alive": "5m",
+        "stream": False},
 }  # fmt: skip
 
 
@@ -271,7 +316,7 @@ def changed(value, path: tuple, new: object):
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 @pytest.mark.parametrize("path", VALID)
-def test_anything_anywhere_is_answered_cleanly(path, data):
+def test_any_change_anywhere_gets_a_valid_response(path, data):
     place = data.draw(st.sampled_from(places(VALID[path])))
     model = data.draw(st.sampled_from(["mirror", "toolsmith", "thinker"]))
     body = VALID[path] | ({"model": model} if "model" in VALID[path] else {})
@@ -282,7 +327,9 @@ def test_anything_anywhere_is_answered_cleanly(path, data):
     answer = OfflineService().respond(HttpRequest("POST", target, headers, sent))
     whole = b"".join(step for step in answer.steps if isinstance(step, bytes))
     assert answer.status in (200, 400, 404)
-    if whole.startswith((b"data:", b"event:")):  # the changed place asked for a stream
+    if dict(answer.headers)["content-type"] == "application/x-ndjson":
+        assert all(isinstance(json.loads(line), dict) for line in whole.split(b"\n")[:-1])
+    elif whole.startswith((b"data:", b"event:")):  # the changed place asked for a stream
         events = [line[6:] for line in whole.decode().split("\n") if line.startswith("data: {")]
         assert events
         assert all(isinstance(json.loads(event), dict) for event in events)
@@ -291,7 +338,7 @@ def test_anything_anywhere_is_answered_cleanly(path, data):
 
 
 @pytest.mark.parametrize("path", VALID)
-def test_the_unchanged_bodies_are_accepted(path):
+def test_valid_bodies_are_accepted(path):
     sent = json.dumps(VALID[path]).encode()
     headers = (("anthropic-version", "2026-10-21"),)
     answer = OfflineService().respond(HttpRequest("POST", path, headers, sent))

@@ -1,9 +1,15 @@
 """What the models say, in every protocol, streamed and not, through the transport."""
 
+import base64
 import json
+import zlib
 
 import httpx
 import pytest
+
+from tui_chat.cli.captured import read_reply as read_response
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.registry import protocol_of
 
 from .conftest import Clock
 from .provider_messages import PROTOCOLS, SCHEMA, events, read_reply, request
@@ -28,7 +34,9 @@ async def test_echo_repeats_exactly(client, protocol, stream):
 
 
 @every
-@pytest.mark.parametrize("model", ["mirror", "echo", "thinker", "lorem:max:300", "toolsmith"])
+@pytest.mark.parametrize(
+    "model", ["mirror", "echo", "thinker", "researcher", "lorem:max:300", "toolsmith"]
+)
 async def test_stream_and_whole_agree(client, protocol, model):
     whole = read_reply(protocol, await ask(client, protocol, model, tools=model == "toolsmith"))
     path, body = request(protocol, model, tools=model == "toolsmith", stream=True)
@@ -53,7 +61,31 @@ async def test_thinker_reasons_first(client, protocol, stream):
         assert at('Reading"') < at('" thought"')
 
 
-async def test_reasoning_carries_each_provider_s_seal(client):
+@every
+@both
+async def test_researcher_cites_what_it_says(client, protocol, stream):
+    response = await ask(client, protocol, "researcher", "é", stream=stream)
+    known = Protocol(protocol)
+    definition = protocol_of(known)
+    if stream:
+        reply, error = read_response(response.content, known)
+        assert error is None
+    else:
+        reply = definition.read_reply(response.content)
+    message = reply.message(known)
+    found = message.semantics.references
+    cited = [message.content[each.start : each.end] for each in found.citations]
+    if known is Protocol.OLLAMA:
+        assert not found.sources  # the protocol has none
+        return
+    assert [source.host for source in found.sources] == ["example.com", "rfc-editor.org"]
+    assert cited == [
+        "The domain **example.com** is reserved for documents like this one.",
+        " So are names that end in `.example`: nobody can register one.",
+    ]
+
+
+async def test_reasoning_is_signed_as_each_provider_does(client):
     chat = (await ask(client, "openai_chat", "thinker")).json()["choices"][0]["message"]
     assert chat["reasoning_content"]
     item = (await ask(client, "openai_responses", "thinker")).json()["output"][0]
@@ -74,7 +106,7 @@ async def test_anthropic_signature_closes_the_thinking_block(client):
     assert seen[at + 1] == {"type": "content_block_stop", "index": 0}
 
 
-async def test_gemini_signature_rides_on_the_last_empty_text(client):
+async def test_gemini_signature_is_on_the_last_empty_text(client):
     last = events(await ask(client, "gemini", "thinker", stream=True))[-1][1]
     (part,) = last["candidates"][0]["content"]["parts"]
     assert part["text"] == ""
@@ -90,11 +122,13 @@ async def test_toolsmith_calls_the_declared_tool(client, protocol, stream):
     assert reply.calls == [("weather", {"city": "example city", "days": 2})]
     assert set(SCHEMA["properties"]) == set(reply.calls[0][1])
     assert reply.text == ""
-    assert reply.finish in ("tool_calls", "completed", "tool_use", "STOP")
+    unnamed = {"openai_responses": "completed", "gemini": "STOP", "ollama": "stop"}
+    assert reply.finish == unnamed.get(protocol, reply.finish)
+    assert reply.finish in ("tool_calls", "tool_use", *unnamed.values())
 
 
 @every
-async def test_toolsmith_without_tools_says_so(client, protocol):
+async def test_toolsmith_reports_missing_tools(client, protocol):
     reply = read_reply(protocol, await ask(client, protocol, "toolsmith"))
     assert "No tools were declared" in reply.text
     assert reply.calls == []
@@ -102,7 +136,7 @@ async def test_toolsmith_without_tools_says_so(client, protocol):
 
 @every
 @both
-async def test_the_limit_cuts_and_is_told(client, protocol, stream):
+async def test_the_limit_cuts_and_is_the_finish_reason(client, protocol, stream):
     response = await ask(client, protocol, "lorem:max", limit=20, stream=stream)
     reply = read_reply(protocol, response)
     assert reply.output == 20
@@ -111,7 +145,7 @@ async def test_the_limit_cuts_and_is_told(client, protocol, stream):
 
 
 @every
-async def test_a_limit_met_exactly_is_no_cut(client, protocol):
+async def test_a_limit_met_exactly_does_not_cut(client, protocol):
     text = "one two three four five six seven eight nine ten " * 2
     size = read_reply(protocol, await ask(client, protocol, "echo", text.strip())).output
     reply = read_reply(protocol, await ask(client, protocol, "echo", text.strip(), limit=size))
@@ -119,9 +153,9 @@ async def test_a_limit_met_exactly_is_no_cut(client, protocol):
     assert reply.finish in ("stop", "completed", "end_turn", "STOP")
 
 
-@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
+@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
 @both
-async def test_a_stop_sequence_is_never_said(client, protocol, stream):
+async def test_a_stop_sequence_is_never_sent(client, protocol, stream):
     text = "count ab abab abc STOP-HERE and more"
     response = await ask(client, protocol, "echo", text, stop="STOP-HERE", stream=stream)
     reply = read_reply(protocol, response)
@@ -131,8 +165,8 @@ async def test_a_stop_sequence_is_never_said(client, protocol, stream):
         assert b'"stop_sequence":"STOP-HERE"' in response.content
 
 
-@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
-async def test_text_that_only_begins_like_a_stop_is_said(client, protocol):
+@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
+async def test_text_that_only_begins_like_a_stop_is_sent(client, protocol):
     reply = read_reply(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
     assert reply.text == "so it ST"
 
@@ -168,15 +202,15 @@ async def test_lorem_is_deterministic_and_rich(client):
     assert long.text.startswith(first.text)
 
 
-async def test_openai_usage_chunk_only_when_asked(client):
+async def test_openai_usage_chunk_only_on_request(client):
     path, body = request("openai_chat", "echo", stream=True)
     del body["stream_options"]
     chunks = [d for _, d in events(await client.post(path, json=body)) if d != "[DONE]"]
     assert all("usage" not in chunk and chunk["choices"] for chunk in chunks)
-    asked = [d for _, d in events(await ask(client, "openai_chat", "echo", stream=True))]
-    assert asked[-2]["choices"] == []
-    assert asked[-2]["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
-    assert all(chunk["usage"] is None for chunk in asked[:-2])
+    payloads = [d for _, d in events(await ask(client, "openai_chat", "echo", stream=True))]
+    assert payloads[-2]["choices"] == []
+    assert payloads[-2]["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
+    assert all(chunk["usage"] is None for chunk in payloads[:-2])
 
 
 async def test_responses_events_are_named_and_numbered(client):
@@ -208,7 +242,7 @@ async def test_responses_events_are_named_and_numbered(client):
     assert seen[-1][1]["response"]["output"] == done
 
 
-async def test_responses_remembers_what_it_said(client):
+async def test_responses_continue_a_stored_response(client):
     first = (await ask(client, "openai_responses", "echo", "my name is Ada")).json()
     path, body = request("openai_responses", "mirror", "who am I?")
     body["previous_response_id"] = first["id"]
@@ -222,7 +256,7 @@ async def test_responses_remembers_what_it_said(client):
     assert refused.json()["error"]["code"] == "previous_response_not_found"
 
 
-async def test_responses_forgets_when_told_not_to_store(client):
+async def test_responses_are_not_stored_with_store_false(client):
     path, body = request("openai_responses", "echo")
     first = (await client.post(path, json=body | {"store": False})).json()
     assert first["store"] is False
@@ -230,7 +264,7 @@ async def test_responses_forgets_when_told_not_to_store(client):
     assert again.status_code == 400
 
 
-async def test_gemini_speaks_crlf_without_an_end_mark(client):
+async def test_gemini_streams_crlf_without_an_end_mark(client):
     response = await ask(client, "gemini", "echo", "a b c", stream=True)
     assert response.headers["content-type"] == "text/event-stream"
     blocks = response.content.split(b"\r\n\r\n")
@@ -276,3 +310,50 @@ async def test_count_tokens_agrees_with_usage(client):
     used = (await client.post(path, json=body)).json()["usageMetadata"]["promptTokenCount"]
     counted = await client.post("/v1beta/models/echo:countTokens", json=body)
     assert counted.json() == {"totalTokens": used}
+
+
+async def test_ollama_streams_lines_by_default(client):
+    path, body = request("ollama", "thinker", "a b c")
+    del body["stream"]
+    response = await client.post(path, json=body)
+    assert response.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in response.content.split(b"\n")[:-1]]
+    assert lines[0]["message"] == {"role": "assistant", "content": "", "thinking": "**"}
+    assert lines[0]["created_at"].endswith("Z")
+    assert (lines[-1]["message"]["content"], lines[-1]["done_reason"]) == ("", "stop")
+    durations = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
+    assert all(isinstance(lines[-1][name], int) for name in durations)
+
+
+@both
+async def test_ollama_only_loads_a_model_without_messages(client, stream):
+    response = await client.post("/api/chat", json={"model": "echo", "stream": stream})
+    body = response.json()
+    assert (body["done"], body["done_reason"], body["message"]["content"]) == (True, "load", "")
+
+
+async def test_ollama_lists_its_models(client):
+    models = (await client.get("/api/tags")).json()["models"]
+    assert models[0]["name"] == models[0]["model"] == "mirror"
+
+
+@every
+@both
+async def test_picture_answers_with_a_picture(client, protocol, stream):
+    response = await ask(client, protocol, "picture", "blue", stream=stream)
+    known = Protocol(protocol)
+    if stream:
+        reply, error = read_response(response.content, known)
+        assert error is None
+    else:
+        reply = protocol_of(known).read_reply(response.content)
+    assert reply.text == "The colours of this picture follow from your message."
+    if known is Protocol.ANTHROPIC:
+        assert not reply.parts  # the protocol has none
+        return
+    (part,) = reply.parts
+    assert (part.kind, part.mime) == ("image", "image/png")
+    png = base64.b64decode(part.data)
+    assert png[12:24] == b"IHDR" + 2 * (64).to_bytes(4, "big")
+    start, length = png.index(b"IDAT") + 4, int.from_bytes(png[33:37], "big")
+    assert len(zlib.decompress(png[start : start + length])) == 64 * (1 + 3 * 64)

@@ -1,6 +1,9 @@
 """The official clients, over a real socket: if they can hold a chat with us, we speak true."""
 
+from typing import Any
+
 import anthropic
+import ollama
 import openai
 import pytest
 from google import genai
@@ -47,11 +50,23 @@ async def gemini(server):
     await client.aio.aclose()
 
 
+@pytest.fixture
+def llama(server):
+    return ollama.AsyncClient(host=server.base_url)
+
+
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
 class TestOpenAIChat:
+    async def test_annotations(self, gpt):
+        reply = await gpt.chat.completions.create(model="researcher", messages=[user("hi")])
+        message = reply.choices[0].message
+        first, second = (each.url_citation for each in message.annotations)
+        assert (first.start_index, first.end_index) == (0, second.start_index)
+        assert message.content[: first.end_index].endswith("like this one.")
+
     async def test_whole(self, gpt):
         reply = await gpt.chat.completions.create(model="echo", messages=[user("hi there")])
         assert reply.choices[0].message.content == "hi there"
@@ -124,15 +139,15 @@ class TestOpenAIChat:
         stream = await gpt.chat.completions.create(
             model="flaky-error", messages=[user("hi")], stream=True
         )
-        said: list[str] = []
+        texts: list[str] = []
 
         async def listen() -> None:
             async for chunk in stream:
-                said.append(chunk.choices[0].delta.content or "")
+                texts.append(chunk.choices[0].delta.content or "")
 
         with pytest.raises(openai.APIError, match="overloaded"):
             await listen()
-        assert "".join(said).startswith("I was going to tell you")
+        assert "".join(texts).startswith("I was going to tell you")
 
     async def test_models(self, gpt):
         names = [model.id async for model in gpt.models.list()]
@@ -148,6 +163,17 @@ class TestOpenAIChat:
 
 
 class TestOpenAIResponses:
+    async def test_annotations(self, gpt):
+        async with gpt.responses.stream(model="researcher", input="hi there") as stream:
+            kinds = [event.type async for event in stream]
+            reply = await stream.get_final_response()
+        [part] = reply.output[0].content
+        cited = [part.text[each.start_index : each.end_index] for each in part.annotations]
+        assert cited[0].startswith("The domain")
+        assert cited[1].endswith("register one.")
+        assert part.annotations[0].url == "https://example.com/"
+        assert kinds.count("response.output_text.annotation.added") == 2
+
     async def test_whole(self, gpt):
         reply = await gpt.responses.create(model="echo", input="hi there")
         assert reply.output_text == "hi there"
@@ -217,6 +243,16 @@ class TestAnthropic:
         assert reply.content[0].text == "hi there"
         assert reply.stop_reason == "end_turn"
 
+    async def test_citations(self, claude):
+        async with claude.messages.stream(
+            model="researcher", max_tokens=500, messages=[user("hi there")]
+        ) as stream:
+            reply = await stream.get_final_message()
+        first, second, last = reply.content
+        assert first.citations[0].url == "https://example.com/"
+        assert second.citations[0].title.startswith("RFC 2606")
+        assert not last.citations
+
     async def test_stream_helper(self, claude):
         async with claude.messages.stream(
             model="thinker", max_tokens=500, messages=[user("hi there")]
@@ -270,18 +306,18 @@ class TestAnthropic:
         assert overloaded.value.status_code == 529
 
     async def test_an_error_inside_the_stream(self, claude):
-        said: list[str] = []
+        texts: list[str] = []
 
         async def listen() -> None:
             async with claude.messages.stream(
                 model="flaky-error", max_tokens=900, messages=[user("hi")]
             ) as stream:
                 async for text in stream.text_stream:
-                    said.append(text)
+                    texts.append(text)
 
         with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
             await listen()
-        assert "".join(said).startswith("I was going to tell you")
+        assert "".join(texts).startswith("I was going to tell you")
 
     async def test_models(self, claude):
         names = [model.id async for model in claude.models.list()]
@@ -293,6 +329,13 @@ class TestGemini:
         reply = await gemini.models.generate_content(model="echo", contents="hi there")
         assert reply.text == "hi there"
         assert reply.candidates[0].finish_reason == types.FinishReason.STOP
+
+    async def test_grounding(self, gemini):
+        reply = await gemini.models.generate_content(model="researcher", contents="hi")
+        grounding = reply.candidates[0].grounding_metadata
+        assert grounding.grounding_chunks[0].web.uri == "https://example.com/"
+        segment = grounding.grounding_supports[1].segment
+        assert reply.text.encode()[segment.start_index : segment.end_index].decode() == segment.text
 
     async def test_a_name_with_colons(self, gemini):
         reply = await gemini.models.generate_content(model="lorem:max:50", contents="hi")
@@ -356,3 +399,59 @@ class TestGemini:
         assert names[0] == "models/mirror"
         counted = await gemini.models.count_tokens(model="echo", contents="x" * 400)
         assert counted.total_tokens == 100
+
+
+class TestOllama:
+    async def test_whole(self, llama):
+        reply = await llama.chat("echo", [user("hi there")])
+        assert reply.message.content == "hi there"
+        assert (reply.done, reply.done_reason) == (True, "stop")
+
+    async def test_stream(self, llama):
+        thoughts = text = ""
+        async for chunk in await llama.chat("thinker", [user("hi there")], think=True, stream=True):
+            thoughts += chunk.message.thinking or ""
+            text += chunk.message.content or ""
+        assert "2 words" in thoughts
+        assert "**2** words" in text
+        assert chunk.eval_count > 20
+        assert chunk.prompt_eval_count == 2
+
+    @pytest.mark.parametrize("stream", [False, True])
+    async def test_tool_round_trip(self, llama, stream):
+        messages: list[Any] = [user("weather?")]
+        reply = await llama.chat("toolsmith", messages, tools=[CHAT_TOOL], stream=stream)
+        message = (await anext(reply)).message if stream else reply.message
+        (call,) = message.tool_calls
+        assert call.function.name == "weather"
+        assert call.function.arguments == ARGUMENTS | {"days": 1}  # it sends no `minimum`
+        messages += [message, {"role": "tool", "tool_name": "weather", "content": "rain"}]
+        reply = await llama.chat("toolsmith", messages, tools=[CHAT_TOOL])
+        assert "`weather` answered" in reply.message.content
+        assert "rain" in reply.message.content
+
+    async def test_length(self, llama):
+        reply = await llama.chat("lorem:max", [user("hi")], options={"num_predict": 7})
+        assert (reply.done_reason, reply.eval_count) == ("length", 7)
+
+    async def test_errors(self, llama):
+        for model, status in (("flaky-429", 429), ("nobody", 404), ("flaky-500", 500)):
+            with pytest.raises(ollama.ResponseError) as refused:
+                await llama.chat(model, [user("hi")])
+            assert refused.value.status_code == status
+        with pytest.raises(ollama.ResponseError, match="must be of type integer"):
+            await llama.chat("echo", [user("hi")], options={"top_k": "many"})
+
+    async def test_an_error_inside_the_stream(self, llama):
+        texts: list[str] = []
+
+        async def listen() -> None:
+            async for chunk in await llama.chat("flaky-error", [user("hi")], stream=True):
+                texts.append(chunk.message.content or "")
+
+        with pytest.raises(ollama.ResponseError):
+            await listen()
+        assert "".join(texts).startswith("I was going to tell you")
+
+    async def test_models(self, llama):
+        assert (await llama.list()).models[0].model == "mirror"

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_sending import sent
+from tests.e2e.test_send import sent
 from tests.peers.conftest import REASONING, TEXT
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
@@ -32,7 +32,7 @@ MODELS = {
     Protocol.GEMINI: "gemini-2.5-flash",
 }
 WHOLE_OR_STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-EVERY = pytest.mark.parametrize("protocol", Protocol, ids=lambda p: p.value)
+EVERY = pytest.mark.parametrize("protocol", MODELS, ids=lambda p: p.value)
 
 
 def at(url: str, protocol: Protocol) -> Endpoint:
@@ -54,7 +54,7 @@ def asking(
             Preset("p"),
             history=history,
             draft=draft,
-            settings=Settings(max_tokens=500),
+            settings=SessionSettings(max_tokens=500),
             stream=stream,
         )
     )

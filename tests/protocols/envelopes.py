@@ -11,12 +11,12 @@ from tui_chat.models.envelope import (
     Parameters,
     Placement,
     Sourced,
-    ToolChoice,
     ToolDefinition,
     Turn,
 )
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.settings import ToolChoice
 from tui_chat.models.text import Origin, OriginKind, Text
 
 SETTING = Origin(OriginKind.SETTING, "s", "s")

@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 import httpx
 from httpx_sse import EventSource
 
-from tui_chat.models.reply import Reply, StreamEvent, advance
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.base import StreamParser
+from tui_chat.providers import IncomingResponse
+from tui_chat.providers.client import JSON_LINES
 
 
 class _Pieces(httpx.AsyncByteStream):
@@ -35,6 +38,17 @@ def sse_events(*pieces: bytes) -> list[tuple[str, str]]:
             client.stream("GET", "http://test.invalid/") as response,
         ):
             return [(sse.event, sse.data) async for sse in EventSource(response).aiter_sse()]
+
+    return asyncio.run(split())
+
+
+def line_events(*pieces: bytes) -> list[tuple[str, str]]:
+    """Split a stream of JSON lines that arrives in these pieces."""
+
+    async def split() -> list[tuple[str, str]]:
+        headers = {"content-type": JSON_LINES}
+        response = httpx.Response(200, headers=headers, stream=_Pieces(pieces))
+        return [event async for event in IncomingResponse(response).events()]
 
     return asyncio.run(split())
 

@@ -1,4 +1,4 @@
-"""Requests of the four protocols for tests, written small, and the ways to convert them."""
+"""Requests of the protocols for tests, written small, and the ways to convert them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tui_chat.protocols.registry import PROTOCOLS
 
 CHAT, RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
 ANTHROPIC, GEMINI = Protocol.ANTHROPIC, Protocol.GEMINI
+OLLAMA = Protocol.OLLAMA
 
 
 def endpoint(protocol: Protocol, model: str = "m", **facts: Any) -> Endpoint:
@@ -24,16 +25,18 @@ def decoded(body: Any, source: Protocol = CHAT, model: str = "") -> ChatEnvelope
     envelope = PROTOCOLS[source].decode(json.dumps(body).encode())
     if not model:
         return envelope
-    asked = replace(envelope.parameters, model=Sourced(model, envelope.parameters.model.origin))
-    return replace(envelope, parameters=asked)
+    parameters = replace(
+        envelope.parameters, model=Sourced(model, envelope.parameters.model.origin)
+    )
+    return replace(envelope, parameters=parameters)
 
 
 def encoded(envelope: ChatEnvelope, target: Protocol, to: Endpoint | None = None) -> Encoded:
     return PROTOCOLS[target].encode(envelope, to or endpoint(target))
 
 
-def body_of(said: Encoded) -> Any:
-    return json.loads(render(said.tree).body)
+def body_of(out: Encoded) -> Any:
+    return json.loads(render(out.tree).body)
 
 
 def converted(
@@ -42,9 +45,9 @@ def converted(
     """Return the converted body, and the codes of the notes that are no mere information."""
     to = endpoint(target, model or "m", **facts)
     envelope = decoded(body, source, model)
-    said = encoded(envelope, target, to)
-    notes = (*envelope.notes, *said.notes)
-    return body_of(said), [note.code for note in notes if note.level is not Level.INFO]
+    out = encoded(envelope, target, to)
+    notes = (*envelope.notes, *out.notes)
+    return body_of(out), [note.code for note in notes if note.level is not Level.INFO]
 
 
 def chat(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def system(content: Any) -> dict[str, Any]:
     return {"role": "system", "content": content}
 
 
-def said(content: Any = "hello", **more: Any) -> dict[str, Any]:
+def assistant(content: Any = "hello", **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
@@ -69,7 +72,7 @@ def call(identity: str, name: str = "f", arguments: str = "{}") -> dict[str, Any
 
 
 def calls(*each: dict[str, Any], content: Any = None) -> dict[str, Any]:
-    return said(content, tool_calls=list(each))
+    return assistant(content, tool_calls=list(each))
 
 
 def result(identity: str, content: Any = "done") -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """The official SDKs' own types as oracles: they accept whatever we send.
 
 A TypedDict is turned into a strict pydantic type that forbids unknown keys; unions of TypedDicts
-are told apart by `type` and `role` as the providers do, and otherwise tried in turn.
+are distinguished by `type` and `role` as the providers do, and otherwise tried in turn.
 """
 
 from __future__ import annotations
 
 import types
 import typing
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, NotRequired, Required
@@ -16,6 +17,7 @@ import typing_extensions as te
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as AnthropicWhole
 from anthropic.types.message_create_params import MessageCreateParamsStreaming as AnthropicStream
 from google.genai import types as google
+from ollama._types import ChatRequest, Message, Options, Tool
 from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming as ChatWhole,
 )
@@ -28,7 +30,7 @@ from openai.types.responses.response_create_params import (
 )
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, RESPONSES
+from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from tui_chat.models.endpoint import Protocol
 
 SDK = {
@@ -89,6 +91,9 @@ def adapter(protocol: Protocol, stream: bool) -> TypeAdapter[Any]:
 
 def accept(protocol: Protocol, body: Any) -> None:
     """Raise where the SDK's types do not take the body."""
+    if protocol is OLLAMA:
+        accept_ollama(body)
+        return
     if protocol is not GEMINI:
         adapter(protocol, body.get("stream") is True).validate_python(body)
         return
@@ -98,6 +103,40 @@ def accept(protocol: Protocol, body: Any) -> None:
         "tools": lambda each: [google.Tool.model_validate(t) for t in each],
         "toolConfig": google.ToolConfig.model_validate,
         "generationConfig": google.GenerationConfig.model_validate,
+        "serviceTier": google.ServiceTier,
+        "store": TypeAdapter(bool).validate_python,
     }
     for key, value in body.items():
         readers[key](value)
+
+
+SERVER_KEYS = {Message: {"tool_call_id"}, Message.ToolCall: {"id"}, Options: {"min_p"}}
+"""Keys that the server's own types have and its Python client lacks (`api/types.go`)."""
+
+
+def accept_ollama(body: Any) -> None:
+    """Raise if the client's models do not accept the body, or do not know one of its keys."""
+    known_only(ChatRequest, body)
+    known_only(Options, body.get("options", {}))
+    images: list[str] = []
+    for message in body["messages"]:
+        known_only(Message, message)
+        images += message.get("images", ())
+        for call in message.get("tool_calls", ()):
+            known_only(Message.ToolCall, call)
+            known_only(Message.ToolCall.Function, call["function"])
+    for tool in body.get("tools", ()):
+        known_only(Tool, tool)
+        known_only(Tool.Function, tool["function"])
+    for image in images:
+        b64decode(image, validate=True)
+    messages = [{k: v for k, v in each.items() if k != "images"} for each in body["messages"]]
+    ChatRequest.model_validate({**body, "messages": []}, strict=True)
+    for message in messages:
+        Message.model_validate(message, strict=True)
+
+
+def known_only(kind: type[BaseModel], value: dict[str, Any]) -> None:
+    unknown = value.keys() - kind.model_fields.keys() - SERVER_KEYS.get(kind, set())
+    if unknown:
+        raise ValueError(f"error: {kind.__name__} does not know {unknown}")

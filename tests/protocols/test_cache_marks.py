@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.protocols.requests import converted
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
@@ -60,7 +61,7 @@ def codes(request: Composed) -> list[str]:
     return [note.code for note in request.notes if "cache-mark" in note.code]
 
 
-def test_a_mark_goes_where_the_message_goes() -> None:
+def test_a_mark_moves_with_its_message() -> None:
     request = composed(
         line("S", role="system"), history(None), line("A", insertion_point=1, mark="5m"), line("Z")
     )
@@ -71,7 +72,7 @@ def test_a_mark_goes_where_the_message_goes() -> None:
     assert marks(composed(line("S", mark=None), history(None))) == {}
 
 
-def test_the_historys_mark_goes_to_the_newest_message_before_which_nothing_moves() -> None:
+def test_the_history_mark_is_on_the_newest_stable_message() -> None:
     assert marks(composed(history())) == {"h3": MARK}
     note = line("N", mark=None, insertion_point=-3)
     assert marks(composed(history(), note)) == {"h1": MARK}
@@ -94,9 +95,9 @@ def test_the_mark_moves_on_and_the_turns_stay_the_same() -> None:
 
 def test_a_mark_names_the_line_that_placed_it() -> None:
     regions = composed(history()).payload.regions()
-    said = [r for r in regions if r.piece.text == "ephemeral"]
-    assert [r.piece.origin.within.id for r in said if r.piece.origin.within] == ["history"]
-    assert said[0].piece.origin.kind is OriginKind.PRESET
+    sent_marks = [r for r in regions if r.piece.text == "ephemeral"]
+    assert [r.piece.origin.within.id for r in sent_marks if r.piece.origin.within] == ["history"]
+    assert sent_marks[0].piece.origin.kind is OriginKind.PRESET
 
 
 def test_calls_and_results_take_marks_and_thinking_takes_none() -> None:
@@ -116,7 +117,7 @@ def test_calls_and_results_take_marks_and_thinking_takes_none() -> None:
     assert marks(composed(history(), talk=(TALK[0], only))) == {"x": MARK}
 
 
-def test_of_more_than_four_the_last_four_are_sent_and_it_is_told() -> None:
+def test_of_more_than_four_marks_the_last_four_are_sent_with_a_note() -> None:
     request = composed(*(line(f"{n}") for n in range(6)), history(None))
     assert marks(request) == {f"{n}": MARK for n in range(2, 6)}
     left_out = [n.origin.id for n in request.notes if n.code == "cache-mark-left-out" and n.origin]
@@ -135,7 +136,7 @@ def test_an_hour_never_follows_five_minutes(fallback: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", [p for p in Protocol if p is not Protocol.ANTHROPIC])
-def test_who_has_no_marks_gets_none_and_it_is_told_once(protocol: Protocol) -> None:
+def test_protocols_without_marks_get_none_with_one_note(protocol: Protocol) -> None:
     bare = composed(line("S", None, "system"), history(None), protocol=protocol)
     request = composed(line("S", role="system"), history(), protocol=protocol)
     assert request.payload.body == bare.payload.body
@@ -153,3 +154,69 @@ def test_a_system_turn_that_was_shortened_shortens_what_it_is_moved_in_front_of(
     request = composed(line("U", "1h"), history("5m"), line("S", "1h", "system"), talk=TALK[:1])
     assert set(map(str, marks(request).values())) == {str(MARK)}
     assert set(marks(request)) == {"U", "h0", "S"}
+
+
+BREAKPOINT = {"mode": "explicit"}
+
+
+@pytest.mark.parametrize("protocol", [Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES])
+def test_models_of_openai_that_accept_breakpoints_get_the_last_four(protocol: Protocol) -> None:
+    to = Endpoint("e", protocol, "https://e", models=("gpt-5.6",))
+    lines = (*(line(f"l{n}") for n in range(5)), line("no", None))
+    request = compose(Inputs(to, Preset("p", lines), draft="D"))
+    body = json.loads(request.payload.body)
+    sent = body["messages" if protocol is Protocol.OPENAI_CHAT else "input"]
+    marked = {
+        part["text"]: part["prompt_cache_breakpoint"]
+        for message in sent
+        if isinstance(message["content"], list)
+        for part in message["content"]
+    }
+    assert marked == {f"l{n}": BREAKPOINT for n in range(1, 5)}
+    assert [message["content"] for message in sent if isinstance(message["content"], str)] == [
+        "l0", "no", "D",
+    ]  # fmt: skip
+    assert codes(request) == ["cache-mark-left-out"]
+    assert "setting-changed" in {note.code for note in request.notes}
+
+
+def test_breakpoints_of_openai_become_marks_of_anthropic_and_stay_at_home() -> None:
+    parts = [
+        {"type": "text", "text": "a", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": t}}
+        for t in ("12h", "30m")
+    ]
+    message = {"role": "user", "content": parts}
+    body = {"model": "gpt-5.6", "messages": [message]}
+    assert converted(body, Protocol.OPENAI_CHAT)[0] == body
+    sent, notes = converted(body, Protocol.ANTHROPIC)
+    assert [part["cache_control"] for part in sent["messages"][0]["content"]] == [HOUR, MARK]
+    assert notes == []
+    assert converted(body, Protocol.GEMINI)[1] == []
+
+
+def test_marks_of_anthropic_become_breakpoints_for_models_that_accept_them() -> None:
+    block = {"type": "text", "text": "long", "cache_control": HOUR}
+    body = {
+        "model": "claude-opus-4-8",
+        "max_tokens": 99,
+        "system": [block],
+        "messages": [{"role": "user", "content": [block, {"type": "text", "text": "short"}]}],
+    }
+    sent, _ = converted(body, Protocol.OPENAI_CHAT, source=Protocol.ANTHROPIC, model="gpt-5.6")
+    system, user = sent["messages"]
+    assert [part["prompt_cache_breakpoint"] for part in system["content"]] == [BREAKPOINT]
+    assert ["prompt_cache_breakpoint" in part for part in user["content"]] == [False, True]
+    older, _ = converted(body, Protocol.OPENAI_CHAT, source=Protocol.ANTHROPIC, model="gpt-5.5")
+    assert "breakpoint" not in json.dumps(older)
+
+
+def test_cache_options_that_only_responses_has_are_changed_or_left_out_with_notes() -> None:
+    options = {"mode": "explicit", "ttl": "12h", "prewarm": True}
+    body = {"model": "gpt-5.6", "input": "hi", "prompt_cache_options": options}
+    envelope = protocol_of(Protocol.OPENAI_RESPONSES).decode(json.dumps(body).encode())
+    out = protocol_of(Protocol.OPENAI_CHAT).encode(
+        envelope, Endpoint("e", Protocol.OPENAI_CHAT, "https://e")
+    )
+    sent = json.loads(render(out.tree).body)
+    assert sent["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert {note.code for note in out.notes} >= {"setting-changed", "setting-left-out"}

@@ -27,14 +27,14 @@ LAYOUT = Layout(
 
 
 def turn(text: str, layout: Layout | None = LAYOUT, **more: Any) -> Turn:
-    said = {"tool_calls": (CALL,), **more}
+    fields = {"tool_calls": (CALL,), **more}
     return Turn(
         "assistant",
         Text.of(text, ORIGIN),
         ORIGIN,
         Placement("history"),
         semantics=MessageSemantics((THOUGHT,), layout=layout),
-        **said,
+        **fields,
     )
 
 
@@ -106,7 +106,7 @@ def test_texts_keep_their_origin() -> None:
     assert [span.start for text in texts for span in text.spans] == [0, 2]
 
 
-def test_pictures_stand_where_the_layout_says_or_after_the_text() -> None:
+def test_images_are_placed_by_the_layout_or_after_the_text() -> None:
     picture = Part("image", "image/png", "AAAA")
     layout = Layout(
         Protocol.GEMINI,

@@ -52,7 +52,7 @@ class Recording:
 def _recordings() -> list[Recording]:
     found: list[Recording] = []
     for path in sorted((CORPUS / "wire").glob("*/*.expected.json")):
-        said = json.loads(path.read_bytes())
+        recording = json.loads(path.read_bytes())
         name = path.name.removesuffix(".expected.json")
         for kind in ("sse", "json"):
             answer = path.with_name(f"{name}.response.{kind}")
@@ -63,8 +63,8 @@ def _recordings() -> list[Recording]:
                         name,
                         answer.read_bytes(),
                         kind == "sse",
-                        said["meta"].get("http_status") or 200,
-                        said["expected"],
+                        recording["meta"].get("http_status") or 200,
+                        recording["expected"],
                     )
                 )
     return found
@@ -126,7 +126,7 @@ def test_every_recording_makes_a_message_whose_layout_fits(recording: Recording)
 
 
 @pytest.mark.parametrize("recording", _cases(errors=True))
-def test_errors_keep_the_provider_s_words(recording: Recording) -> None:
+def test_errors_keep_the_providers_message(recording: Recording) -> None:
     with pytest.raises(Refused) as raised:
         recording.read()
     error = recording.expected["error"]

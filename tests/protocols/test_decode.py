@@ -14,6 +14,7 @@ from tests.protocols.requests import (
     PICTURE,
     PNG,
     RESPONSES,
+    assistant,
     call,
     calls,
     chat,
@@ -21,7 +22,6 @@ from tests.protocols.requests import (
     decoded,
     function,
     result,
-    said,
     system,
     user,
 )
@@ -37,14 +37,19 @@ CHAT_BODIES: list[dict[str, Any]] = [
     {"messages": [user()]},
     chat(user([]), user(None), {"role": "user"}),
     chat(system([WORD]), {"role": "developer", "content": "d"}, user([WORD, PICTURE, WORD])),
-    chat(user(), said("x", refusal=None, tool_calls=None, annotations=[]), said(""), said(None)),
-    chat(user(), calls(call("a", arguments="{broken")), result("a", [WORD]), stream=False),
-    chat(user(), calls({**call("a"), "index": 0, "x": {"y": None}}, content=""), result("a")),
-    chat(user(), said([WORD, {"type": "refusal", "refusal": "no"}]), user()),
-    chat(user(), said("x", reasoning_content="r", reasoning="s"), user()),
     chat(
         user(),
-        said(
+        assistant("x", refusal=None, tool_calls=None, annotations=[]),
+        assistant(""),
+        assistant(None),
+    ),
+    chat(user(), calls(call("a", arguments="{broken")), result("a", [WORD]), stream=False),
+    chat(user(), calls({**call("a"), "index": 0, "x": {"y": None}}, content=""), result("a")),
+    chat(user(), assistant([WORD, {"type": "refusal", "refusal": "no"}]), user()),
+    chat(user(), assistant("x", reasoning_content="r", reasoning="s"), user()),
+    chat(
+        user(),
+        assistant(
             "x",
             reasoning_details=[
                 {"type": "reasoning.text", "text": "t", "signature": "s", "index": 0},
@@ -53,7 +58,7 @@ CHAT_BODIES: list[dict[str, Any]] = [
         ),
         user(),
     ),
-    chat(user(), said("x", reasoning_details=[{"type": "odd", "n": 1}]), user()),
+    chat(user(), assistant("x", reasoning_details=[{"type": "odd", "n": 1}]), user()),
     chat(
         user(
             [
@@ -191,7 +196,7 @@ ANTHROPIC_BODIES: list[dict[str, Any]] = [
         "model": "m",
         "max_tokens": 9,
         "system": "S",
-        "messages": [user(), said("x"), system([WORD]), user()],
+        "messages": [user(), assistant("x"), system([WORD]), user()],
     },
     {
         "model": "m",
@@ -199,7 +204,7 @@ ANTHROPIC_BODIES: list[dict[str, Any]] = [
         "system": [{**WORD, **MARK}, {**WORD, "x": 1}],
         "messages": [
             {**user([{**WORD, **MARK}]), "x_message": 1},
-            said(
+            assistant(
                 [
                     {"type": "thinking", "thinking": "", "signature": "c2ln"},
                     {"type": "redacted_thinking", "data": "ZGF0YQ=="},
@@ -232,8 +237,8 @@ ANTHROPIC_BODIES: list[dict[str, Any]] = [
                     {"type": "image", "source": {"type": "file", "file_id": "f1"}},
                 ]
             ),
-            said("one"),
-            said([WORD]),
+            assistant("one"),
+            assistant([WORD]),
             user(),
         ],
         "tools": [
@@ -340,13 +345,13 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("protocol", "body"), BODIES)
-def test_a_request_is_said_back_as_it_was(protocol: Protocol, body: dict[str, Any]) -> None:
+def test_a_request_round_trips(protocol: Protocol, body: dict[str, Any]) -> None:
     assert converted(body, protocol, source=protocol)[0] == body
 
 
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize(("protocol", "body"), BODIES)
-def test_any_request_can_be_said_in_any_protocol(
+def test_any_request_encodes_in_any_protocol(
     protocol: Protocol, body: dict[str, Any], target: Protocol
 ) -> None:
     converted(body, target, source=protocol)
@@ -383,7 +388,7 @@ def test_content_that_is_none_names_its_place() -> None:
         decoded(chat(user(), user(5)))
 
 
-def test_the_envelope_holds_the_meaning() -> None:
+def test_the_envelope_has_the_meaning() -> None:
     request = chat(
         system("S"),
         user([WORD, PICTURE]),
@@ -399,11 +404,15 @@ def test_the_envelope_holds_the_meaning() -> None:
     picture = envelope.turns[1].parts[0]
     assert (picture.kind, picture.mime, picture.data) == ("image", "image/png", PNG)
     assert envelope.turns[2].tool_calls[0].arguments == '{"x":1}'
-    asked = envelope.parameters
-    assert asked.temperature is not None
-    assert asked.max_tokens is not None
-    assert (asked.model.value, asked.temperature.value, asked.max_tokens.value) == ("m", 0.5, 5)
-    assert asked.stream
+    parameters = envelope.parameters
+    assert parameters.temperature is not None
+    assert parameters.max_tokens is not None
+    assert (parameters.model.value, parameters.temperature.value, parameters.max_tokens.value) == (
+        "m",
+        0.5,
+        5,
+    )
+    assert parameters.stream
     assert envelope.tools is not None
     assert envelope.tools[0].description == "d"
     assert envelope.semantics.source is CHAT

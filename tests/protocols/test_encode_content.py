@@ -15,12 +15,12 @@ from tests.protocols.requests import (
     PICTURE,
     PNG,
     RESPONSES,
+    assistant,
     body_of,
     chat,
     converted,
     decoded,
     encoded,
-    said,
     user,
 )
 from tui_chat.models.endpoint import Protocol
@@ -76,7 +76,7 @@ def test_pictures_in_every_protocol(target: Protocol, bytes_: Any, link: Any) ->
     assert notes == []
 
 
-def test_what_a_protocol_cannot_show_is_told() -> None:
+def test_what_a_protocol_cannot_show_is_noted() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
     request = chat(user([{"type": "text", "text": "listen"}, sound]))
     body, notes = converted(request, ANTHROPIC)
@@ -99,40 +99,40 @@ def test_blank_text_beside_a_picture_is_left_out_with_a_note() -> None:
 BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] = [
     (
         "in the middle",
-        [user("a"), said(""), user("b")],
+        [user("a"), assistant(""), user("b")],
         [("user", "a"), ("user", "b")],
         ["blank-left-out"],
     ),
     (
         "at the end",
-        [user("a"), said("b"), user(" \n")],
+        [user("a"), assistant("b"), user(" \n")],
         [("user", "a"), ("assistant", "b"), ("user", ".")],
         ["blank-left-out", "filler-added"],
     ),
     ("alone", [user("")], [("user", ".")], ["blank-left-out", "filler-added"]),
-    ("a tail", [user("a"), said("b \n")], [("user", "a"), ("assistant", "b")], []),
+    ("a tail", [user("a"), assistant("b \n")], [("user", "a"), ("assistant", "b")], []),
 ]
 
 
-@pytest.mark.parametrize(("messages", "expected", "told"), [b[1:] for b in BLANK])
+@pytest.mark.parametrize(("messages", "expected", "expected_notes"), [b[1:] for b in BLANK])
 def test_blank_text_for_anthropic(
-    messages: list[dict[str, Any]], expected: list[tuple[str, str]], told: list[str]
+    messages: list[dict[str, Any]], expected: list[tuple[str, str]], expected_notes: list[str]
 ) -> None:
     body, notes = converted(chat(*messages), ANTHROPIC)
     assert [(m["role"], m["content"]) for m in body["messages"]] == expected
-    assert notes == told
+    assert notes == expected_notes
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, GEMINI])
 def test_blank_text_is_fine_elsewhere(target: Protocol) -> None:
-    assert converted(chat(user(""), said(" "), user("b")), target)[1] == []
+    assert converted(chat(user(""), assistant(" "), user("b")), target)[1] == []
 
 
 def test_a_final_assistant_turn_is_answered_where_the_model_takes_no_prefill() -> None:
-    request = chat(user(), said("{"))
+    request = chat(user(), assistant("{"))
     assert converted(request, ANTHROPIC, model="claude-haiku-4-5")[0]["messages"] == [
         user(),
-        said("{"),
+        assistant("{"),
     ]
     body, notes = converted(request, ANTHROPIC, model="claude-opus-4-8")
     assert body["messages"][2] == user(".")
@@ -143,11 +143,11 @@ SIGNED = {"type": "thinking", "thinking": "hm", "signature": "U0lH"}
 THINKING = {
     "model": "m",
     "max_tokens": 99,
-    "messages": [user(), said([SIGNED, {"type": "text", "text": "x"}]), user()],
+    "messages": [user(), assistant([SIGNED, {"type": "text", "text": "x"}]), user()],
 }
 
 
-def test_reasoning_goes_back_only_to_where_it_came_from() -> None:
+def test_reasoning_is_sent_back_only_to_its_protocol() -> None:
     assert converted(THINKING, ANTHROPIC, source=ANTHROPIC)[0] == THINKING
     for target in (CHAT, RESPONSES, GEMINI):
         body, notes = converted(THINKING, target, source=ANTHROPIC)
@@ -156,18 +156,18 @@ def test_reasoning_goes_back_only_to_where_it_came_from() -> None:
 
 
 @pytest.mark.parametrize(("beside", "sent"), [((), False), ((ToolCall("a", "f", "{}"),), True)])
-def test_plain_reasoning_of_a_reply_goes_back_only_beside_tool_calls(
+def test_plain_reasoning_is_sent_back_only_with_tool_calls(
     beside: tuple[ToolCall, ...], sent: bool
 ) -> None:
     thought = ReasoningBlock(CHAT, "hm", kind="reasoning_content")
-    [turn] = decoded(chat(said("x"))).turns
+    [turn] = decoded(chat(assistant("x"))).turns
     reply = replace(turn, tool_calls=beside, semantics=MessageSemantics((thought,)))
     envelope = replace(decoded(chat(user())), turns=(reply,), semantics=Semantics())
     assert ("reasoning_content" in body_of(encoded(envelope, CHAT))["messages"][0]) is sent
 
 
 def test_litellms_thinking_blocks_are_anthropics_own() -> None:
-    request = chat(user(), said("x", reasoning_content="hm", thinking_blocks=[SIGNED]), user())
+    request = chat(user(), assistant("x", reasoning_content="hm", thinking_blocks=[SIGNED]), user())
     body, _ = converted(request, ANTHROPIC)
     assert body["messages"][1]["content"][0] == SIGNED
     assert converted(request, CHAT)[0] == request
@@ -175,8 +175,10 @@ def test_litellms_thinking_blocks_are_anthropics_own() -> None:
 
 def test_thinking_that_was_never_signed_is_left_out() -> None:
     block = {"type": "thinking", "thinking": "hm", "signature": ""}
-    body, notes = converted(chat(user(), said("x", thinking_blocks=[block]), user()), ANTHROPIC)
-    assert body["messages"][1] == said("x")
+    body, notes = converted(
+        chat(user(), assistant("x", thinking_blocks=[block]), user()), ANTHROPIC
+    )
+    assert body["messages"][1] == assistant("x")
     assert "reasoning-left-out" in notes or "extras-left-out" in notes
 
 
@@ -195,29 +197,29 @@ def test_a_signature_stays_on_the_part_it_came_with() -> None:
         ]
     }
     assert converted(body, GEMINI, source=GEMINI)[0] == body
-    assert converted(body, CHAT, source=GEMINI)[0]["messages"][1] == said("a")
+    assert converted(body, CHAT, source=GEMINI)[0]["messages"][1] == assistant("a")
 
 
 @pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
-def test_a_refusal_goes_back_as_words(target: Protocol) -> None:
-    body, _ = converted(chat(user(), said(None, refusal="NO"), user()), target)
+def test_a_refusal_is_sent_back_as_text(target: Protocol) -> None:
+    body, _ = converted(chat(user(), assistant(None, refusal="NO"), user()), target)
     assert "NO" in str(body)
 
 
-def test_speakers_names_are_kept_or_told() -> None:
+def test_speakers_names_are_kept_or_noted() -> None:
     request = chat({**user(), "name": "alice"})
     assert converted(request, CHAT)[0] == request
     for target in (RESPONSES, ANTHROPIC, GEMINI):
         assert converted(request, target)[1] == ["name-left-out"]
 
 
-def test_half_a_surrogate_pair_is_replaced_and_told() -> None:
+def test_half_a_surrogate_pair_is_replaced_with_a_note() -> None:
     envelope = decoded(chat(user("a\ud83db")))
     assert envelope.turns[0].text.plain == "a\ufffdb"
     assert [note.code for note in envelope.notes] == ["surrogate-replaced"]
 
 
-def test_unknown_keys_stay_in_their_protocol_and_are_told() -> None:
+def test_unknown_keys_stay_in_their_protocol_with_a_note() -> None:
     part = {"type": "text", "text": "x", "x_part": 1}
     request = chat({**user([part]), "x_message": {"a": None}}, x_top=[1])
     body, notes = converted(request, CHAT)
@@ -233,20 +235,20 @@ def test_a_server_that_refuses_unknown_keys_gets_none() -> None:
     marked = {**word, "cache_control": {"type": "ephemeral"}, "x_part": 1}
     body = chat(
         {**user([marked, word]), "x_message": {}},
-        said("s", reasoning_content="r", refusal=None),
+        assistant("s", reasoning_content="r", refusal=None),
         user(),
         x_top=[1],
         tools=[],
         user="u",
     )
-    told, notes = converted(body, CHAT, strict_keys=True)
-    assert told == chat(user([word, word]), said("s", refusal=None), user(), user="u")
+    sent, notes = converted(body, CHAT, strict_keys=True)
+    assert sent == chat(user([word, word]), assistant("s", refusal=None), user(), user="u")
     assert sorted(notes) == ["tools-empty", "unknown-keys"]
     assert converted(body, CHAT)[0] == body
     assert converted(body, CHAT, strict_keys=False)[1] == ["tools-empty"]
 
 
-def test_a_cache_mark_goes_where_there_are_cache_marks() -> None:
+def test_cache_marks_are_sent_where_they_exist() -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
     request = chat(user([{"type": "text", "text": "x", **mark}]))
     body, notes = converted(request, ANTHROPIC)
@@ -263,8 +265,8 @@ def test_of_more_than_four_cache_marks_the_last_four_are_sent() -> None:
 
 
 @pytest.mark.parametrize("target", list(Protocol))
-def test_a_keystroke_says_one_turn_anew(target: Protocol) -> None:
-    long = decoded(chat(*[user(f"{n}") if n % 2 else said(f"{n}") for n in range(400)]))
+def test_a_keystroke_encodes_one_turn(target: Protocol) -> None:
+    long = decoded(chat(*[user(f"{n}") if n % 2 else assistant(f"{n}") for n in range(400)]))
     one, two = (
         encoded(replace(long, turns=(*long.turns, *decoded(chat(user(draft))).turns)), target)
         for draft in ("d", "dr")
@@ -286,15 +288,17 @@ def test_every_character_of_a_message_keeps_its_origin(target: Protocol) -> None
     assert texts == {"first": 0, "second": 5}
 
 
+A, BLANK = ({"type": "text", "text": text} for text in ("a ", " \n"))
+B = {"type": "refusal", "refusal": "b "}
 FINAL_SPACE: list[tuple[dict[str, Any], Any]] = [
-    (said("Sure: \n"), "Sure:"),
-    (said("I ", refusal="cannot do that.\n\n"), ["I ", "cannot do that."]),
-    (said(None, refusal="No. "), "No."),
-    (said([{"type": "text", "text": "a "}, {"type": "refusal", "refusal": "b "}]), ["a ", "b"]),
-    (said([{"type": "refusal", "refusal": "b "}, {"type": "text", "text": "a "}]), ["b ", "a"]),
-    (said([{"type": "text", "text": "a "}, {"type": "text", "text": " \n"}]), "a"),
-    (said("a ", refusal=" \n"), "a"),
-    (said([{"type": "text", "text": "a "}, {"type": "video", "video": {}}]), "a"),
+    (assistant("Sure: \n"), "Sure:"),
+    (assistant("I ", refusal="cannot do that.\n\n"), ["I ", "cannot do that."]),
+    (assistant(None, refusal="No. "), "No."),
+    (assistant([A, B]), ["a ", "b"]),
+    (assistant([B, A]), ["b ", "a"]),
+    (assistant([A, BLANK]), "a"),
+    (assistant("a ", refusal=" \n"), "a"),
+    (assistant([A, {"type": "video", "video": {}}]), "a"),
 ]
 
 
@@ -304,16 +308,16 @@ def test_no_white_space_ends_a_final_assistant_message(last: dict[str, Any], exp
     envelope = decoded(chat(user(), last), CHAT, "claude-sonnet-4-5")
     out = encoded(envelope, ANTHROPIC)
     content = body_of(out)["messages"][-1]["content"]
-    told = content if isinstance(content, str) else [block["text"] for block in content]
-    assert told in (expected, [expected])
+    final_text = content if isinstance(content, str) else [block["text"] for block in content]
+    assert final_text in (expected, [expected])
     assert "space-cut" in {note.code for note in out.notes}
 
 
 def test_a_blank_refusal_is_no_text_block() -> None:
-    body, _ = converted(chat(user(), said("a", refusal=" "), user()), ANTHROPIC)
+    body, _ = converted(chat(user(), assistant("a", refusal=" "), user()), ANTHROPIC)
     assert body["messages"][1]["content"] == "a"
 
 
 def test_space_stays_where_the_final_message_does_not_end_in_it() -> None:
-    envelope = decoded(chat(user(), said("a "), user()), CHAT, "claude-sonnet-4-5")
+    envelope = decoded(chat(user(), assistant("a "), user()), CHAT, "claude-sonnet-4-5")
     assert body_of(encoded(envelope, ANTHROPIC))["messages"][1]["content"] == "a "

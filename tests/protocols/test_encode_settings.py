@@ -13,6 +13,7 @@ from tests.protocols.requests import (
     CHAT,
     GEMINI,
     RESPONSES,
+    assistant,
     body_of,
     chat,
     converted,
@@ -20,7 +21,6 @@ from tests.protocols.requests import (
     encoded,
     endpoint,
     function,
-    said,
     user,
 )
 from tui_chat.compose import compose
@@ -56,7 +56,7 @@ SAID: list[tuple[Protocol, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("target", "expected", "missing"), SAID)
-def test_settings_under_their_names_and_what_is_missing_is_told(
+def test_settings_are_mapped_or_noted(
     target: Protocol, expected: dict[str, Any], missing: list[str]
 ) -> None:
     body, notes = converted(SAMPLING, target, model="x", sampling=True)
@@ -65,12 +65,12 @@ def test_settings_under_their_names_and_what_is_missing_is_told(
 
 
 @pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
-def test_a_model_that_takes_no_sampling_gets_none(target: Protocol) -> None:
+def test_a_model_without_sampling_settings_gets_none(target: Protocol) -> None:
     out = encoded(decoded(SAMPLING, CHAT, "x"), target, endpoint(target, "x", sampling=False))
     assert [n.code for n in out.notes].count("sampling-left-out") == 2
 
 
-def test_anthropic_says_back_the_sampling_it_was_captured_with() -> None:
+def test_anthropic_keeps_captured_sampling_settings() -> None:
     own = {"model": "m", "max_tokens": 9, "temperature": 1, "top_k": 3, "messages": [user()]}
     assert converted(own, ANTHROPIC, source=ANTHROPIC)[0] == own
 
@@ -82,14 +82,14 @@ STOPS: list[tuple[Protocol, list[str]]] = [
 
 
 @pytest.mark.parametrize(("target", "kept"), STOPS)
-def test_too_many_stops_are_cut_and_told(target: Protocol, kept: list[str]) -> None:
+def test_too_many_stops_are_cut_with_a_note(target: Protocol, kept: list[str]) -> None:
     request = chat(user(), stop=["1", " ", "2", "3", "4", "5", "6"])
     body, notes = converted(request, target)
     assert (body.get("stop_sequences") or body["generationConfig"]["stopSequences"]) == kept
     assert notes == ["setting-left-out"]
 
 
-def test_a_limit_below_the_least_is_raised() -> None:
+def test_a_limit_below_the_minimum_is_raised() -> None:
     body, notes = converted(chat(user(), max_tokens=3), RESPONSES)
     assert body["max_output_tokens"] == 16
     assert notes == ["limit-raised"]
@@ -122,22 +122,21 @@ def test_any_json_needs_the_word_in_openai_and_is_unknown_to_anthropic() -> None
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
         "generationConfig": {"responseMimeType": "application/json"},
     }
-    told, notes = converted(body, CHAT, source=GEMINI)
-    assert "response_format" not in told
+    sent, notes = converted(body, CHAT, source=GEMINI)
+    assert "response_format" not in sent
     assert notes == ["setting-left-out"]
     body["contents"][0]["parts"][0]["text"] = "as JSON"
     assert converted(body, CHAT, source=GEMINI)[0]["response_format"] == {"type": "json_object"}
     assert converted(body, ANTHROPIC, source=GEMINI)[1] == ["setting-left-out"]
 
 
-def test_namespaces_stay_at_home_and_say_how_much_it_matters() -> None:
+def test_namespaces_are_left_out_elsewhere_with_notes_by_weight() -> None:
     request = chat(user(), user="u1", logit_bias={"1": 2}, n=1, verbosity=None)
     assert converted(request, CHAT)[0] == request
     out = encoded(decoded(request), ANTHROPIC)
     assert {(n.level, n.sentence.split()[0]) for n in out.notes} == {
-        (Level.INFO, "user"),
         (Level.WARNING, "logit_bias"),
-        (Level.INFO, "Nobody"),  # set a reply limit
+        (Level.INFO, "Anthropic"),  # set a reply limit
     }
 
 
@@ -158,7 +157,7 @@ def test_a_kept_response_is_continued_with_nothing_but_a_tool_output() -> None:
 
 
 @pytest.mark.parametrize("target", [CHAT, ANTHROPIC, GEMINI])
-def test_elsewhere_the_kept_turns_are_missed_loudly(target: Protocol) -> None:
+def test_missing_stored_turns_are_an_error_in_other_protocols(target: Protocol) -> None:
     out = encoded(decoded(CONTINUED, RESPONSES), target)
     assert Level.ERROR in {note.level for note in out.notes}
     assert "result-without-call" in {note.code for note in out.notes}
@@ -178,7 +177,7 @@ TAKES = [
 
 
 @pytest.mark.parametrize("model", TAKES)
-def test_temperature_goes_to_who_takes_it_on_any_endpoint(model: str) -> None:
+def test_temperature_is_sent_to_models_that_accept_it(model: str) -> None:
     request = chat(user(), temperature=0.5, max_tokens=99)
     body = converted(request, ANTHROPIC, model=model)[0]
     assert body["temperature"] == 0.5
@@ -188,9 +187,9 @@ def test_temperature_goes_to_who_takes_it_on_any_endpoint(model: str) -> None:
 def test_why_a_temperature_is_not_sent_is_true() -> None:
     request = chat(user(), temperature=0.5, max_tokens=99)
     reasons = {
-        "claude-opus-4-8": "claude-opus-4-8 takes no sampling settings",
+        "claude-opus-4-8": "claude-opus-4-8 accepts no sampling settings",
         "claude-opus-7": "nothing is known of claude-opus-7",
-        "gpt-5": "gpt-5 takes no sampling settings",
+        "gpt-5": "gpt-5 accepts no sampling settings",
         "gpt-5.5": "only at the reasoning effort “none”",
     }
     for model, reason in reasons.items():
@@ -222,12 +221,12 @@ def test_temperature_while_a_model_does_not_reason(
     assert ("temperature" in body) is sent
 
 
-def test_another_model_in_its_own_protocol_loses_what_it_refuses() -> None:
+def test_another_model_loses_the_settings_it_refuses() -> None:
     own = {"model": "claude-sonnet-4-5", "max_tokens": 9, "temperature": 1, "messages": [user()]}
     envelope = decoded(own, ANTHROPIC)
     origin = Origin(OriginKind.SETTING, "model", "--model")
-    asked = replace(envelope.parameters, model=Sourced("claude-opus-4-8", origin))
-    out = encoded(replace(envelope, parameters=asked), ANTHROPIC)
+    parameters = replace(envelope.parameters, model=Sourced("claude-opus-4-8", origin))
+    out = encoded(replace(envelope, parameters=parameters), ANTHROPIC)
     assert "temperature" not in body_of(out)
     assert [note.code for note in out.notes] == ["sampling-left-out"]
 
@@ -242,7 +241,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("model", LIMITS)
-def test_the_limit_that_nobody_set_is_the_models_own_and_told(model: str) -> None:
+def test_an_unset_limit_is_the_models_maximum_with_a_note(model: str) -> None:
     body = converted(chat(user()), ANTHROPIC, model=model)[0]
     assert body["max_tokens"] == LIMITS[model]
     (note,) = notes_of(chat(user()), ANTHROPIC, CHAT, model)
@@ -250,14 +249,14 @@ def test_the_limit_that_nobody_set_is_the_models_own_and_told(model: str) -> Non
     assert f"{LIMITS[model]:,}" in note.sentence
 
 
-def test_the_endpoints_limit_is_nobodys_invention() -> None:
+def test_the_endpoints_limit_needs_no_note() -> None:
     to = replace(endpoint(ANTHROPIC), max_tokens=777)
     out = encoded(decoded(chat(user()), CHAT, "claude-haiku-4-5"), ANTHROPIC, to)
     assert body_of(out)["max_tokens"] == 777
     assert out.notes == ()
 
 
-def test_a_limit_above_the_models_own_is_lowered_and_told() -> None:
+def test_a_limit_above_the_maximum_is_lowered_with_a_note() -> None:
     body, notes = converted(chat(user(), max_tokens=100_000), ANTHROPIC, model="claude-haiku-4-5")
     assert (body["max_tokens"], notes) == (64_000, ["setting-changed"])
     body, notes = converted(chat(user(), max_tokens=64_000), ANTHROPIC, model="claude-haiku-4-5")
@@ -272,9 +271,9 @@ def test_the_default_limit_leaves_room_for_a_long_input_and_is_no_reserve() -> N
     assert short.envelope.budget.reserve == 4096
     long = compose(Inputs(to, Preset("p"), draft="word " * 150_000))
     assert long.envelope.budget is not None
-    asked = json.loads(long.payload.body)["max_tokens"]
-    assert 0 < asked < 64_000
-    assert asked + long.envelope.budget.total <= 200_000
+    limit = json.loads(long.payload.body)["max_tokens"]
+    assert 0 < limit < 64_000
+    assert limit + long.envelope.budget.total <= 200_000
 
 
 def test_a_schemas_name_and_strictness_survive_there_and_back() -> None:
@@ -288,21 +287,21 @@ def test_a_schemas_name_and_strictness_survive_there_and_back() -> None:
 
 
 @pytest.mark.parametrize("target", [ANTHROPIC, GEMINI])
-def test_what_a_protocol_loses_of_a_schema_is_told(target: Protocol) -> None:
+def test_losses_of_a_schema_are_noted(target: Protocol) -> None:
     form = {"name": "n", "description": "d", "schema": SCHEMA, "strict": False}
     request = chat(
         user(), response_format={"type": "json_schema", "json_schema": form}, max_tokens=9
     )
-    told = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
+    sentences = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
     for what in ("name", "description", "strict"):
-        assert what in told
+        assert what in sentences
     form |= {"strict": True}
-    told = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
-    assert ("strict" in told) is (target is GEMINI)
+    sentences = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
+    assert ("strict" in sentences) is (target is GEMINI)
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES])
-def test_a_schema_that_came_without_a_name_gets_one_and_it_is_told(target: Protocol) -> None:
+def test_a_schema_without_a_name_gets_one_with_a_note(target: Protocol) -> None:
     for title, name in ((None, "reply"), ("Rivers", "Rivers"), ("no name!", "reply")):
         schema = SCHEMA | ({"title": title} if title else {})
         config = {"responseMimeType": "application/json", "responseJsonSchema": schema}
@@ -310,40 +309,40 @@ def test_a_schema_that_came_without_a_name_gets_one_and_it_is_told(target: Proto
         body = converted(request, target, source=GEMINI)[0]
         form = body["response_format"]["json_schema"] if target is CHAT else body["text"]["format"]
         assert form["name"] == name
-        told = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "default-invented"]
-        assert any(f"“{name}”" in note.sentence for note in told)
+        notes = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "default-invented"]
+        assert any(f"“{name}”" in note.sentence for note in notes)
 
 
-def test_an_open_schema_is_closed_for_anthropic_and_told() -> None:
+def test_an_open_schema_is_closed_for_anthropic_with_a_note() -> None:
     inner = {"type": "object", "properties": {"properties": {"type": "object"}}}
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
     form = {"name": "n", "schema": schema, "strict": True}
     request = chat(user(), response_format={"type": "json_schema", "json_schema": form})
     body, notes = converted(request, ANTHROPIC)
-    said = body["output_config"]["format"]["schema"]
-    assert said["additionalProperties"] is False
-    within = said["properties"]["a"]["items"]
+    sent = body["output_config"]["format"]["schema"]
+    assert sent["additionalProperties"] is False
+    within = sent["properties"]["a"]["items"]
     assert within["additionalProperties"] is False
     assert within["properties"]["properties"] == {"type": "object", "additionalProperties": False}
     assert notes == ["setting-changed"]
 
 
 NATIVE: list[tuple[dict[str, Any], list[str]]] = [
-    ({"googleSearch": {}}, ["googleSearch"]),
-    ({"google_search": {}, "codeExecution": {}}, ["googleSearch", "codeExecution"]),
-    ({"functionDeclarations": [{"name": "f"}], "urlContext": {}}, ["urlContext"]),
+    ({"googleMaps": {}}, ["googleMaps"]),
+    ({"google_maps": {}, "computerUse": {"environment": "e"}}, ["googleMaps", "computerUse"]),
+    ({"functionDeclarations": [{"name": "f"}], "fileSearch": {}}, ["fileSearch"]),
 ]
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, ANTHROPIC])
 @pytest.mark.parametrize(("tool", "names"), NATIVE)
-def test_geminis_own_tools_are_missed_loudly(
+def test_geminis_own_tools_are_left_out_with_a_warning(
     tool: dict[str, Any], names: list[str], target: Protocol
 ) -> None:
     request = {"contents": [{"parts": [{"text": "hi"}]}], "tools": [tool]}
-    told = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "tool-left-out"]
-    assert [name for name in names if any(f"“{name}”" in n.sentence for n in told)] == names
-    assert all(note.level is Level.WARNING for note in told)
+    notes = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "tool-left-out"]
+    assert [name for name in names if any(f"“{name}”" in n.sentence for n in notes)] == names
+    assert all(note.level is Level.WARNING for note in notes)
 
 
 def test_unknown_keys_are_named_as_they_stand_in_the_body() -> None:
@@ -358,10 +357,10 @@ def test_unknown_keys_are_named_as_they_stand_in_the_body() -> None:
     (note,) = notes_of(request, CHAT, CHAT, "m")
     assert note.sentence.endswith(": top_a, thinking_blocks, function.vendor.")
     strict = encoded(decoded(request), CHAT, endpoint(CHAT, strict_keys=True))
-    assert body_of(strict) == chat(user(), said("x"), user(), tools=[function()])
+    assert body_of(strict) == chat(user(), assistant("x"), user(), tools=[function()])
 
 
-def test_no_note_denies_a_setting_that_the_other_protocol_has() -> None:
+def test_no_note_denies_an_existing_setting() -> None:
     request = chat(user(), reasoning_effort="high", max_tokens=9, metadata={"a": "b"})
     for target in (ANTHROPIC, GEMINI):
         for note in notes_of(request, target, CHAT, "m"):

@@ -10,9 +10,11 @@ from tests.protocols.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,
+    OLLAMA,
     PICTURE,
     PNG,
     RESPONSES,
+    assistant,
     call,
     calls,
     chat,
@@ -21,7 +23,6 @@ from tests.protocols.requests import (
     encoded,
     function,
     result,
-    said,
     user,
 )
 from tui_chat.models.endpoint import Protocol
@@ -42,6 +43,8 @@ def story(body: Any, protocol: Protocol) -> Story:
             return [line for message in body["messages"] for line in _blocks(message)]
         case Protocol.GEMINI:
             return [line for content in body["contents"] for line in _parts(content)]
+        case Protocol.OLLAMA:
+            return [line for message in body["messages"] for line in _ollama(message)]
 
 
 def _chat(message: dict[str, Any]) -> Story:
@@ -50,6 +53,12 @@ def _chat(message: dict[str, Any]) -> Story:
     words = [(message["role"], message["content"])] if message["content"] else []
     wanted = message.get("tool_calls", [])
     return [*words, *(("call", c["id"], c["function"]["name"]) for c in wanted)]
+
+
+def _ollama(message: dict[str, Any]) -> Story:
+    if message["role"] == "tool":
+        return [("result", message.get("tool_call_id", ""), message["content"])]
+    return _chat(message)
 
 
 def _item(item: dict[str, Any]) -> tuple[str, ...]:
@@ -143,20 +152,22 @@ STORIES: list[tuple[str, list[dict[str, Any]], Story, list[str]]] = [
 
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize(
-    ("messages", "expected", "told"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
+    ("messages", "expected", "expected_notes"),
+    [s[1:] for s in STORIES],
+    ids=[s[0] for s in STORIES],
 )
 def test_calls_and_results(
-    messages: list[dict[str, Any]], expected: Story, told: list[str], target: Protocol
+    messages: list[dict[str, Any]], expected: Story, expected_notes: list[str], target: Protocol
 ) -> None:
     body, notes = converted(chat(*messages), target)
     if target is CHAT and messages == [user(), TWO, B, A, ON]:
         expected = [*SOUND[:3], SOUND[4], SOUND[3], SOUND[5]]  # valid as it was, so it stays
     assert story(body, target) == expected
-    assert sorted(set(notes)) == told
+    assert sorted(set(notes)) == expected_notes
 
 
 @pytest.mark.parametrize("target", [ANTHROPIC, RESPONSES])
-def test_ids_that_must_be_unique_are_told_apart(target: Protocol) -> None:
+def test_ids_are_made_unique_where_required(target: Protocol) -> None:
     again = [calls(call("a")), result("a", "1"), calls(call("a")), result("a", "2")]
     body, _ = converted(chat(user(), *again), target)
     assert story(body, target)[1:] == [
@@ -187,9 +198,9 @@ def test_calls_without_ids_are_paired_by_name_and_order_and_given_some() -> None
     }
     back, _ = converted(body, GEMINI, source=GEMINI)
     assert back == body
-    told, _ = converted(body, CHAT, source=GEMINI)
-    results = {line[1]: line[2] for line in story(told, CHAT) if line[0] == "result"}
-    names = {line[1]: line[2] for line in story(told, CHAT) if line[0] == "call"}
+    sent, _ = converted(body, CHAT, source=GEMINI)
+    results = {line[1]: line[2] for line in story(sent, CHAT) if line[0] == "result"}
+    names = {line[1]: line[2] for line in story(sent, CHAT) if line[0] == "call"}
     assert [(names[key], results[key]) for key in names] == [("f", "F1"), ("g", "G"), ("f", "F2")]
 
 
@@ -202,14 +213,14 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "expected", "told"), ARGUMENTS)
+@pytest.mark.parametrize(("arguments", "expected", "has_note"), ARGUMENTS)
 def test_arguments_become_objects_where_a_protocol_wants_them(
-    arguments: str, expected: dict[str, Any], told: bool
+    arguments: str, expected: dict[str, Any], has_note: bool
 ) -> None:
     request = chat(user(), calls(call("a", arguments=arguments)), result("a"))
     body, notes = converted(request, ANTHROPIC)
     assert body["messages"][1]["content"][0]["input"] == expected
-    assert ("arguments-wrapped" in notes) is told
+    assert ("arguments-wrapped" in notes) is has_note
     body, notes = converted(request, GEMINI)
     assert body["contents"][1]["parts"][0]["functionCall"]["args"] == expected
     body, notes = converted(request, RESPONSES)
@@ -217,7 +228,15 @@ def test_arguments_become_objects_where_a_protocol_wants_them(
     assert notes == []
 
 
-@pytest.mark.parametrize("target", list(Protocol))
+def test_ollama_takes_any_name() -> None:
+    request = chat(user(), calls(call("1", "a/b")), result("1"), tools=[function("a b")])
+    body, notes = converted(request, OLLAMA)
+    assert ("call", "1", "a/b") in story(body, OLLAMA)
+    assert body["tools"][0]["function"]["name"] == "a b"
+    assert notes == []
+
+
+@pytest.mark.parametrize("target", [each for each in Protocol if each is not OLLAMA])
 def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> None:
     names = ["a b", "a/b", "a_b"]
     request = chat(user(), calls(call("1", "a/b")), result("1"), tools=[function(n) for n in names])
@@ -246,11 +265,11 @@ CHOICES: list[tuple[Any, Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "responses", "anthropic", "gemini"), CHOICES)
+@pytest.mark.parametrize(("choice", "responses", "anthropic", "gemini"), CHOICES)
 def test_tool_choice_in_every_protocol(
-    asked: Any, responses: Any, anthropic: Any, gemini: Any
+    choice: Any, responses: Any, anthropic: Any, gemini: Any
 ) -> None:
-    request = chat(user(), tools=[function()], tool_choice=asked)
+    request = chat(user(), tools=[function()], tool_choice=choice)
     assert converted(request, CHAT)[0] == request
     assert converted(request, RESPONSES)[0]["tool_choice"] == responses
     assert converted(request, ANTHROPIC)[0]["tool_choice"] == anthropic
@@ -275,7 +294,7 @@ def test_an_empty_list_of_tools_is_something_else_than_none() -> None:
 
 
 def test_a_picture_in_a_result_stays_there_or_follows_it() -> None:
-    request = chat(user(), calls(call("a")), result("a", [PICTURE]), said("ok"))
+    request = chat(user(), calls(call("a")), result("a", [PICTURE]), assistant("ok"))
     body, notes = converted(request, CHAT)
     assert body["messages"][2] == result("a", "")
     assert body["messages"][3] == user([PICTURE])
@@ -303,20 +322,20 @@ def test_gemini_schemas_are_json_schemas_elsewhere() -> None:
         "tools": [{"functionDeclarations": [{"name": "f", "parameters": schema}]}],
     }
     assert converted(body, GEMINI, source=GEMINI)[0] == body
-    told, _ = converted(body, ANTHROPIC, source=GEMINI)
-    assert told["tools"][0]["input_schema"] == {
+    sent, _ = converted(body, ANTHROPIC, source=GEMINI)
+    assert sent["tools"][0]["input_schema"] == {
         "type": "object",
         "properties": {"a": {"type": ["string", "null"], "enum": ["STRING"]}},
     }
 
 
 def test_tools_of_the_provider_stay_with_it_in_their_places() -> None:
-    native = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+    native = {"type": "memory_20250818", "name": "memory"}
     ours = {"name": "f", "input_schema": {"type": "object"}}
     body = {"model": "m", "max_tokens": 9, "messages": [user()], "tools": [native, ours]}
     assert converted(body, ANTHROPIC, source=ANTHROPIC)[0] == body
-    told, notes = converted(body, CHAT, source=ANTHROPIC)
-    assert [tool["function"]["name"] for tool in told["tools"]] == ["f"]
+    sent, notes = converted(body, CHAT, source=ANTHROPIC)
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["f"]
     assert notes == ["tool-left-out"]
 
 
@@ -330,8 +349,8 @@ def test_gemini_3_gets_a_stand_in_for_calls_that_another_model_made() -> None:
     assert converted(request, GEMINI, model="gemini-2.5-pro")[1] == []
 
 
-def test_gemini_joins_a_call_to_the_words_before_it_and_lets_none_come_first() -> None:
-    request = chat(said("first"), calls(call("a")), result("a"), user())
+def test_gemini_joins_a_call_to_the_text_before_it_and_accepts_none_first() -> None:
+    request = chat(assistant("first"), calls(call("a")), result("a"), user())
     body, notes = converted(request, GEMINI)
     assert [content["role"] for content in body["contents"]] == ["user", "model", "user", "user"]
     assert [list(part) for part in body["contents"][1]["parts"]] == [["text"], ["functionCall"]]

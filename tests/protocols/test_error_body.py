@@ -34,7 +34,7 @@ SHORTEN, PAY, KEY, PLACE, WAIT, AGAIN, ELSEWHERE = (
     "base URL",
     "Wait",
     "try again",
-    "leads elsewhere",
+    "address redirects",
 )
 
 
@@ -155,7 +155,7 @@ def test_what_to_do(status: int, body: Any, code: str, advice: str) -> None:
         (openai("a\x1b[31m\n\u202eb\u2028  c\ud800"), "a [31m b c\ufffd"),
     ],
 )
-def test_the_provider_s_words_in_one_line(body: Any, words: str) -> None:
+def test_the_providers_message_is_one_line(body: Any, words: str) -> None:
     message = str(refuse(400, body))
     assert message.endswith(words)
     assert message.isprintable()

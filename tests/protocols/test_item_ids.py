@@ -24,7 +24,7 @@ from tests.protocols.requests import (
     user,
 )
 from tui_chat.compose import compose
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
@@ -96,7 +96,7 @@ def test_an_id_in_no_form_of_its_type_takes_the_ids_of_its_turn_with_it(
     assert items[4] == {"type": "function_call_output", "call_id": "c1", "output": "done"}
 
 
-def test_a_search_under_an_id_of_no_form_is_left_out_and_told() -> None:
+def test_a_search_with_an_invalid_id_is_left_out_with_a_note() -> None:
     items, codes = sent(Message("user", "q"), reply(message="msg_1", web_search_call="42"))
     assert "web_search_call" not in {item.get("type") for item in items}
     assert codes == ["piece-left-out"]
@@ -157,7 +157,7 @@ def test_long_ids_of_chat_reach_responses_short() -> None:
 
 
 @pytest.mark.parametrize("target", [ANTHROPIC, GEMINI])
-def test_who_has_no_limit_gets_ids_whole(target: Protocol) -> None:
+def test_ids_are_whole_without_a_length_limit(target: Protocol) -> None:
     request = chat(user(), calls(call(LONG)), result(LONG), user())
     assert json.dumps(converted(request, target)[0]).count(LONG) == 2
 
@@ -175,7 +175,7 @@ def test_a_gateways_long_ids_go_back_whole_to_it_and_short_to_openai(
         decoded_message(calls(call(LONG))),
         Message("tool", "done", tool_call_id=LONG),
     )
-    composed = compose(Inputs(to, Preset("p"), history, "x", settings=Settings(model)))
+    composed = compose(Inputs(to, Preset("p"), history, "x", settings=SessionSettings(model=model)))
     called, answered = ids_in(json.loads(composed.payload.body), CHAT)
     assert called == answered
     assert (called != [LONG]) is is_cut

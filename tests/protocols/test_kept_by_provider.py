@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.config.ready_made import OFFLINE
-from tui_chat.context import Inputs, Settings
+from tui_chat.config.built_in_endpoints import OFFLINE
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
@@ -27,7 +27,7 @@ def asking(
     draft: str, *history: Message, endpoint: Endpoint = KEEPING, model: str = "mirror"
 ) -> Composed:
     named = tuple(replace(each, id=str(number)) for number, each in enumerate(history))
-    settings = Settings(model=model)
+    settings = SessionSettings(model=model)
     return compose(
         Inputs(endpoint, Preset("p"), history=named, draft=draft, settings=settings, stream=False)
     )
@@ -44,7 +44,7 @@ async def answer(client: httpx.AsyncClient, composed: Composed) -> Message:
     return reply.message(composed.protocol)
 
 
-async def test_the_second_request_holds_only_what_is_new() -> None:
+async def test_the_second_request_has_only_new_messages() -> None:
     async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
         first = asking("Remember 7.")
         assert body_of(first)["store"] is True
@@ -68,25 +68,25 @@ def with_tool(composed: Composed) -> Composed:
 
 async def test_results_of_kept_calls_are_sent_without_them() -> None:
     async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
-        asked = Message("user", "Use a tool.")
-        reply = await answer(client, with_tool(asking(asked.content, model="toolsmith")))
+        question = Message("user", "Use a tool.")
+        reply = await answer(client, with_tool(asking(question.content, model="toolsmith")))
         assert reply.tool_calls
         results = [Message("tool", "done", tool_call_id=call.id) for call in reply.tool_calls]
-        following = with_tool(asking("", asked, reply, *results, model="toolsmith"))
+        following = with_tool(asking("", question, reply, *results, model="toolsmith"))
         assert {item["type"] for item in body_of(following)["input"]} == {"function_call_output"}
         assert (await answer(client, following)).content
 
 
 async def test_a_reply_that_was_changed_or_not_kept_is_sent_again() -> None:
     async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
-        asked = Message("user", "a")
+        question = Message("user", "a")
         kept = await answer(client, asking("a"))
         changed = replace(kept, content=kept.content + "!")
         own = await answer(client, asking("a", endpoint=RESPONSES))
         assert own.semantics.kept_as is None
         for reply in (changed, own):
-            body = body_of(asking("b", asked, reply))
+            body = body_of(asking("b", question, reply))
             assert "previous_response_id" not in body
             assert len(body["input"]) == 3
-        body = body_of(asking("b", asked, kept, endpoint=RESPONSES))
+        body = body_of(asking("b", question, kept, endpoint=RESPONSES))
         assert (len(body["input"]), body["store"]) == (3, False)

@@ -14,8 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, RESPONSES, body_of, decoded, encoded
+from tests.protocols.requests import (
+    ANTHROPIC,
+    CHAT,
+    GEMINI,
+    OLLAMA,
+    RESPONSES,
+    body_of,
+    decoded,
+    encoded,
+)
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Parameters, Sourced
+from tui_chat.models.semantics import HostedTool
+from tui_chat.models.settings import ResponseFormat
+from tui_chat.protocols.base import Encoded
 
 SCHEMA = {"type": "object", "properties": {"zed": {"type": "string"}}}
 words = st.sampled_from(["alpha7", "beta7", "gamma7"])
@@ -34,12 +47,12 @@ def tool(key: str, flat: bool) -> st.SearchStrategy[dict[str, Any]]:
     if key == "input_schema":
         return inner
     if flat:
-        return inner.map(lambda said: {"type": "function", **said})
-    return inner.map(lambda said: {"type": "function", "function": said})
+        return inner.map(lambda fields: {"type": "function", **fields})
+    return inner.map(lambda fields: {"type": "function", "function": fields})
 
 
 def few(tools: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
-    """Up to two tools; of two with one name the second is left out, which is told elsewhere."""
+    """Up to two tools; of two with one name the second is left out, which another test checks."""
     return st.lists(tools, max_size=2, unique_by=lambda each: tuple(names_of(each)))
 
 
@@ -64,10 +77,15 @@ CHATS = some(
     n=st.sampled_from([1, 2]),
     reasoning_effort=st.sampled_from(["none", "high", "odd7"]),
     verbosity=st.sampled_from(["low", None]),
+    logprobs=st.just(True),
+    top_logprobs=st.just(3),
+    web_search_options=st.sampled_from([{}, {"search_context_size": "low"}]),
+    safety_identifier=words,
+    prompt_cache_key=words,
     user=words,
     store=st.booleans(),
     metadata=st.just({"k": "v"}),
-    service_tier=st.just("flex"),
+    service_tier=st.sampled_from(["auto", "default", "flex", "fast"]),
     logit_bias=st.just({"1": 2}),
     parallel_tool_calls=st.booleans(),
     stream=st.booleans(),
@@ -83,7 +101,10 @@ RESPONSE = some(
     temperature=st.sampled_from([0.5, 3]),
     top_p=st.sampled_from([0.25, 7.5]),
     max_output_tokens=numbers,
-    reasoning=some(effort=st.just("low"), summary=st.just("auto")),
+    reasoning=some(
+        effort=st.sampled_from(["none", "low", "xhigh"]),
+        summary=st.sampled_from(["auto", "detailed"]),
+    ),
     text=some(
         verbosity=st.just("low"),
         format=st.one_of(
@@ -92,7 +113,12 @@ RESPONSE = some(
         ),
     ),
     truncation=st.just("auto"),
-    include=st.just(["reasoning.encrypted_content"]),
+    include=st.sampled_from(
+        [["reasoning.encrypted_content"], ["message.output_text.logprobs"], ["odd7"]]
+    ),
+    top_logprobs=st.just(2),
+    service_tier=st.sampled_from(["auto", "default", "flex", "ultrafast"]),
+    store=st.booleans(),
     metadata=st.just({"k": "v"}),
     previous_response_id=st.just("resp_7"),
     max_tool_calls=st.just(7),
@@ -106,9 +132,15 @@ CLAUDE = some(
     top_p=st.just(0.25),
     top_k=st.just(7),
     stop_sequences=st.lists(words, min_size=1, max_size=3, unique=True),
-    thinking=st.just({"type": "enabled", "budget_tokens": 1024}),
+    thinking=st.sampled_from(
+        [
+            {"type": "enabled", "budget_tokens": 1024},
+            {"type": "adaptive", "display": "omitted"},
+            {"type": "disabled"},
+        ]
+    ),
     metadata=st.just({"user_id": "u7"}),
-    service_tier=st.just("auto"),
+    service_tier=st.sampled_from(["auto", "standard_only"]),
     container=st.just("c7"),
     output_config=some(
         effort=st.just("low"), format=st.just({"type": "json_schema", "schema": SCHEMA})
@@ -132,13 +164,22 @@ GOOGLE = some(
         maxOutputTokens=numbers,
         stopSequences=st.lists(words, min_size=1, max_size=3, unique=True),
         candidateCount=st.just(2),
-        thinkingConfig=st.just({"thinkingBudget": 7}),
+        thinkingConfig=st.sampled_from(
+            [
+                {"thinkingBudget": 7},
+                {"thinkingBudget": -1},
+                {"thinkingLevel": "HIGH", "includeThoughts": True},
+            ]
+        ),
+        responseLogprobs=st.just(True),
         responseMimeType=st.sampled_from(["application/json", "text/x.odd7"]),
         responseJsonSchema=st.just(SCHEMA),
     ),
     safetySettings=st.just([{"category": "c7", "threshold": "t7"}]),
     cachedContent=st.just("cached7"),
     labels=st.just({"k": "v"}),
+    serviceTier=st.sampled_from(["standard", "flex"]),
+    store=st.booleans(),
     vendor7=st.just(1),
     toolConfig=some(
         functionCallingConfig=some(mode=st.sampled_from(["AUTO", "NONE", "ODD7"])),
@@ -154,6 +195,29 @@ GOOGLE = some(
         )
     ),
 )
+LOCAL = some(
+    options=some(
+        temperature=st.sampled_from([0.5, 3]),
+        top_p=st.sampled_from([0.25, 7.5]),
+        top_k=st.just(7),
+        num_predict=st.sampled_from([100, -1]),
+        stop=st.lists(words, min_size=1, max_size=6, unique=True),
+        seed=st.just(7),
+        presence_penalty=st.sampled_from([0.5, 3]),
+        frequency_penalty=st.sampled_from([0.5, 3]),
+        num_ctx=st.just(8192),
+        min_p=st.just(0.05),
+        repeat_penalty=st.just(1.1),
+    ),
+    format=st.one_of(st.just("json"), st.just(SCHEMA), st.just("odd7")),
+    think=st.sampled_from([True, False, "high", "odd7"]),
+    stream=st.booleans(),
+    keep_alive=st.just("5m"),
+    truncate=st.booleans(),
+    logprobs=st.just(True),
+    vendor7=st.just(1),
+    tools=few(st.one_of(tool("parameters", False), st.just({"type": "odd7", "odd7": {"a": 1}}))),
+)
 REQUESTS: dict[Protocol, tuple[st.SearchStrategy[dict[str, Any]], dict[str, Any]]] = {
     CHAT: (CHATS, {"model": "m", "messages": [{"role": "user", "content": "as JSON"}]}),
     RESPONSES: (RESPONSE, {"model": "m", "input": "as JSON"}),
@@ -162,31 +226,47 @@ REQUESTS: dict[Protocol, tuple[st.SearchStrategy[dict[str, Any]], dict[str, Any]
         {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "as JSON"}]},
     ),
     GEMINI: (GOOGLE, {"contents": [{"role": "user", "parts": [{"text": "as JSON"}]}]}),
+    OLLAMA: (LOCAL, {"model": "m", "messages": [{"role": "user", "content": "as JSON"}]}),
 }
 
-MAPPED = {
-    "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "temperature",
-    "top_p", "topP", "top_k", "topK", "stop", "stop_sequences", "stopSequences", "seed",
-    "presence_penalty", "frequency_penalty", "presencePenalty", "frequencyPenalty",
+PARAMETERS = {
+    "temperature": ("temperature",), "top_p": ("top_p", "topP"), "top_k": ("top_k", "topK"),
+    "max_tokens": (
+        "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens",
+        "num_predict",
+    ),
+    "stop": ("stop", "stop_sequences", "stopSequences"), "seed": ("seed",),
+    "presence_penalty": ("presence_penalty", "presencePenalty"),
+    "frequency_penalty": ("frequency_penalty", "frequencyPenalty"),
+    "parallel_tool_calls": ("parallel_tool_calls", "disable_parallel_tool_use"),
+    "tool_choice": ("tool_choice", "functionCallingConfig"),
+    "response_format": (
+        "response_format", "format", "responseMimeType", "responseJsonSchema",
+    ),
+    "effort": ("effort", "reasoning_effort", "think", "thinking", "thinkingConfig"),
+    "reasoning_budget": ("thinking", "thinkingConfig"),
+    "reasoning_summary": ("summary", "thinking", "thinkingConfig"),
+    "verbosity": ("verbosity",), "replies": ("n", "candidateCount"),
+    "logprobs": ("logprobs", "top_logprobs", "responseLogprobs", "include"),
+    "service_tier": ("service_tier", "serviceTier"), "store": ("store",),
+    "user_id": ("user", "safety_identifier", "metadata"),
+    "hosted_tools": ("web_search_options",),
 }  # fmt: skip
-"""Settings with a value that arrives as it is, under one of these names."""
+"""The keys of each unified parameter."""
 
 CALLED = {
-    "effort": "reasoning effort", "reasoning_effort": "reasoning effort",
-    "functionCallingConfig": "tool_choice", "mode": "tool_choice", "format": "format",
-    "stopSequences": "stop", "stop_sequences": "stop", "topK": "top_k",
-    "max_completion_tokens": "max_tokens", "disable_parallel_tool_use": "parallel_tool_calls",
     "generationConfig": "generation_config", "toolConfig": "tool_config",
+    "cachedContent": "cached_content", "safetySettings": "safety_settings",
+    "previous_response_id": "resp_7", "response_format": "response format",
     "responseMimeType": "response format", "responseJsonSchema": "response format",
-    "response_format": "response format", "cachedContent": "cached_content",
-    "safetySettings": "safety_settings", "previous_response_id": "resp_7",
+    "format": "response format", "functionCallingConfig": "tool_choice", "mode": "tool_choice",
 }  # fmt: skip
 """What notes call a setting where it is not the key itself."""
 
 
 def leaves(body: dict[str, Any], base: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the settings of a request, those in holders one by one."""
-    holders = ("generationConfig", "toolConfig", "reasoning", "text", "output_config")
+    holders = ("generationConfig", "toolConfig", "reasoning", "text", "output_config", "options")
     for key, value in body.items():
         if key in base or key == "tools":
             continue
@@ -200,35 +280,37 @@ def needs_no_word(key: str, value: Any) -> bool:
     return (
         value is None
         or (key, value) in (("n", 1), ("stream", False), ("parallel_tool_calls", True))
+        or (key, value) == ("service_tier", "auto")
+        or (key, value) == ("include", ["reasoning.encrypted_content"])
         or value in ({"type": "text"}, [], {})
     )
 
 
-def arrives(key: str, value: Any, said: str, body: Any) -> bool:
-    """Whether a setting's value is in what is sent."""
-    match key:
-        case "stream":
-            return True  # Gemini says it in the URL
-        case "response_format" | "format" | "responseJsonSchema":
-            if value == {"type": "json_object"}:
-                return '"json_object"' in said or '"application/json"' in said
-            schema = value.get("json_schema", value) if isinstance(value, dict) else {}
-            schema = schema.get("schema", value)
-            return '"zed"' in said and '"zed"' in json.dumps(schema)
-        case "responseMimeType":
-            return value == "application/json" and ('"json_' in said or '"zed"' in said)
-        case "tool_choice" | "functionCallingConfig":
-            return any(name in body for name in ("tool_choice", "toolConfig"))
-        case "parallel_tool_calls":
-            return f'"parallel_tool_calls": {json.dumps(value)}' in said or (
-                not value and '"disable_parallel_tool_use": true' in said
-            )
-        case "stop" | "stop_sequences" | "stopSequences":
-            given = [value] if isinstance(value, str) else value
-            return all(json.dumps(text) in said for text in given)
-        case _:
-            kept = json.dumps(value) in said
-            return kept if key in MAPPED | {"effort", "reasoning_effort"} else False
+def arrives(key: str, value: Any, before: Parameters, after: Parameters, out: Encoded) -> bool:
+    """Whether a setting's meaning is in what is sent, or a note concerns it by its origin."""
+    if key == "stream":
+        return True  # Gemini says it in the URL
+    names = [name for name, keys in PARAMETERS.items() if key in keys]
+    known = [(n, held) for n in names if (held := getattr(before, n)) is not None]
+    return bool(known) and all(
+        same(held.value, getattr(after, name)) or any(n.origin == held.origin for n in out.notes)
+        for name, held in known
+    )
+
+
+def same(value: Any, after: Sourced[Any] | None) -> bool:
+    """Whether a parameter arrived; of a format only what every protocol has."""
+    found = None if after is None else after.value
+    if isinstance(value, ResponseFormat) and isinstance(found, ResponseFormat):
+        return found.kind == value.kind and str(found.schema)[:9] == str(value.schema)[:9]
+    if isinstance(value, tuple) and value and isinstance(value[0], HostedTool):
+        kinds = [each.kind for each in found or ()]
+        return kinds == [each.kind for each in value]
+    return value in (found, False, "none") if found is None else value == found
+
+
+SHARED = {"metadata", "prompt_cache_key", "safety_identifier", "user"}
+"""What OpenAI's two protocols have under one name."""
 
 
 @pytest.mark.parametrize("target", list(Protocol))
@@ -238,26 +320,35 @@ def arrives(key: str, value: Any, said: str, body: Any) -> bool:
 def test_no_setting_is_lost_without_a_note(source: Protocol, target: Protocol, data: Any) -> None:
     strategy, base = REQUESTS[source]
     body = {**base, **data.draw(strategy)}
-    out = encoded(decoded(body, source, "" if source is target else "m"), target)
+    envelope = decoded(body, source, "" if source is target else "m")
+    out = encoded(envelope, target)
     sent = body_of(out)
     if source is target:
         assert sent == body
         return
-    told = plain(" ".join(note.sentence for note in out.notes))
+    after = decoded(sent, target).parameters
+    notes = plain(" ".join(note.sentence for note in out.notes))
     settings_sent = {k: v for k, v in sent.items() if k not in ("messages", "input", "contents")}
-    said = json.dumps(settings_sent)
+    text_sent = json.dumps(settings_sent)
     for key, value in leaves(body, base):
-        if not needs_no_word(key, value) and not arrives(key, value, said, settings_sent):
-            assert plain(key) in told or plain(CALLED.get(key, key)) in told, (key, value)
+        if needs_no_word(key, value) or arrives(key, value, envelope.parameters, after, out):
+            continue
+        if key in SHARED and {source, target} == {CHAT, RESPONSES} and sent[key] == value:
+            continue
+        assert plain(key) in notes or plain(CALLED.get(key, key)) in notes, (key, value)
     for entry in body.get("tools", ()):
+        hosted = [k for k in ("web_search", "googleSearch", "codeExecution") if k in str(entry)]
         for name in names_of(entry):
-            assert name in said or plain(name) in told, entry
+            if hosted and name not in ("alpha7", "beta7", "gamma7"):
+                assert after.hosted_tools or "tool-left-out" in {n.code for n in out.notes}
+            else:
+                assert name in text_sent or plain(name) in notes, entry
         if '"strict": true' in json.dumps(entry):
-            assert '"strict": true' in said or "strict" in told, entry
+            assert '"strict": true' in text_sent or "strict" in notes, entry
     form = json.dumps([body.get("response_format"), body.get("text")])
     for part in ("name7", "about7"):
         if part in form:
-            assert part in said or plain("of the reply's schema") in told
+            assert part in text_sent or plain("of the reply's schema") in notes
 
 
 def plain(text: str) -> str:

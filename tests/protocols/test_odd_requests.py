@@ -1,5 +1,5 @@
-"""Requests that somebody broke: every body is read or refused with a sentence, and what is read
-can be said in all four protocols.
+"""Broken requests: every body is decoded or refused with a sentence, and a decoded one encodes in
+every protocol.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tests.protocols.requests import (
     PICTURE,
     PNG,
     RESPONSES,
+    assistant,
     call,
     calls,
     chat,
     converted,
     function,
     result,
-    said,
     system,
     user,
 )
@@ -38,7 +38,7 @@ WHOLE = chat(
     calls(call("a", "f", '{"x": 1}'), call("b", "g.h"), content="Looking."),
     result("b"),
     result("a", [{"type": "text", "text": "done"}]),
-    said("Said.", reasoning_content="Thought."),
+    assistant("Said.", reasoning_content="Thought."),
     user(),
     tools=[function("f"), function("g.h"), {"type": "custom", "custom": {"name": "c"}}],
     tool_choice="required",
@@ -90,16 +90,16 @@ def broken(draw: st.DrawFn, protocol: Protocol) -> Any:
 @pytest.mark.parametrize("source", list(Protocol))
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_a_broken_request_is_refused_in_words_or_can_be_said_anywhere(
+def test_a_broken_request_is_refused_or_encodes_in_every_protocol(
     source: Protocol, data: st.DataObject
 ) -> None:
     body = data.draw(broken(source))
     for target in Protocol:
         try:
-            told, _ = converted(body, target, source=source)
+            sent, _ = converted(body, target, source=source)
         except InputError:
             return
-        assert json.dumps(told, ensure_ascii=False).encode()
+        assert json.dumps(sent, ensure_ascii=False).encode()
 
 
 def test_a_tool_without_a_kind_or_any_key_is_passed_on() -> None:
@@ -108,7 +108,7 @@ def test_a_tool_without_a_kind_or_any_key_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("holder", ["function_call", "functionCall"])
-def test_gemini_s_unknown_keys_keep_their_spelling(holder: str) -> None:
+def test_geminis_unknown_keys_keep_their_spelling(holder: str) -> None:
     made = {holder: {"name": "f", "args": {"a_b": 1}, "will_continue": True, "xNew": 1}}
     body = {
         "contents": [
@@ -131,35 +131,37 @@ LINKS = [
 
 @pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
 @pytest.mark.parametrize(("url", "sent"), LINKS)
-def test_only_pictures_that_can_be_had_are_sent(target: Protocol, url: str, sent: bool) -> None:
+def test_only_reachable_images_are_sent(target: Protocol, url: str, sent: bool) -> None:
     body = chat(user([{"type": "image_url", "image_url": {"url": url}}, "w"]))
-    told, notes = converted(body, target)
-    assert ((PNG in json.dumps(told)) or ("example.invalid" in json.dumps(told))) is sent
+    converted_body, notes = converted(body, target)
+    assert (
+        (PNG in json.dumps(converted_body)) or ("example.invalid" in json.dumps(converted_body))
+    ) is sent
     assert ("piece-left-out" in notes) is not sent
     assert (
         converted(body, CHAT)[0]["messages"][0]["content"][0] == body["messages"][0]["content"][0]
     )
 
 
-def test_url_safe_base64_is_made_plain_and_google_s_own_files_stay_there() -> None:
-    def asked(**part: Any) -> dict[str, Any]:
+def test_url_safe_base64_is_converted_and_googles_files_stay_there() -> None:
+    def with_part(**part: Any) -> dict[str, Any]:
         return {"contents": [{"role": "user", "parts": [part, {"text": "w"}]}]}
 
-    safe = asked(inlineData={"mimeType": "image/png", "data": "_-8"})
-    told, _ = converted(safe, ANTHROPIC, source=GEMINI, model="m")
-    assert told["messages"][0]["content"][0]["source"]["data"] == "/+8="
-    kept = asked(fileData={"mimeType": "image/png", "fileUri": "gs://bucket/a.png"})
+    safe = with_part(inlineData={"mimeType": "image/png", "data": "_-8"})
+    sent, _ = converted(safe, ANTHROPIC, source=GEMINI, model="m")
+    assert sent["messages"][0]["content"][0]["source"]["data"] == "/+8="
+    kept = with_part(fileData={"mimeType": "image/png", "fileUri": "gs://bucket/a.png"})
     for target in (CHAT, RESPONSES, ANTHROPIC):
-        told, notes = converted(kept, target, source=GEMINI, model="m")
-        assert "gs://" not in json.dumps(told)
+        sent, notes = converted(kept, target, source=GEMINI, model="m")
+        assert "gs://" not in json.dumps(sent)
         assert "piece-left-out" in notes
     assert converted(kept, GEMINI, source=GEMINI)[0] == kept
 
 
 def test_a_text_document_is_text_for_anthropic() -> None:
     file = {"file_data": "data:text/plain;base64,aGk=", "filename": "a.txt"}
-    told, _ = converted(chat(user([{"type": "file", "file": file}])), ANTHROPIC)
-    assert told["messages"][0]["content"][0] == {
+    sent, _ = converted(chat(user([{"type": "file", "file": file}])), ANTHROPIC)
+    assert sent["messages"][0]["content"][0] == {
         "type": "document",
         "source": {"type": "text", "media_type": "text/plain", "data": "hi"},
         "title": "a.txt",
@@ -167,19 +169,19 @@ def test_a_text_document_is_text_for_anthropic() -> None:
 
 
 @pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
-def test_settings_that_nobody_takes_are_left_out_and_told(target: Protocol) -> None:
-    told, notes = converted(chat(user(), max_tokens=-3, reasoning_effort="zany"), target)
-    assert "zany" not in json.dumps(told)
-    assert "-3" not in json.dumps(told)
+def test_invalid_settings_are_left_out_with_a_note(target: Protocol) -> None:
+    sent, notes = converted(chat(user(), max_tokens=-3, reasoning_effort="zany"), target)
+    assert "zany" not in json.dumps(sent)
+    assert "-3" not in json.dumps(sent)
     assert notes.count("setting-left-out") == 2
 
 
-def test_calls_in_the_mouth_of_the_user_stay_in_their_protocol() -> None:
+def test_calls_in_user_messages_stay_in_their_protocol() -> None:
     gemini = {"contents": [{"role": "user", "parts": [{"functionCall": {"name": "f"}}]}]}
     block = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
     anthropic = {"model": "m", "max_tokens": 1, "messages": [user([block])]}
     for source, body in ((GEMINI, gemini), (ANTHROPIC, anthropic)):
         assert converted(body, source, source=source)[0] == body
-        told, notes = converted(body, CHAT, source=source, model="m")
-        assert "tool_calls" not in json.dumps(told)
+        sent, notes = converted(body, CHAT, source=source, model="m")
+        assert "tool_calls" not in json.dumps(sent)
         assert "piece-left-out" in notes

@@ -38,16 +38,16 @@ turns = st.lists(
 
 @pytest.mark.parametrize("protocol", list(Protocol))
 @given(some=turns, developer=st.booleans())
-def test_the_short_way_says_the_same(protocol: Protocol, some: list[Turn], developer: bool):
+def test_the_short_way_encodes_the_same(protocol: Protocol, some: list[Turn], developer: bool):
     facts = (("m", ModelFacts(developer_role=developer)),)
     endpoint = Endpoint("e", protocol, "https://e.invalid", facts=facts)
 
     def encoded() -> tuple[object, ...]:
         afresh = tuple(replace(turn) for turn in some)  # nothing is remembered of these
         envelope = ChatEnvelope(afresh, Parameters(Sourced("m", GLUE)))
-        said = protocol_of(protocol).encode(envelope, endpoint)
-        payload = render(said.tree)
-        return payload.body, [(r.byte, r.piece) for r in payload.regions()], said.notes
+        request = protocol_of(protocol).encode(envelope, endpoint)
+        payload = render(request.tree)
+        return payload.body, [(r.byte, r.piece) for r in payload.regions()], request.notes
 
     short = encoded()
     with pytest.MonkeyPatch.context() as patch:

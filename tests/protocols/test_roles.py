@@ -11,12 +11,12 @@ from tests.protocols.requests import (
     CHAT,
     GEMINI,
     RESPONSES,
+    assistant,
     chat,
     converted,
     decoded,
     encoded,
     endpoint,
-    said,
     system,
     user,
 )
@@ -30,7 +30,6 @@ from tui_chat.protocols.roles import (
     adapt_roles,
     adapted_role,
     extract_system_instruction,
-    without_system_instruction,
 )
 
 
@@ -76,10 +75,8 @@ def test_a_later_system_turn(protocol: Protocol, later: Any, expected: list[str]
 def test_the_system_instruction_is_joined_and_the_rest_stays_in_order() -> None:
     adapted = adapt_roles(turns("system", "user", "system", "assistant"), GEMINI)
     assert extract_system_instruction(adapted).plain == "system0\n\nsystem2"
-    assert [a.turn.text.plain for a in without_system_instruction(adapted)] == [
-        "user1",
-        "assistant3",
-    ]
+    rest = [a.turn.text.plain for a in adapted if a.adapted_role != SYSTEM_INSTRUCTION]
+    assert rest == ["user1", "assistant3"]
 
 
 NAMES = [
@@ -99,11 +96,11 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("model", "expected"), NAMES)
-def test_a_model_name_tells_its_protocol(model: str, expected: Protocol | None) -> None:
+def test_protocol_detection_by_model_name(model: str, expected: Protocol | None) -> None:
     assert detect_protocol(model) is expected
 
 
-MIXED = chat(system("S1"), system("S2"), user("U1"), system("S3"), said("A1"), user("U2"))
+MIXED = chat(system("S1"), system("S2"), user("U1"), system("S3"), assistant("A1"), user("U2"))
 
 
 def test_gemini_takes_all_system_turns_in_one_instruction() -> None:
@@ -129,7 +126,7 @@ def test_anthropic_leaves_it_in_place_where_the_model_takes_it() -> None:
 @pytest.mark.parametrize(
     "messages",
     [
-        [user(), said(), system("S"), user()],  # follows an assistant
+        [user(), assistant(), system("S"), user()],  # follows an assistant
         [user(), system("S"), user()],  # a user follows
     ],
 )
@@ -139,7 +136,7 @@ def test_anthropic_takes_it_in_place_only_between_user_and_assistant(messages: A
     assert notes == ["system-moved"]
 
 
-def test_anthropic_makes_it_a_user_turn_where_the_endpoint_says_so() -> None:
+def test_anthropic_makes_it_a_user_turn_if_configured() -> None:
     to = Endpoint("e", ANTHROPIC, "https://e", system_fallback="user")
     out = encoded(decoded(MIXED), ANTHROPIC, to)
     assert [note.code for note in out.notes] == ["system-moved", "default-invented"]
@@ -147,7 +144,7 @@ def test_anthropic_makes_it_a_user_turn_where_the_endpoint_says_so() -> None:
     assert roles == ["user", "user", "assistant", "user"]
 
 
-def test_openai_says_developer_where_the_model_wants_it() -> None:
+def test_openai_uses_developer_for_models_that_need_it() -> None:
     envelope = decoded({"contents": [{"parts": [{"text": "x"}]}], "systemInstruction": {
         "parts": [{"text": "S"}]}}, GEMINI, "o3")  # fmt: skip
     for target in (CHAT, RESPONSES):

@@ -17,16 +17,16 @@ def turn(text: str) -> Turn:
 
 
 def test_a_run_is_computed_once_for_its_very_turns():
-    asked: list[str] = []
+    computed: list[str] = []
 
     def spell(turns: Sequence[Turn]) -> str:
-        asked.append("".join(each.text.plain for each in turns))
-        return asked[-1]
+        computed.append("".join(each.text.plain for each in turns))
+        return computed[-1]
 
     memo = run_memo(spell)
     a, b = turn("a"), turn("b")
     assert [memo((a, b)), memo((a, b)), memo((a,)), memo((turn("a"), b))] == ["ab", "ab", "a", "ab"]
-    assert asked == ["ab", "a", "ab"]
+    assert computed == ["ab", "a", "ab"]
 
 
 def test_old_runs_are_let_go_even_where_their_results_refer_to_them():

@@ -17,26 +17,26 @@ from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
 Event = dict[str, Any]
 
 
-def start(**said: Any) -> Event:
-    message = {"id": "msg_1", "model": "claude-x", "content": [], **said}
+def start(**fields: Any) -> Event:
+    message = {"id": "msg_1", "model": "claude-x", "content": [], **fields}
     return {"type": "message_start", "message": message}
 
 
-def opened(index: int, kind: str, **said: Any) -> Event:
-    block = {"type": kind, **said}
+def opened(index: int, kind: str, **fields: Any) -> Event:
+    block = {"type": kind, **fields}
     return {"type": "content_block_start", "index": index, "content_block": block}
 
 
-def delta(index: int, kind: str, **said: Any) -> Event:
-    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **said}}
+def delta(index: int, kind: str, **fields: Any) -> Event:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **fields}}
 
 
 def closed(index: int) -> Event:
     return {"type": "content_block_stop", "index": index}
 
 
-def stop(reason: str | None = "end_turn", usage: Any = None, **said: Any) -> Event:
-    return {"type": "message_delta", "delta": {"stop_reason": reason, **said}, "usage": usage}
+def stop(reason: str | None = "end_turn", usage: Any = None, **fields: Any) -> Event:
+    return {"type": "message_delta", "delta": {"stop_reason": reason, **fields}, "usage": usage}
 
 
 STOP = {"type": "message_stop"}
@@ -46,8 +46,8 @@ def streamed(*events: Event) -> Reply:
     return fold(parse(ReplyParser(), [(e["type"], json.dumps(e)) for e in events]))
 
 
-def whole(*blocks: dict[str, Any], stop_reason: str = "end_turn", **said: Any) -> Reply:
-    body = {"id": "m", "type": "message", "content": blocks, "stop_reason": stop_reason, **said}
+def whole(*blocks: dict[str, Any], stop_reason: str = "end_turn", **fields: Any) -> Reply:
+    body = {"id": "m", "type": "message", "content": blocks, "stop_reason": stop_reason, **fields}
     return read_reply(json.dumps(body).encode())
 
 
@@ -229,7 +229,7 @@ def test_message_delta_with_a_stop_reason_is_an_end() -> None:
 @pytest.mark.parametrize(
     "events", [[], [start()], [start(), opened(0, "text", text="x")], [start(), stop(None)]]
 )
-def test_a_cut_stream_is_told(events: list[Event]) -> None:
+def test_a_cut_stream_is_an_error(events: list[Event]) -> None:
     with pytest.raises(ReplyCut):
         streamed(*events)
 
@@ -248,7 +248,7 @@ def test_errors_inside_a_stream() -> None:
         read_reply(json.dumps(error).encode())
 
 
-def test_a_second_message_goes_on_in_the_same_reply() -> None:
+def test_a_second_message_continues_the_same_reply() -> None:
     """Calls made by code come at once with `message_start`, in messages of their own."""
     use = {"type": "tool_use", "name": "f", "input": {"n": 1}}
     reply = streamed(
@@ -265,7 +265,7 @@ def test_a_second_message_goes_on_in_the_same_reply() -> None:
         stop("end_turn"),
         STOP,
     )
-    assert (reply.id, reply.text) == ("msg_1", "One.Two.")
+    assert (reply.id, reply.text) == ("msg_1", "One.\n\nTwo.")
     assert [(c.id, str(c.arguments)) for c in reply.calls] == [("a", "{}"), ("b", '{"n":1}')]
 
 
@@ -289,3 +289,20 @@ def test_odd_fields_do_no_harm() -> None:
 def test_a_body_that_is_no_reply(body: bytes) -> None:
     with pytest.raises(ReplyCut):
         read_reply(body)
+
+
+def test_writes_of_an_hour_and_the_service_tier_are_read():
+    usage = {
+        "input_tokens": 3,
+        "output_tokens": 1,
+        "cache_creation_input_tokens": 30,
+        "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20},
+        "service_tier": "priority",
+    }
+    for reply in (
+        streamed(start(usage=usage), stop(usage={"output_tokens": 5}), STOP),
+        whole(usage=usage),
+    ):
+        found = reply.usage
+        assert (found.input, found.cache_write, found.cache_write_1h) == (33, 30, 20)
+        assert found.tier == "priority"

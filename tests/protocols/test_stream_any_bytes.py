@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.reply_streams import fold, parse, sse_events
+from tests.protocols.reply_streams import fold, line_events, parse, sse_events
 from tui_chat.errors import ProviderError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import PROTOCOLS
+from tui_chat.providers.client import JSON_LINES
 
 TEXT = "a\u2028b\u0085é😀\r\n\n:data: x"
 STREAMS: dict[Protocol, list[tuple[str, dict[str, Any]]]] = {
@@ -34,13 +35,25 @@ STREAMS: dict[Protocol, list[tuple[str, dict[str, Any]]]] = {
         ("", {"candidates": [{"content": {"parts": [{"text": TEXT}]}}]}),
         ("", {"candidates": [{"finishReason": "STOP"}]}),
     ],
+    Protocol.OLLAMA: [
+        ("", {"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": False}),
+        ("", {"model": "m", "message": {"content": ""}, "done": True, "done_reason": "stop"}),
+    ],
 }
 
 protocols = pytest.mark.parametrize("protocol", list(Protocol))
 
 
+def events_of(protocol: Protocol, *pieces: bytes) -> list[tuple[str, str]]:
+    lines = PROTOCOLS[protocol].stream_type == JSON_LINES
+    return line_events(*pieces) if lines else sse_events(*pieces)
+
+
 def stream_bytes(protocol: Protocol, newline: str) -> bytes:
     lines: list[str] = []
+    if PROTOCOLS[protocol].stream_type == JSON_LINES:
+        lines = [json.dumps(data, ensure_ascii=False) for _, data in STREAMS[protocol]]
+        return newline.join([*lines, ""]).encode()
     for event, data in STREAMS[protocol]:
         lines += [": a comment", ""]
         lines += [f"event: {event}"] if event else []
@@ -57,15 +70,15 @@ def test_any_cutting_of_the_bytes_gives_the_same_reply(
     body = stream_bytes(protocol, newline)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=12)))
     pieces = [body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)]
-    reply = fold(parse(PROTOCOLS[protocol].parser(), sse_events(*filter(None, pieces))))
+    reply = fold(parse(PROTOCOLS[protocol].parser(), events_of(protocol, *filter(None, pieces))))
     assert reply.text == TEXT
-    assert reply == fold(parse(PROTOCOLS[protocol].parser(), sse_events(body)))
+    assert reply == fold(parse(PROTOCOLS[protocol].parser(), events_of(protocol, body)))
 
 
 @protocols
 def test_one_byte_at_a_time(protocol: Protocol) -> None:
     body = stream_bytes(protocol, "\r\n")
-    events = sse_events(*(body[n : n + 1] for n in range(len(body))))
+    events = events_of(protocol, *(body[n : n + 1] for n in range(len(body))))
     assert fold(parse(PROTOCOLS[protocol].parser(), events)).text == TEXT
 
 
@@ -73,7 +86,7 @@ def _sampled(words: str) -> st.SearchStrategy[str]:
     return st.sampled_from(words.split())
 
 
-# Words of all four protocols, so that junk gets past the first look.
+# Words of all protocols, so that junk gets past the first look.
 KEYS = _sampled("""
     type index id model choices delta message content text finish_reason tool_calls function
     name arguments reasoning reasoning_details reasoning_content usage prompt_tokens refusal error
@@ -81,7 +94,7 @@ KEYS = _sampled("""
     content_block partial_json thinking signature data stop_reason candidates parts thought
     functionCall args partialArgs jsonPath stringValue willContinue promptFeedback blockReason
     usageMetadata promptTokenCount finishReason input_tokens details retryDelay metadata raw
-    summary_index content_index detail loc msg
+    summary_index content_index detail loc msg images done done_reason eval_count prompt_eval_count
 """)
 WORDS = _sampled("""
     text thinking redacted_thinking tool_use server_tool_use text_delta thinking_delta

@@ -17,15 +17,15 @@ from tui_chat.protocols.gemini.stream import ReplyParser, read_reply
 Json = dict[str, Any]
 
 
-def response(*parts: Json, finish: str | None = None, **said: Any) -> Json:
+def response(*parts: Json, finish: str | None = None, **fields: Any) -> Json:
     candidate: Json = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     if finish:
         candidate["finishReason"] = finish
-    return {"candidates": [candidate], "modelVersion": "gemini-x", "responseId": "r1", **said}
+    return {"candidates": [candidate], "modelVersion": "gemini-x", "responseId": "r1", **fields}
 
 
 def streamed(*responses: Json) -> Reply:
-    return fold(parse(ReplyParser(), [("", json.dumps(said)) for said in responses]))
+    return fold(parse(ReplyParser(), [("", json.dumps(answer)) for answer in responses]))
 
 
 def text(text: str, **more: Any) -> Json:
@@ -163,7 +163,7 @@ def test_partial_arguments_without_a_last_piece_end_with_the_reply() -> None:
 @pytest.mark.parametrize(
     "path", ["", "$", "$..x", "$.x[99999]", "$[0]", "$.a.b.c", "$.list.x", "$" + ".x" * 99]
 )
-def test_a_path_that_cannot_be_followed_loses_nothing(path: str) -> None:
+def test_an_invalid_path_loses_nothing(path: str) -> None:
     reply = streamed(
         response(call("f", args={"a": "text", "list": [1]}, willContinue=True)),
         response(partial(path, stringValue="kept")),
@@ -175,16 +175,16 @@ def test_a_path_that_cannot_be_followed_loses_nothing(path: str) -> None:
 
 def test_parts_that_are_not_ours_are_kept_whole() -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "1+1"}, "thoughtSignature": "S"}
-    picture = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
-    reply = streamed(response(code, text("2"), picture, finish="STOP"))
+    link = {"fileData": {"mimeType": "image/png", "fileUri": "gs://a/b"}}
+    reply = streamed(response(code, text("2"), link, finish="STOP"))
     layout = reply.message(Protocol.GEMINI).semantics.layout
     assert layout is not None
     assert [(p.kind, p.name) for p in layout.pieces] == [
         ("other", "executableCode"),
         ("text", ""),
-        ("other", "inlineData"),
+        ("other", "fileData"),
     ]
-    assert [json.loads(p.data) for p in layout.pieces if p.data] == [code, picture]
+    assert [json.loads(p.data) for p in layout.pieces if p.data] == [code, link]
 
 
 @pytest.mark.parametrize(
@@ -201,19 +201,19 @@ def test_parts_that_are_not_ours_are_kept_whole() -> None:
     ],
 )
 def test_finish_reasons(raw: str, reason: str) -> None:
-    said = response(text("x"), finish=raw)
-    said["candidates"][0]["finishMessage"] = "because"
-    assert finish(streamed(said)) == (reason, raw, "because")
-    assert finish(read_reply(json.dumps(said).encode())) == (reason, raw, "because")
+    answer = response(text("x"), finish=raw)
+    answer["candidates"][0]["finishMessage"] = "because"
+    assert finish(streamed(answer)) == (reason, raw, "because")
+    assert finish(read_reply(json.dumps(answer).encode())) == (reason, raw, "because")
 
 
 def test_a_blocked_prompt() -> None:
-    said = {
+    answer = {
         "promptFeedback": {"blockReason": "MODEL_ARMOR", "blockReasonMessage": "Jailbreak."},
         "usageMetadata": {"promptTokenCount": 9},
         "modelVersion": "gemini-x",
     }
-    for reply in (streamed(said), read_reply(json.dumps(said).encode())):
+    for reply in (streamed(answer), read_reply(json.dumps(answer).encode())):
         assert finish(reply) == ("content_filter", "MODEL_ARMOR", "Jailbreak.")
         assert (reply.usage, reply.is_empty) == (Usage(input=9), True)
 
@@ -232,22 +232,22 @@ def test_feedback_that_blocks_nothing() -> None:
         [{"usageMetadata": {"promptTokenCount": 3}}],
     ],
 )
-def test_a_cut_stream_is_told(responses: list[Json]) -> None:
+def test_a_cut_stream_is_an_error(responses: list[Json]) -> None:
     with pytest.raises(ReplyCut):
         streamed(*responses)
 
 
 def test_errors_inside_a_stream() -> None:
     error = {"error": {"code": 503, "message": "Overloaded.", "status": "UNAVAILABLE"}}
-    for said in (error, [error]):
+    for answer in (error, [error]):
         parser = ReplyParser()
         parser.feed("", json.dumps(response(text("x"))))
         with pytest.raises(Refused, match="Overloaded") as raised:
-            parser.feed("", json.dumps(said))
+            parser.feed("", json.dumps(answer))
         assert (raised.value.code, raised.value.status) == ("UNAVAILABLE", None)
         assert "try again" in raised.value.advice
         with pytest.raises(Refused):
-            read_reply(json.dumps(said).encode())
+            read_reply(json.dumps(answer).encode())
 
 
 def test_a_stream_without_sse_is_a_list() -> None:
@@ -270,7 +270,7 @@ def test_odd_fields_do_no_harm() -> None:
 
 def test_bytes_on_the_wire() -> None:
     body = "".join(
-        f"data: {json.dumps(said, ensure_ascii=False)}\r\n\r\n"
-        for said in (response(text("a\u2028b")), response(text("c"), finish="STOP"))
+        f"data: {json.dumps(answer, ensure_ascii=False)}\r\n\r\n"
+        for answer in (response(text("a\u2028b")), response(text("c"), finish="STOP"))
     ).encode()
     assert fold(parse(ReplyParser(), sse_events(body))).text == "a\u2028bc"

@@ -32,8 +32,8 @@ def whole(message: dict[str, Any], finish: str | None = "stop", **more: Any) -> 
 
 def call(index: int | None, id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
     function = {"name": name, "arguments": arguments}
-    said = {"index": index, "id": id, "function": function}
-    return {"tool_calls": [{k: v for k, v in said.items() if v is not None}]}
+    fields = {"index": index, "id": id, "function": function}
+    return {"tool_calls": [{k: v for k, v in fields.items() if v is not None}]}
 
 
 def calls(reply: Reply) -> list[tuple[str, str, str]]:
@@ -59,7 +59,7 @@ def test_a_plain_reply() -> None:
     assert reply.message(Protocol.OPENAI_CHAT).semantics.layout is None
 
 
-def test_a_late_name_is_told_when_it_comes() -> None:
+def test_a_late_name_is_reported_when_it_arrives() -> None:
     """Azure begins with a chunk about the prompt that names nothing."""
     first = json.dumps({"id": "", "model": "", "choices": [], "prompt_filter_results": []})
     reply = streamed(first, chunk({"content": "x"}, "stop"))
@@ -190,8 +190,8 @@ def test_vendors_reasoning(field: str) -> None:
 
 
 def test_openrouter_details_win_over_the_text_they_repeat() -> None:
-    def detail(**said: Any) -> dict[str, Any]:
-        return {"index": 0, "format": "anthropic-claude-v1", "type": "reasoning.text", **said}
+    def detail(**fields: Any) -> dict[str, Any]:
+        return {"index": 0, "format": "anthropic-claude-v1", "type": "reasoning.text", **fields}
 
     reply = streamed(
         chunk({"reasoning": "a", "reasoning_details": [detail(text="a")]}),
@@ -244,7 +244,7 @@ def test_gemini_s_imitation_signs_calls_and_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "usage"),
+    ("fields", "usage"),
     [
         (
             {
@@ -273,15 +273,15 @@ def test_gemini_s_imitation_signs_calls_and_texts() -> None:
         ({"prompt_tokens": -1, "completion_tokens": 10**30}, Usage()),
     ],
 )
-def test_usage(said: dict[str, Any], usage: Usage) -> None:
-    assert streamed(chunk({"content": "x"}, "stop"), chunk(usage=said)).usage == usage
-    assert streamed(chunk({"content": "x"}, "stop"), chunk(x_groq={"usage": said})).usage == usage
-    assert whole({"content": "x"}, usage=said).usage == usage
+def test_usage(fields: dict[str, Any], usage: Usage) -> None:
+    assert streamed(chunk({"content": "x"}, "stop"), chunk(usage=fields)).usage == usage
+    assert streamed(chunk({"content": "x"}, "stop"), chunk(x_groq={"usage": fields})).usage == usage
+    assert whole({"content": "x"}, usage=fields).usage == usage
 
 
 def test_usage_is_not_forgotten_by_a_later_null() -> None:
-    said = {"prompt_tokens": 1, "completion_tokens": 2}
-    reply = streamed(chunk({}, "stop"), chunk(usage=said), chunk(usage=None, moderation={}))
+    usage = {"prompt_tokens": 1, "completion_tokens": 2}
+    reply = streamed(chunk({}, "stop"), chunk(usage=usage), chunk(usage=None, moderation={}))
     assert reply.usage == Usage(1, 2)
 
 
@@ -322,7 +322,7 @@ def test_what_follows_done_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("chunks", [[], [chunk({"content": "x"})], ['{"object":"ping"}']])
-def test_a_cut_stream_is_told(chunks: list[str]) -> None:
+def test_a_cut_stream_is_an_error(chunks: list[str]) -> None:
     with pytest.raises(ReplyCut) as raised:
         streamed(*chunks, done=False)
     assert raised.value.advice
@@ -332,7 +332,7 @@ def test_a_finish_reason_is_an_end_even_without_done() -> None:
     assert streamed(chunk({"content": "x"}, "stop"), done=False).text == "x"
 
 
-def test_rubbish_in_the_middle_is_told_and_after_the_end_passed_over() -> None:
+def test_invalid_data_is_an_error_before_the_end_and_ignored_after() -> None:
     with pytest.raises(ReplyCut, match="cannot be read: “<html>oops"):
         streamed(chunk({"content": "x"}), "<html>oops\x1b[2J")
     assert streamed(chunk({"content": "x"}, "stop"), "<html>oops").text == "x"
@@ -438,8 +438,8 @@ def test_what_only_the_delta_of_a_whole_answer_has_is_read_too() -> None:
 
 
 def both(delta: dict[str, Any] | None, message: str, finish: str | None = None) -> str:
-    said = {"role": "assistant", "content": message}
-    choice = {"index": 0, "delta": delta, "message": said, "finish_reason": finish}
+    whole_message = {"role": "assistant", "content": message}
+    choice = {"index": 0, "delta": delta, "message": whole_message, "finish_reason": finish}
     return json.dumps({"choices": [choice]})
 
 
@@ -459,3 +459,11 @@ def test_a_stream_of_one_message_beside_an_empty_delta_is_read() -> None:
 
 def test_a_stream_of_messages_alone_is_read() -> None:
     assert streamed(both(None, "Hel"), both(None, "lo", "stop")).text == "Hello"
+
+
+def test_the_service_tier_is_read_with_the_usage() -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    reply = streamed(chunk({"content": "x"}, "stop"), chunk(usage=usage, service_tier="flex"))
+    assert (reply.usage.input, reply.usage.tier) == (3, "flex")
+    reply = whole({"content": "x"}, usage=usage, service_tier="priority")
+    assert (reply.usage.input, reply.usage.tier) == (3, "priority")

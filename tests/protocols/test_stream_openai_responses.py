@@ -17,12 +17,12 @@ from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 Event = dict[str, Any]
 
 
-def event(kind: str, index: int = 0, **said: Any) -> Event:
-    return {"type": f"response.{kind}", "output_index": index, **said}
+def event(kind: str, index: int = 0, **fields: Any) -> Event:
+    return {"type": f"response.{kind}", "output_index": index, **fields}
 
 
-def end(kind: str = "completed", **said: Any) -> Event:
-    response = {"id": "resp_1", "model": "gpt-x", "status": kind, "output": [], **said}
+def end(kind: str = "completed", **fields: Any) -> Event:
+    response = {"id": "resp_1", "model": "gpt-x", "status": kind, "output": [], **fields}
     return event(kind, response=response)
 
 
@@ -31,7 +31,7 @@ MESSAGE = {"type": "message", "id": "msg_1", "phase": "final_answer", "content":
 
 
 def streamed(*events: Event) -> Reply:
-    pairs = [(said["type"], json.dumps(said)) for said in events]
+    pairs = [(each["type"], json.dumps(each)) for each in events]
     return fold(parse(ReplyParser(), pairs))
 
 
@@ -196,15 +196,15 @@ def test_raw_reasoning_and_its_summary_are_two_blocks_of_one_item() -> None:
 
 
 def test_a_refusal() -> None:
-    said = {"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "No."}]}
+    item = {"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "No."}]}
     grown = streamed(
         event("output_item.added", item=MESSAGE),
         event("refusal.delta", delta="No"),
         event("refusal.delta", delta="."),
-        event("output_item.done", item=said),
+        event("output_item.done", item=item),
         end(),
     )
-    for reply in (grown, streamed(end(output=[said]))):
+    for reply in (grown, streamed(end(output=[item]))):
         assert (str(reply.refusal), reply.text) == ("No.", "")
         assert finish(reply) == ("refusal", "completed")
 
@@ -244,16 +244,16 @@ def test_a_queued_answer_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "failure",
     [
         {"type": "error", "code": "server_error", "message": "boom", "param": None},
         {"type": "error", "error": {"code": "server_error", "message": "boom"}},
         end("failed", error={"code": "server_error", "message": "boom"}),
     ],
 )
-def test_errors_raise(said: Event) -> None:
+def test_errors_raise(failure: Event) -> None:
     with pytest.raises(Refused, match="boom") as raised:
-        streamed(CREATED, said)
+        streamed(CREATED, failure)
     assert raised.value.code == "server_error"
     assert "try again" in raised.value.advice
 
@@ -264,7 +264,7 @@ def test_a_failed_answer_that_came_whole() -> None:
         read_reply(json.dumps(body).encode())
 
 
-def test_a_second_response_goes_on_in_the_same_reply_under_its_own_id() -> None:
+def test_a_second_response_continues_the_same_reply_under_its_own_id() -> None:
     second = event("created", response={"id": "resp_2", "model": "gpt-x"})
     reply = streamed(
         CREATED,
@@ -283,7 +283,7 @@ def test_a_second_response_goes_on_in_the_same_reply_under_its_own_id() -> None:
 @pytest.mark.parametrize(
     "events", [[], [CREATED], [CREATED, event("output_text.delta", delta="x")]]
 )
-def test_a_cut_stream_is_told(events: list[Event]) -> None:
+def test_a_cut_stream_is_an_error(events: list[Event]) -> None:
     with pytest.raises(ReplyCut):
         streamed(*events)
 
@@ -300,3 +300,9 @@ def test_unknown_events_and_odd_fields_do_no_harm() -> None:
         end(usage=["x"], incomplete_details="x"),
     )
     assert (reply.text, reply.thought) == ("ok", "")
+
+
+def test_the_service_tier_is_read_with_the_usage() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    reply = streamed(end(output=[text_item("x")], usage=usage, service_tier="flex"))
+    assert (reply.usage.input, reply.usage.tier) == (3, "flex")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.providers.client import JSON_LINES
 
 _SSE = "text/event-stream"
 _JSON = "application/json"
@@ -49,7 +50,7 @@ def _event(**fields: object) -> bytes:
 
 
 BEGIN = delta(content="Hello.")
-"""What is said before it becomes hostile, and has to be kept."""
+"""The text sent before it becomes hostile, which has to be kept."""
 _END = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 
@@ -107,6 +108,28 @@ def _blocks(size: int) -> Iterator[bytes]:
         yield _event(type="content_block_start", index=index, content_block=block)
 
 
+def _line(**message: object) -> bytes:
+    return json.dumps({"model": "m", "message": message, "done": False}).encode() + b"\n"
+
+
+def _json_line(size: int) -> Iterator[bytes]:
+    start = _line(content="Hello.") + b'{"model":"m","message":{"content":"'
+    return _filled(start, size, b'"},"done":true}\n')
+
+
+def _blank_lines(size: int) -> Iterator[bytes]:
+    return _filled(_line(content="Hello."), size, b"", b"\n")
+
+
+def _json_lines(size: int) -> Iterator[bytes]:
+    words = _line(content="word " * 200)
+    return chain([_line(content="Hello.")], repeat(words, size // len(words) + 1))
+
+
+def _empty_lines(size: int) -> Iterator[bytes]:
+    return _filled(_line(content="Hello."), size, b"", b"{}\n")
+
+
 CASES: dict[str, Case] = {
     # Compressed: a small answer on the socket is a large one in memory.
     "gzip of one line": Case(lambda n: _filled(BEGIN + b"data: ", n), encoding="gzip"),
@@ -158,6 +181,11 @@ CASES: dict[str, Case] = {
     "tool calls": Case(lambda n: _calls(n // 100)),
     "tool calls at once": Case(_calls_at_once),
     "JSON paths": Case(_paths, protocol=Protocol.GEMINI),
+    # JSON lines.
+    "one JSON line": Case(_json_line, JSON_LINES, protocol=Protocol.OLLAMA),
+    "blank JSON lines": Case(_blank_lines, JSON_LINES, protocol=Protocol.OLLAMA),
+    "JSON lines of text": Case(_json_lines, JSON_LINES, protocol=Protocol.OLLAMA),
+    "JSON lines that say nothing": Case(_empty_lines, JSON_LINES, protocol=Protocol.OLLAMA),
     "blocks that never end": Case(_blocks, protocol=Protocol.ANTHROPIC),
 }
 

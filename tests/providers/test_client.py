@@ -17,7 +17,7 @@ from tests.providers.conftest import URL, Closing, Provider, request
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.preset import Preset
@@ -116,8 +116,8 @@ async def test_the_api_version_behind_a_url_that_ends_in_one(
 
 
 async def test_timeouts_reach_httpx(provider: Provider, closing: Closing):
-    asked = request(timeouts=Timeouts(connect=3, silence=40))
-    async with closing(provider.client()).open(asked):
+    sample = request(timeouts=Timeouts(connect=3, silence=40))
+    async with closing(provider.client()).open(sample):
         pass
     limits = provider.seen[0].extensions["timeout"]
     assert (limits["connect"], limits["read"], limits["write"]) == (3, 40, 40)
@@ -166,7 +166,7 @@ async def test_proxies_reach_httpx(
     ("proxy", "words"),
     [("env:NOT_SET", "NOT_SET"), ("env:BAD", "not the URL"), ("socks5://h:1", "SOCKS")],
 )
-async def test_a_proxy_that_cannot_be_used_is_told(
+async def test_an_unusable_proxy_is_an_error(
     proxy: str, words: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "socksio", None)
@@ -223,13 +223,13 @@ async def test_no_error_log_or_traceback_shows_the_key(
 
 async def test_a_redirect_is_not_followed(provider: Provider, closing: Closing):
     provider.answers = [httpx.Response(307, headers={"location": "https://evil.test/"})]
-    asked = request(key="env:KEY")
-    async with closing(provider.client({"KEY": KEY})).open(asked) as response:
+    sample = request(key="env:KEY")
+    async with closing(provider.client({"KEY": KEY})).open(sample) as response:
         assert response.status == 307
     assert len(provider.seen) == 1
 
 
-async def test_a_body_is_read_no_further_than_asked(provider: Provider, closing: Closing):
+async def test_a_body_is_read_up_to_the_limit_only(provider: Provider, closing: Closing):
     provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
     async with closing(provider.client()).open(request()) as response:
         assert await response.read_start(10) == (b"x" * 10, False)
@@ -241,11 +241,11 @@ async def test_a_body_is_read_no_further_than_asked(provider: Provider, closing:
 
 def test_what_is_known_of_a_server_shapes_its_requests():
     mistral = next(e for e in BUILT_IN_ENDPOINTS if e.name == "mistral")
-    settings = Settings(max_tokens=5, temperature=0.5)
+    settings = SessionSettings(max_tokens=5, temperature=0.5)
     body = compose(Inputs(mistral, Preset("p"), draft="hi", settings=settings)).payload.body
     assert b"stream_options" not in body
     assert b'"max_tokens":5' in body
-    other = replace(mistral, facts=(), max_tokens_key="max_completion_tokens")
+    other = replace(mistral, server_facts=(), max_tokens_key="max_completion_tokens")
     body = compose(Inputs(other, Preset("p"), draft="hi", settings=settings)).payload.body
     assert b"stream_options" in body
     assert b'"max_completion_tokens":5' in body

@@ -16,7 +16,13 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.offline import serve
-from tui_chat.providers import HttpClient, discover_endpoints, list_models, merge_discovered
+from tui_chat.providers import (
+    HttpClient,
+    discover_endpoints,
+    discovery,
+    list_models,
+    merge_discovered,
+)
 
 Answers = dict[str, object]
 
@@ -140,17 +146,22 @@ NOBODY = {
 
 
 @pytest.mark.parametrize("who", NOBODY)
-async def test_who_lists_no_models_is_not_found(who: str, closing: Closing):
+async def test_a_server_without_a_model_list_is_not_found(
+    who: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
+):
+    if who == "silence":
+        assert discovery.SERVER_SECONDS <= 3
+        monkeypatch.setattr(discovery, "SERVER_SECONDS", 0.5)
     async with server(NOBODY[who]) as port, asyncio.timeout(6):
         assert await discover_endpoints([at(port)], closing(HttpClient())) == ()
 
 
-async def test_nobody_there_is_soon_known(closing: Closing):
+async def test_a_missing_server_is_found_out_soon(closing: Closing):
     async with asyncio.timeout(5):
         assert await discover_endpoints([at(free_port())], closing(HttpClient())) == ()
 
 
-async def test_only_this_machine_is_asked_and_no_key_is_sent(closing: Closing, provider: Provider):
+async def test_only_this_machine_is_probed_and_no_key_is_sent(closing: Closing, provider: Provider):
     seen: list[str] = []
     client = closing(provider.client({"KEY": "sk-secret"}))
     async with server(OLLAMA, seen) as port:
@@ -177,7 +188,7 @@ async def test_the_models_of_each_protocol_are_listed(closing: Closing):
     ("answers", "error"),
     [({}, Refused), ({"/v1/models": b"no"}, ProviderError), ({"/v1/models": {}}, ProviderError)],
 )
-async def test_no_list_of_models_is_told(
+async def test_a_missing_model_list_is_an_error(
     answers: Answers, error: type[Exception], closing: Closing
 ):
     async with server(answers) as port:
@@ -210,7 +221,7 @@ async def test_endpoints_of_one_server_all_get_its_models(closing: Closing):
     assert [bool(each.models) for each in laid] == [True, False, True, True, True, True]
 
 
-def test_who_was_found_under_another_name_takes_the_place_it_was_found_for():
+def test_a_renamed_endpoint_keeps_its_place():
     base = "http://127.0.0.1:8000/v1"
     chat, twin = (Endpoint(name, Protocol.OPENAI_CHAT, base) for name in ("vllm", "mine"))
     found = (replace(chat, name="llama.cpp", models=("m",)), replace(twin, models=("m",)))

@@ -14,19 +14,18 @@ from hypothesis import strategies as st
 
 from tests.providers.conftest import Closing, Provider
 from tui_chat.compose import compose
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import Refused, ReplyCut, TuiChatError
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries
 from tui_chat.models.preset import Preset
-from tui_chat.models.reply import (
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.stream_events import (
     Finished,
     ReasoningDelta,
-    Reply,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
     UsageReport,
-    advance,
 )
 from tui_chat.providers import ResponseRecorder, key_mask, list_models
 from tui_chat.providers.key_mask import MASK, KeyMask
@@ -51,8 +50,8 @@ def split(text: str, cuts: Sequence[int]) -> list[str]:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("spelled", [KEY, KEY.replace("/", "\\/"), KEY.replace("-", "\\u002d")])
 def test_a_key_in_pieces_is_hidden_in_every_part(size: int, spelled: str) -> None:
-    said = f"It is {spelled}, and s and sk-p too: {spelled}{spelled}."
-    pieces = [said[at : at + size] for at in range(0, len(said), size)]
+    text = f"It is {spelled}, and s and sk-p too: {spelled}{spelled}."
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
     hidden = f"It is {MASK}, and s and sk-p too: {MASK}{MASK}."
     assert followed([TextDelta(piece) for piece in pieces]).text == hidden
     assert followed([ReasoningDelta(0, piece) for piece in pieces]).thought == hidden
@@ -122,8 +121,8 @@ def test_a_short_key_is_no_secret() -> None:
 
 def test_json_stays_json() -> None:
     mask = KeyMask("nothing-secret")
-    said = json.dumps({"a": "x\nothing-secret", "b": "nothing-secret", "c": "\\nothing-secret"})
-    hidden = json.loads(mask.mask_text(said))
+    text = json.dumps({"a": "x\nothing-secret", "b": "nothing-secret", "c": "\\nothing-secret"})
+    hidden = json.loads(mask.mask_text(text))
     assert (hidden["a"], hidden["b"]) == ("x\nothing-secret", MASK)
     assert "nothing-secret" not in hidden["c"]
 
@@ -141,7 +140,7 @@ def chunk(**delta: Any) -> bytes:
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
 
 
-async def asked(
+async def replies_of(
     provider: Provider, closing: Closing, answer: httpx.Response
 ) -> tuple[list[Reply], ResponseRecorder, TuiChatError | None]:
     provider.answers = [answer]
@@ -152,7 +151,9 @@ async def asked(
         key="env:KEY",
         retries=Retries(times=0),
     )
-    composed = compose(Inputs(endpoint, Preset("p"), draft="Hi", settings=Settings(model="m")))
+    composed = compose(
+        Inputs(endpoint, Preset("p"), draft="Hi", settings=SessionSettings(model="m"))
+    )
     replies: list[Reply] = []
     recorder, error = ResponseRecorder(), None
     try:
@@ -187,7 +188,7 @@ async def test_a_stream_that_repeats_the_key(
     ]
     if not is_cut:
         stream.append(b"data: [DONE]\n\n")
-    replies, recorder, error = await asked(
+    replies, recorder, error = await replies_of(
         provider, closing, httpx.Response(200, headers=EVENTS, stream=Pieces(stream))
     )
     assert isinstance(error, ReplyCut) == is_cut
@@ -205,8 +206,8 @@ async def test_a_stream_that_repeats_the_key(
 
 async def test_a_whole_reply_that_repeats_the_key(provider: Provider, closing: Closing) -> None:
     body = {"choices": [{"message": {"content": f"It is {KEY}."}, "finish_reason": "stop"}]}
-    said = json.dumps(body).replace("/", "\\/")
-    replies, recorder, error = await asked(provider, closing, httpx.Response(200, text=said))
+    answer = json.dumps(body).replace("/", "\\/")
+    replies, recorder, error = await replies_of(provider, closing, httpx.Response(200, text=answer))
     assert error is None
     assert replies[-1].text == f"It is {MASK}."
     received = recorder.received()
@@ -216,9 +217,9 @@ async def test_a_whole_reply_that_repeats_the_key(provider: Provider, closing: C
 
 
 async def test_an_error_inside_the_stream(provider: Provider, closing: Closing) -> None:
-    said = b"data: " + json.dumps({"error": {"message": f"bad key {KEY}"}}).encode() + b"\n\n"
-    answer = httpx.Response(200, headers=EVENTS, stream=Pieces([said]))
-    _, _, error = await asked(provider, closing, answer)
+    event = b"data: " + json.dumps({"error": {"message": f"bad key {KEY}"}}).encode() + b"\n\n"
+    answer = httpx.Response(200, headers=EVENTS, stream=Pieces([event]))
+    _, _, error = await replies_of(provider, closing, answer)
     assert isinstance(error, Refused)
     assert MASK in str(error)
     assert KEY not in str(error) + error.advice

@@ -82,7 +82,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-async def test_a_broken_reference_says_what_to_do_and_shows_nothing(fault: str, keyring: Backend):
+async def test_a_broken_reference_gives_advice_and_reveals_nothing(fault: str, keyring: Backend):
     reference, words, advice = BROKEN[fault]
     environ = {"BLANK": " ", "LINES": f"{KEY}\n{KEY}", "QUOTES": f"“{KEY}”"}
     with pytest.raises(KeyMissing) as raised:
@@ -94,7 +94,7 @@ async def test_a_broken_reference_says_what_to_do_and_shows_nothing(fault: str, 
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
 
 
-async def test_a_keyring_that_fails_is_told_by_kind_only(keyring: Backend):
+async def test_a_keyring_failure_names_only_its_kind(keyring: Backend):
     keyring.error = RuntimeError(f"locked while reading {KEY}")
     with pytest.raises(KeyMissing) as raised:
         await resolve_key("keyring:chat/work", {})
@@ -102,7 +102,7 @@ async def test_a_keyring_that_fails_is_told_by_kind_only(keyring: Backend):
     assert KEY not in str(raised.value)
 
 
-async def test_a_missing_keyring_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
+async def test_a_missing_keyring_package_gives_install_advice(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "keyring", None)
     with pytest.raises(KeyMissing) as raised:
         await resolve_key("keyring:chat/work", {})
@@ -135,7 +135,7 @@ async def test_a_command_is_ended_with_the_request():
     assert time.monotonic() - began < 20
 
 
-def test_a_secret_shows_itself_to_nobody():
+def test_a_secret_is_never_shown():
     secret = Secret(KEY)
     assert KEY not in f"{secret} {secret!r} {[secret]} { {'key': secret} }"
     for keep in (pickle.dumps, copy.copy):

@@ -88,9 +88,14 @@ async def test_the_key_is_hidden_where_a_server_repeats_it(
 async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
     keys: int, provider: Provider, closing: Closing
 ) -> None:
-    said = KEY.encode() * keys
+    repeated = KEY.encode() * keys
     for tail in (MAX_RESPONSE_BYTES - 5, MAX_RESPONSE_BYTES + 8192 - 5):
-        pieces = [b"x" * 100, said, *[b"y" * 10] * ((tail - tail % 10) // 10), b"z" * (tail % 10)]
+        pieces = [
+            b"x" * 100,
+            repeated,
+            *[b"y" * 10] * ((tail - tail % 10) // 10),
+            b"z" * (tail % 10),
+        ]
         provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
         recorder = ResponseRecorder()
         await taped(provider, closing, recorder, key="env:KEY")

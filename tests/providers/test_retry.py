@@ -113,7 +113,7 @@ LASTING = {
 
 
 @pytest.mark.parametrize("trouble", LASTING)
-async def test_a_lasting_trouble_is_told_at_once(trouble: str, provider: Provider):
+async def test_a_permanent_failure_is_reported_at_once(trouble: str, provider: Provider):
     provider.answers = [LASTING[trouble]]
     with pytest.raises((Refused, Unreachable)):
         await send(provider, request())
@@ -121,7 +121,7 @@ async def test_a_lasting_trouble_is_told_at_once(trouble: str, provider: Provide
     assert provider.waits == []
 
 
-async def test_it_gives_up_and_tells_the_last_trouble(provider: Provider):
+async def test_it_gives_up_with_the_last_failure(provider: Provider):
     provider.answers = [refuse(500), refuse(503), refuse(529), refuse(500)]
     with pytest.raises(Refused) as raised:
         await send(provider, request(retries=Retries(times=2)))
@@ -130,7 +130,7 @@ async def test_it_gives_up_and_tells_the_last_trouble(provider: Provider):
 
 
 @pytest.mark.parametrize("times", [0, 1, 5])
-async def test_the_endpoint_says_how_often(times: int, provider: Provider):
+async def test_the_endpoint_sets_the_number_of_retries(times: int, provider: Provider):
     provider.answers = [refuse(500) for _ in range(10)]
     with pytest.raises(Refused):
         await send(provider, request(retries=Retries(times=times, first_wait=1, longest_wait=6)))
@@ -139,11 +139,11 @@ async def test_the_endpoint_says_how_often(times: int, provider: Provider):
 
 
 @pytest.mark.parametrize("random_fraction", [0.0, 0.3, 1.0])
-def test_randomness_never_shortens_what_the_server_asked_for(random_fraction: float):
-    for asked in (0.0, 0.1, 2.0, 60.0):
-        seconds = seconds_before_retry(1, Retries(), asked, lambda: random_fraction)
+def test_randomness_never_shortens_the_servers_wait(random_fraction: float):
+    for demanded in (0.0, 0.1, 2.0, 60.0):
+        seconds = seconds_before_retry(1, Retries(), demanded, lambda: random_fraction)
         assert seconds is not None
-        assert asked <= seconds <= asked * 1.25
+        assert demanded <= seconds <= demanded * 1.25
     doubled = [
         seconds_before_retry(n, Retries(9), None, lambda: random_fraction) or 0 for n in range(1, 9)
     ]
@@ -151,7 +151,7 @@ def test_randomness_never_shortens_what_the_server_asked_for(random_fraction: fl
     assert doubled[-1] <= 60
 
 
-async def test_a_reply_that_began_is_never_asked_for_again(provider: Provider):
+async def test_a_reply_that_began_is_never_retried(provider: Provider):
     async def cut():
         yield b"data: {}\n\n"
         raise httpx.RemoteProtocolError("cut")

@@ -1,4 +1,4 @@
-"""Run as a program: hold a database until stdin ends.
+"""A program that holds a database until stdin ends.
 
 child_locks.py DATABASE PRAGMA BEGIN
 """

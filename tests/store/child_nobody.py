@@ -1,4 +1,4 @@
-"""Run as a program: use a database as somebody who may not, and say how each way went.
+"""A program that uses a database without permission, and prints each result.
 
     child_nobody.py DATABASE
 

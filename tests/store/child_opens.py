@@ -1,4 +1,4 @@
-"""Run as a program: wait for a line, then open a store, write to it, and say how it went.
+"""A program that waits for a line, opens a store, writes to it, and prints the result.
 
     child_opens.py DATABASE LIMIT
 

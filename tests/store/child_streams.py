@@ -1,4 +1,4 @@
-"""Run as a program: receive a reply for ever, telling each flush once it is stored.
+"""A program that receives a reply for ever, and prints each flush when it is stored.
 
     child_streams.py DATABASE SEED
 

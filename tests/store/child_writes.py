@@ -1,4 +1,4 @@
-"""Run as a program: wait for a line, then add messages to a session, a commit each.
+"""A program that waits for a line, then adds messages to a session, each with a commit.
 
     child_writes.py DATABASE COUNT
 

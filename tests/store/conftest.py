@@ -1,4 +1,4 @@
-"""Real files, a clock and ids that the test rules, and stores that are closed at the end."""
+"""Stores on real files that are closed at the end, with a controlled clock and ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 class Clock:
-    """Says what it is told, and a second more each time."""
+    """A clock that advances a second with each call."""
 
     def __init__(self) -> None:
         self.time = 1_700_000_000.0
@@ -88,7 +88,7 @@ Run = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    """Start a Python program that talks to us over its pipes; it is killed at the end."""
+    """Start a Python program with pipes; it is killed at the end."""
     started: list[subprocess.Popen[str]] = []
 
     def start(script: str, *arguments: object) -> subprocess.Popen[str]:

@@ -1,24 +1,62 @@
-"""What tests do to a store that the program never does."""
+"""Operations on a store that tests share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.request import Exchange, RequestRecord
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction
 from tui_chat.store.sessions import add_variables, remove_session
 
+RICH = Message(
+    "assistant",
+    "Text with \0, 中文, 😀 and \u2028.",
+    tool_call_id="c0",
+    tool_calls=(ToolCall("c1", "find", '{"q": "中'), ToolCall("c2", "find", "{}")),
+    name="Helper",
+    timestamp=12.5,
+    pinned=True,
+    parts=(Part("image", "image/png", data="aGk="), Part("file", url="https://x", name="中")),
+    semantics=MessageSemantics(
+        reasoning=(
+            ReasoningBlock(Protocol.ANTHROPIC, "Hm.\0", signature="s=="),
+            ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted="e", id="rs_1"),
+        ),
+        refusal="No.",
+    ),
+)
+"""A message with every field that the store must keep."""
+
 
 async def remove_forever(store: Store, session_id: str) -> None:
-    """Remove one session for good, whatever is in the trash."""
+    """Remove a session permanently."""
     await store.database.write(lambda tx: remove_session(tx, session_id))
 
 
 async def replace_variables(store: Store, session_id: str, variables: Mapping[str, str]) -> None:
-    """Make these the macro variables of a session, as an import does for a new one."""
+    """Replace the macro variables of a session."""
 
     async def work(tx: Transaction) -> None:
         await tx.run("DELETE FROM variables WHERE session_id = ?", session_id)
         await add_variables(tx, session_id, variables)
 
     await store.database.write(work)
+
+
+async def begin(
+    store: Store, session_id: str, record: RequestRecord, text: str | None = "Hello?"
+) -> Exchange:
+    """Begin a reply at the end of the active branch, to a new user message if there is a text."""
+    branch = await store.branches.load(session_id)
+    return await store.replies.begin(
+        session_id,
+        parent_id=branch[-1].message.id if branch else None,
+        user=None if text is None else Message("user", text),
+        model="m-1",
+        endpoint="home",
+        request=record,
+    )

@@ -1,4 +1,4 @@
-"""Branches: siblings, walking, forking; deleting and bringing back; the trash."""
+"""Branches: siblings, activating, forking, deleting and restoring; the trash."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Session
+from tui_chat.models.settings import Settings
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
@@ -21,7 +22,7 @@ Grow = Callable[[str], Awaitable[Session]]
 
 @pytest.fixture
 def grow(store: Store) -> Grow:
-    """Make a session of lines `parent > child`, each message called by its letter."""
+    """Create a session from lines `parent > child`; a message's id is its letter."""
 
     async def make(lines: str) -> Session:
         session = await store.sessions.create(title="tree")
@@ -71,7 +72,7 @@ async def test_siblings_are_counted(store: Store, grow: Grow, shown: Shown) -> N
         assert await shown(session) == branch
 
 
-async def test_what_is_added_is_counted_at_once(
+async def test_added_siblings_are_counted_at_once(
     store: Store, grow: Grow, request_record: Make
 ) -> None:
     session = await grow("a a>b")
@@ -115,7 +116,7 @@ async def test_siblings_are_walked(
     assert await shown(session) == branch
 
 
-async def test_looking_at_a_branch_is_no_activity(store: Store, grow: Grow) -> None:
+async def test_activating_a_branch_is_not_activity(store: Store, grow: Grow) -> None:
     session = await grow("a a>b")
     other = await store.sessions.create()
     before = await store.sessions.list()
@@ -125,9 +126,7 @@ async def test_looking_at_a_branch_is_no_activity(store: Store, grow: Grow) -> N
     assert await store.sessions.list() == before
 
 
-async def test_an_edit_is_a_sibling_and_overwrites_nothing(
-    store: Store, grow: Grow, shown: Shown
-) -> None:
+async def test_an_edit_adds_a_sibling(store: Store, grow: Grow, shown: Shown) -> None:
     session = await grow("a a>b b>c")
     edited = await store.messages.edit("b", Message("user", "B", id="b", pinned=True))
     assert edited.message.id != "b"
@@ -149,7 +148,7 @@ async def test_a_long_branch_is_read_from_its_end(store: Store, grow: Grow, show
     assert await store.branches.load(session.session_id, last=1, before="a") == ()
 
 
-async def test_what_messages_have_alike_is_there_once(store: Store, grow: Grow) -> None:
+async def test_equal_values_of_messages_are_shared(store: Store, grow: Grow) -> None:
     session = await grow("a a>b b>c")
     first, _, last = await store.branches.load(session.session_id)
     assert first.status is last.status
@@ -192,7 +191,7 @@ async def test_a_single_message_is_found_on_any_branch(store: Store, grow: Grow)
     ("message_id", "before", "read"),
     [("c", 1, "bcd"), ("b", 2, "abf"), ("g", 2, "bfg"), ("?", 2, "")],
 )
-async def test_a_message_is_read_among_its_neighbours(
+async def test_a_message_is_read_with_its_context(
     store: Store, grow: Grow, message_id: str, before: int, read: str
 ) -> None:
     await grow(TREE)
@@ -212,7 +211,7 @@ async def test_a_message_is_read_among_its_neighbours(
         ("d", "z", "a b c1/3 d", 7),
     ],
 )
-async def test_a_deleted_message_goes_with_what_follows_and_comes_back(
+async def test_a_deleted_message_takes_its_descendants_and_can_be_restored(
     store: Store, grow: Grow, shown: Shown, start: str, message: str, after: str, count: int
 ) -> None:
     session = await grow(TREE)
@@ -261,7 +260,7 @@ async def test_a_deletion_within_a_deletion_stays_deleted(
     assert await shown(session) == "a b c d"
 
 
-async def test_nothing_is_deleted_or_forked_under_an_arriving_reply(
+async def test_a_streaming_reply_cannot_be_deleted_or_forked(
     store: Store, grow: Grow, request_record: Make
 ) -> None:
     session = await grow("a")
@@ -305,7 +304,12 @@ async def test_a_fork_is_a_session_of_its_own(
 ) -> None:
     session = await grow("a a>b b>c")
     await store.sessions.update(
-        session.session_id, model="m", tags=("x", "y"), lorebooks=("l",), folder="f", max_tokens=5
+        session.session_id,
+        model="m",
+        tags=("x", "y"),
+        lorebooks=("l",),
+        folder="f",
+        settings=Settings(max_tokens=5),
     )
     await replace_variables(store, session.session_id, {"mood": "fine"})
     exchange = await store.replies.begin(
@@ -413,7 +417,7 @@ async def test_the_trash_is_emptied_by_age(
     assert (await store.sessions.list())[0].message_count == 2
 
 
-async def test_a_clock_that_goes_backwards_never_splits_what_was_deleted(
+async def test_a_clock_that_goes_backwards_never_splits_a_deletion(
     store: Store, grow: Grow, shown: Shown, clock: Callable[[], float]
 ) -> None:
     session = await grow("a a>b b>c c>d")
@@ -430,7 +434,7 @@ async def test_a_clock_that_goes_backwards_never_splits_what_was_deleted(
 # Putting in order
 
 
-async def test_sessions_are_organised(store: Store) -> None:
+async def test_sessions_are_organized(store: Store) -> None:
     one, two = await store.sessions.create(title="one"), await store.sessions.create(title="two")
     await store.sessions.update_many(
         [one.session_id, two.session_id], pinned=True, tags=("b", "a", "b"), folder="F"
@@ -449,7 +453,7 @@ async def test_sessions_are_organised(store: Store) -> None:
     assert (await store.sessions.list())[1].created == one.created
 
 
-async def test_several_sessions_change_together_or_not_at_all(store: Store) -> None:
+async def test_changes_of_several_sessions_are_atomic(store: Store) -> None:
     one = await store.sessions.create(title="one")
     with pytest.raises(StoreError, match="no longer"):
         await store.sessions.update_many([one.session_id, "nowhere"], pinned=True)

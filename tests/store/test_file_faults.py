@@ -1,4 +1,4 @@
-"""Bad days: what is told, that the data stays as it was, and what to do next.
+"""Faults of the file system: errors have advice, and the data stays unchanged.
 
 Disks that are full, places one may not write to, and files that are not what they were. Files
 that were damaged inside are in test_salvage, newer ones and others' in test_schema, those
@@ -44,7 +44,7 @@ async def filled(path: Path) -> None:
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A database in a folder that everybody may use, whoever the tests run as."""
+    """A database in a folder that every user can access."""
     base = Path(tempfile.mkdtemp())
     base.chmod(0o755)
     folder = base / "data"
@@ -60,7 +60,7 @@ def shared() -> Iterator[Path]:
 
 
 def ways(path: Path) -> dict[str, str]:
-    """What somebody who may not is told of each way to use a database."""
+    """Return the error of each way to use a database without permission."""
     done = subprocess.run(
         [sys.executable, str(HERE / "child_nobody.py"), str(path)], capture_output=True, text=True
     )
@@ -68,7 +68,7 @@ def ways(path: Path) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
-MAY_NOT = "permissions of the file and of its folder"
+MAY_NOT = "permissions of the file and its folder"
 
 READ_ONLY = {
     "folder": (lambda path: path.parent.chmod(0o555), {"status", "check"}),
@@ -80,7 +80,7 @@ READ_ONLY = {
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are other there")
 @pytest.mark.parametrize("what", READ_ONLY)
-def test_where_one_may_not_write(shared: Path, what: str) -> None:
+def test_missing_permissions_are_reported(shared: Path, what: str) -> None:
     before = shared.read_bytes()
     forbid, still_works = READ_ONLY[what]
     forbid(shared)
@@ -96,7 +96,7 @@ def test_where_one_may_not_write(shared: Path, what: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are other there")
-def test_where_no_folder_can_be_made(shared: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(shared: Path) -> None:
     shutil.rmtree(shared.parent)
     shared.parent.parent.chmod(0o555)
     told = ways(shared)
@@ -109,7 +109,7 @@ def test_where_no_folder_can_be_made(shared: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of three quarters of a megabyte: an empty database takes a half."""
+    """A disk of 0.75 MB; an empty database takes 0.5 MB."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = shutil.which("mount") and os.geteuid() == 0 and subprocess.run(
@@ -121,9 +121,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-async def test_a_disk_runs_full_in_the_middle_of_things(
-    small_disk: Path, new_id: Callable[[], str]
-) -> None:
+async def test_a_full_disk_is_reported(small_disk: Path, new_id: Callable[[], str]) -> None:
     path = small_disk / "chat.db"
     ballast = small_disk / "ballast"
     store = await Store.open(path, now=lambda: 1.0, new_id=new_id)
@@ -137,9 +135,9 @@ async def test_a_disk_runs_full_in_the_middle_of_things(
             parent = (await store.messages.add(session.session_id, message, parent)).message.id
             stored.append(message.content)
 
-    with pytest.raises(StoreError, match=r"no room left|reported an error") as caught:
+    with pytest.raises(StoreError, match=r"is full|reported an error") as caught:
         await write_until_it_is_full()
-    assert "what was stored before is safe" in caught.value.advice
+    assert "Stored data is safe" in caught.value.advice
     assert len(stored) > 3
     assert [e.message.content for e in await store.branches.load(session.session_id)] == stored
 
@@ -159,10 +157,10 @@ async def test_a_disk_runs_full_in_the_middle_of_things(
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-async def test_compacting_asks_for_the_space_it_needs(path: Path) -> None:
+async def test_compacting_requires_free_space(path: Path) -> None:
     await filled(path)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"needs .* bytes free") as caught:
+    with pytest.raises(StoreError, match=r"needs .* free bytes") as caught:
         upkeep.vacuum(path, free=len(before))
     assert "Free some space" in caught.value.advice
     assert path.read_bytes() == before
@@ -171,9 +169,7 @@ async def test_compacting_asks_for_the_space_it_needs(path: Path) -> None:
 # Files that are not what they were
 
 
-async def test_a_file_that_lost_all_is_not_taken_for_a_new_one(
-    path: Path, open_store: Opener
-) -> None:
+async def test_an_emptied_file_is_not_treated_as_new(path: Path, open_store: Opener) -> None:
     await filled(path)
     backup = upkeep.backup(path, None, now=1.0)
     path.write_bytes(b"")
@@ -185,9 +181,7 @@ async def test_a_file_that_lost_all_is_not_taken_for_a_new_one(
     assert session.title == "old"
 
 
-async def test_the_log_of_a_file_that_lost_all_is_not_thrown_away(
-    path: Path, open_store: Opener
-) -> None:
+async def test_the_log_of_an_emptied_file_is_kept(path: Path, open_store: Opener) -> None:
     await filled(path)
     path.write_bytes(b"")
     log = path.with_name("chat.db-wal")
@@ -198,7 +192,7 @@ async def test_the_log_of_a_file_that_lost_all_is_not_thrown_away(
 
 
 @pytest.mark.parametrize("garbage", [b"\xa5" * 50_000, b"\0" * 32, b"x"])
-async def test_a_log_that_is_garbage_costs_nothing_of_the_file(
+async def test_a_garbage_log_does_not_affect_the_file(
     path: Path, open_store: Opener, garbage: bytes
 ) -> None:
     await filled(path)

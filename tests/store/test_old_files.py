@@ -1,4 +1,4 @@
-"""Databases that former versions wrote: they come up, go down again as they were, and up again.
+"""Databases of earlier versions: migrating, undoing without loss, and migrating again.
 
 `old_files/make.py` tells how the files were made.
 """
@@ -27,7 +27,7 @@ def version_of(file: Path) -> int:
     return int(file.name.removeprefix("v").removesuffix(".db.gz"))
 
 
-def test_there_is_a_file_of_every_earlier_version() -> None:
+def test_every_earlier_version_has_a_test_file() -> None:
     assert {version_of(file) for file in FILES} >= set(range(1, LATEST))
 
 
@@ -39,7 +39,7 @@ def old(request: pytest.FixtureRequest, path: Path) -> int:
 
 
 def content(connection: sqlite3.Connection) -> Content:
-    """Everything in tables of ours: columns and rows."""
+    """All our tables with their columns and rows."""
     tables = connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
     ).fetchall()
@@ -56,7 +56,7 @@ def assert_sound(path: Path) -> None:
     assert [fault for each in heard for fault in each.faults] == []
 
 
-def test_up_down_and_up_again_on_a_filled_database(path: Path, old: int) -> None:
+def test_migrations_and_undos_of_a_filled_database(path: Path, old: int) -> None:
     assert_sound(path)
     with closing(schema.connect(path, 1.0)) as connection:
         assert schema.version_of(connection) == old
@@ -75,7 +75,7 @@ def test_up_down_and_up_again_on_a_filled_database(path: Path, old: int) -> None
     assert_sound(path)
 
 
-def test_step_by_step_up_and_all_the_way_down(path: Path, old: int) -> None:
+def test_each_step_up_and_down(path: Path, old: int) -> None:
     with closing(schema.connect(path, 1.0)) as connection:
         at: dict[int, Content] = {old: content(connection)}
         for version in range(old + 1, LATEST + 1):
@@ -88,7 +88,7 @@ def test_step_by_step_up_and_all_the_way_down(path: Path, old: int) -> None:
         assert content(connection).keys() <= {"sqlite_schema"}
 
 
-async def test_the_conversations_are_all_there(path: Path, old: int, open_store: Opener) -> None:
+async def test_all_conversations_are_kept(path: Path, old: int, open_store: Opener) -> None:
     store = await open_store()
     assert (store.backup is None) == (old == LATEST)
     sessions = {s.title: s for s in await store.sessions.list()}

@@ -1,4 +1,4 @@
-"""Several programs, some of which are killed, on one real file."""
+"""Several programs on one real file, some of them killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def say(process: subprocess.Popen[str], text: str) -> None:
 # Killed in mid-stream
 
 
-async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
+async def test_a_kill_at_any_moment_loses_nothing_acknowledged(
     path: Path, open_store: Opener, run: Run
 ) -> None:
     chance = random.Random(20)
@@ -73,7 +73,7 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
     assert [item.name for item in path.parent.iterdir() if "-live-" in item.name] == []
 
 
-async def test_a_living_programs_reply_is_left_alone(
+async def test_a_reply_of_a_running_program_is_not_interrupted(
     path: Path, open_store: Opener, run: Run
 ) -> None:
     child = run("child_streams.py", path, 1)
@@ -95,7 +95,7 @@ async def test_a_living_programs_reply_is_left_alone(
     assert (await again.sessions.list())[0].status == "interrupted"
 
 
-async def test_two_stores_in_one_process_leave_each_other_alone(
+async def test_two_stores_in_one_process_do_not_interfere(
     open_store: Opener, request_record: Callable[[], RequestRecord]
 ) -> None:
     one = await open_store()
@@ -115,7 +115,7 @@ async def test_two_stores_in_one_process_leave_each_other_alone(
     assert (entry.status, entry.message.content) == ("interrupted", "so far")
 
 
-async def test_programs_that_start_together_share_a_new_file(path: Path, run: Run) -> None:
+async def test_programs_that_start_at_the_same_time_share_a_new_file(path: Path, run: Run) -> None:
     children = [run("child_opens.py", path, 0) for _ in range(4)]
     for child in children:
         say(child, "go")
@@ -124,7 +124,7 @@ async def test_programs_that_start_together_share_a_new_file(path: Path, run: Ru
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (80,)
 
 
-async def test_two_programs_write_five_thousand_messages_each_and_none_is_lost(
+async def test_two_programs_write_five_thousand_messages_each_without_loss(
     path: Path, open_store: Opener, run: Run
 ) -> None:
     children = [run("child_writes.py", path, 5_000) for _ in range(2)]
@@ -151,7 +151,7 @@ async def test_two_programs_write_five_thousand_messages_each_and_none_is_lost(
         ("journal_mode = DELETE", "BEGIN EXCLUSIVE"),
     ],
 )
-async def test_a_database_that_is_held_is_busy(
+async def test_a_locked_database_is_busy(
     path: Path, open_store: Opener, run: Run, pragma: str, begin: str
 ) -> None:
     await (await open_store()).close()
@@ -184,14 +184,14 @@ async def test_a_write_waits_for_another_program_and_then_says_busy(
 # The disk
 
 
-async def test_a_full_disk_is_told_and_survived(store: Store) -> None:
+async def test_a_full_disk_is_an_error_and_loses_nothing(store: Store) -> None:
     session = await store.sessions.create()
 
     async def limit(pages: int) -> None:
         await store.database._connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
 
     await limit(1)  # SQLite raises it to what there is
-    with pytest.raises(StoreError, match="no room left") as caught:
+    with pytest.raises(StoreError, match="is full") as caught:
         await store.messages.add(session.session_id, Message("user", "x" * 200_000), None)
     assert "Free some space" in caught.value.advice
     assert await store.branches.load(session.session_id) == ()
@@ -202,7 +202,7 @@ async def test_a_full_disk_is_told_and_survived(store: Store) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
 @pytest.mark.parametrize("limit", [1, 40_000, 150_000])
-async def test_a_disk_that_refuses_is_told(path: Path, run: Run, limit: int) -> None:
+async def test_a_disk_error_is_reported(path: Path, run: Run, limit: int) -> None:
     child = run("child_opens.py", path, limit)
     say(child, "go")
     assert line(child).startswith("StoreError: The disk of the database")
@@ -211,7 +211,7 @@ async def test_a_disk_that_refuses_is_told(path: Path, run: Run, limit: int) -> 
 # Importing
 
 
-def test_importing_the_store_brings_no_sqlite() -> None:
+def test_importing_the_store_does_not_import_sqlite() -> None:
     script = "import sys, tui_chat.store; print({'sqlite3', 'aiosqlite'} & {*sys.modules})"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert told.stdout.strip() == "set()"

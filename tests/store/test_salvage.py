@@ -1,4 +1,4 @@
-"""Damaged files: what can be read is saved to a new one, and the old one stays as it was."""
+"""Damaged files: readable rows are saved to a new file, and the old one is not changed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.repair import RECOVERED_TITLE
-from tui_chat.store.maintenance.row_shapes import shapes_of_version
-from tui_chat.store.maintenance.salvage import SalvageResult, salvage
+from tui_chat.store.maintenance.salvage import SalvageResult, salvage, shapes_of_version
 
 PAGE = 4096
 LATEST = len(schema.migrations())
@@ -38,7 +37,7 @@ def rows_of(path: Path, version: int = LATEST) -> Rows:
 
 
 async def fill(path: Path) -> None:
-    """Make a file with all kinds of rows, short and long, on some hundred pages."""
+    """Create a file with all kinds of rows, short and long, on about a hundred pages."""
     numbers, seconds = count(1), count(1_700_000_000)
 
     def new_id() -> str:
@@ -106,7 +105,7 @@ def damage(path: Path, first: int, last: int, fill: bytes = b"\xa5") -> None:
 
 
 def saved(path: Path) -> tuple[SalvageResult, Rows]:
-    """Salvage, see that the old file stayed and the new one is sound, and return what is in it."""
+    """Salvage, check that the old file is unchanged and the new one valid; return its content."""
     before = {item: item.read_bytes() for item in path.parent.iterdir()}
     target = path.with_name("new.db")
     result = salvage(path, target)
@@ -121,14 +120,14 @@ def saved(path: Path) -> tuple[SalvageResult, Rows]:
     return result, rows
 
 
-async def test_of_a_whole_file_everything_is_saved(whole: Path) -> None:
+async def test_an_undamaged_file_is_saved_completely(whole: Path) -> None:
     before = rows_of(whole)
     result, rows = saved(whole)
     assert rows == before
-    assert (result.unreadable, result.partial, result.missing, result.mended) == (0, 0, 0, ())
+    assert (result.unreadable, result.partial, result.missing, result.repairs) == (0, 0, 0, ())
 
 
-async def test_how_many_messages_are_missing_is_told(whole: Path) -> None:
+async def test_missing_messages_are_counted(whole: Path) -> None:
     before = rows_of(whole)
     with closing(sqlite3.connect(whole)) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -141,7 +140,7 @@ async def test_how_many_messages_are_missing_is_told(whole: Path) -> None:
     assert len(rows["messages"]) == left
     lost = len(before["messages"]) - left
     assert lost - 1 <= result.missing <= lost  # the one that was hidden is not missed
-    assert result.mended
+    assert result.repairs
 
 
 async def test_rows_that_are_only_in_the_log_are_saved(whole: Path) -> None:
@@ -168,7 +167,7 @@ async def test_rows_that_are_only_in_the_log_are_saved(whole: Path) -> None:
     assert len(saved(copy)[1]["settings"]) == 1
 
 
-async def test_without_its_first_page_everything_is_found_all_the_same(whole: Path) -> None:
+async def test_without_its_first_page_everything_is_found(whole: Path) -> None:
     before = rows_of(whole)
     damage(whole, 1, 1)
     _, rows = saved(whole)
@@ -177,7 +176,7 @@ async def test_without_its_first_page_everything_is_found_all_the_same(whole: Pa
 
 
 @pytest.mark.parametrize("fill", [b"\xa5", b"\0", b"\x05", b"\x0d"])
-async def test_each_page_may_be_lost_and_only_what_stood_on_it_is(whole: Path, fill: bytes) -> None:
+async def test_a_lost_page_loses_only_its_own_rows(whole: Path, fill: bytes) -> None:
     before, data = rows_of(whole), whole.read_bytes()
     target = whole.with_name("new.db")
     every = len(data) // PAGE
@@ -196,7 +195,7 @@ async def test_each_page_may_be_lost_and_only_what_stood_on_it_is(whole: Path, f
         whole.write_bytes(data)
 
 
-async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, new_id) -> None:
+async def test_a_cut_message_is_saved_as_far_as_it_goes(path: Path, clock, new_id) -> None:
     text = "".join(f"{number} 数字 " for number in range(20_000))
     async with await Store.open(path, now=clock, new_id=new_id) as store:
         session = await store.sessions.create()
@@ -210,16 +209,16 @@ async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, 
     assert (result.partial, result.unreadable) == (1, 1)
 
 
-async def test_a_hit_in_a_status_or_a_role_costs_no_message(whole: Path) -> None:
+async def test_a_corrupted_status_or_role_loses_no_message(whole: Path) -> None:
     before, data = rows_of(whole), whole.read_bytes()
     assert data.count(b"usercomplete") > 40
     whole.write_bytes(data.replace(b"usercomplete", b"us\xb7rc-mplete", 40))
     result, rows = saved(whole)
     assert [row[0] for row in rows["messages"]] == [row[0] for row in before["messages"]]
-    assert result.mended == ("Words that a column does not know, replaced by the likely one: 80.",)
+    assert result.repairs == ("Invalid values that were replaced by the most likely ones: 80.",)
 
 
-async def test_a_file_cut_short(whole: Path) -> None:
+async def test_a_truncated_file(whole: Path) -> None:
     before = rows_of(whole)
     whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2 - 1000])
     result, rows = saved(whole)
@@ -242,10 +241,10 @@ async def test_messages_of_a_lost_session_get_a_new_one(whole: Path) -> None:
         for session in sessions:
             branch = await store.branches.load(session.session_id)
             assert session.message_count == len(branch) > 10
-    assert len(result.mended) == 2
+    assert len(result.repairs) == 2
 
 
-async def test_messages_in_a_ring_are_cut_open(whole: Path) -> None:
+async def test_a_ring_of_messages_is_opened(whole: Path) -> None:
     with closing(sqlite3.connect(whole)) as connection:
         first, last = connection.execute(
             "SELECT min(message_id), max(message_id) FROM messages GROUP BY session_id"
@@ -253,7 +252,7 @@ async def test_messages_in_a_ring_are_cut_open(whole: Path) -> None:
         connection.execute("UPDATE messages SET parent_id = ? WHERE message_id = ?", (last, first))
         connection.commit()
     result, _ = saved(whole)
-    assert result.mended[0].endswith("what is left: 1.")
+    assert result.repairs[0].endswith("got a new one: 1.")
 
 
 @pytest.mark.parametrize("version", range(1, LATEST))
@@ -282,7 +281,7 @@ async def test_an_older_file_without_its_first_page(path: Path, version: int) ->
     "content",
     [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x", b"SQLite format 3\0\x10\0" + b"\0" * 999],
 )
-def test_where_nothing_can_be_read_it_says_so(path: Path, content: bytes) -> None:
+def test_a_file_with_nothing_readable_is_an_error(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     with pytest.raises(StoreDamaged) as caught:
@@ -292,10 +291,10 @@ def test_where_nothing_can_be_read_it_says_so(path: Path, content: bytes) -> Non
     assert path.read_bytes() == content
 
 
-async def test_it_replaces_no_file(whole: Path) -> None:
+async def test_salvage_overwrites_no_file(whole: Path) -> None:
     target = whole.with_name("new.db")
     target.write_text("mine")
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="exists already"):
         salvage(whole, target)
     assert target.read_text() == "mine"
 

@@ -1,4 +1,4 @@
-"""Versions: up, down and up again; what is not ours or too new is left alone."""
+"""Migrations and undos; files of other programs or newer versions are not changed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance import backup, upkeep
 from tui_chat.store.maintenance.backup import list_backups
@@ -26,13 +27,13 @@ pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def plain(path: Path) -> closing[sqlite3.Connection]:
-    """A connection of our own, for what the store has no words for."""
+    """A direct connection, for statements that the store does not offer."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return closing(schema.connect(path, 1.0))
 
 
 def made_at(path: Path, version: int) -> None:
-    """Make a database as the program of that version did."""
+    """Create a database as the program of that version did."""
     with plain(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         schema.migrate(connection, path, schema.migrations()[:version])
@@ -78,7 +79,7 @@ def test_every_table_is_strict(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", range(LATEST))
-def test_up_undone_and_up_again_is_the_same(path: Path, version: int) -> None:
+def test_migrating_undoing_and_migrating_gives_the_same_schema(path: Path, version: int) -> None:
     made_at(path, version)
     with plain(path) as connection:
         before = shape(connection)
@@ -139,7 +140,7 @@ async def test_a_database_from_before_branches_is_counted(path: Path, open_store
     assert [e.siblings for e in await store.branches.load("s")] == [1, 2, 1]
 
 
-async def test_undone_to_nothing_the_file_is_as_new(path: Path, open_store: Opener) -> None:
+async def test_undoing_all_migrations_gives_an_empty_file(path: Path, open_store: Opener) -> None:
     store = await open_store()
     await fill(store, role=True)
     await store.close()
@@ -219,7 +220,7 @@ async def test_a_failing_migration_leaves_the_database_as_it_was(path: Path) -> 
         assert not connection.in_transaction
 
 
-async def test_the_slower_of_two_programs_does_not_migrate_again(path: Path) -> None:
+async def test_the_slower_of_two_programs_does_not_migrate(path: Path) -> None:
     made_at(path, LATEST)
     with plain(path) as connection:
         before = shape(connection)
@@ -253,9 +254,7 @@ async def test_a_newer_database_is_refused(path: Path, open_store: Opener, journ
     await refused(path, open_store, StoreNewer, "newer version of tui-chat")
 
 
-async def test_a_newer_version_that_is_only_in_the_log_is_seen(
-    path: Path, open_store: Opener
-) -> None:
+async def test_a_newer_version_in_the_log_is_detected(path: Path, open_store: Opener) -> None:
     made_at(path, LATEST)
     with plain(path) as other:  # still running, so nothing reaches the file itself
         other.execute("PRAGMA wal_autocheckpoint = 0")
@@ -272,14 +271,14 @@ async def test_another_programs_database_is_refused(path: Path, open_store: Open
     await refused(path, open_store, StoreError, "belongs to another program")
 
 
-async def test_what_is_no_database_is_refused(path: Path, open_store: Opener) -> None:
+async def test_a_file_that_is_no_database_is_refused(path: Path, open_store: Opener) -> None:
     path.parent.mkdir()
     path.write_bytes(b"Dear diary,\n" * 500)
     await refused(path, open_store, StoreDamaged, "is not a database")
 
 
 @pytest.mark.parametrize("version", [-1, 10_000, 0x7FFFFFFF])
-async def test_a_version_that_cannot_be_is_damage(
+async def test_an_impossible_version_is_damage(
     path: Path, open_store: Opener, version: int
 ) -> None:
     made_at(path, LATEST)
@@ -290,20 +289,20 @@ async def test_a_version_that_cannot_be_is_damage(
     assert salvage(path, path.with_name("new.db")).rows["settings"] == 1
 
 
-async def test_a_damaged_schema_is_told_at_once(path: Path, open_store: Opener) -> None:
+async def test_a_damaged_schema_is_reported_when_opening(path: Path, open_store: Opener) -> None:
     made_at(path, LATEST)
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + b"\xa5" * 3996 + whole[4096:])
     await refused(path, open_store, StoreDamaged, "damaged")
 
 
-async def test_a_file_cut_short_is_told_at_once(path: Path, open_store: Opener) -> None:
+async def test_a_truncated_file_is_reported_when_opening(path: Path, open_store: Opener) -> None:
     made_at(path, LATEST)
     path.write_bytes(path.read_bytes()[: 4096 * 5])
     await refused(path, open_store, StoreDamaged, "damaged")
 
 
-async def test_damage_further_in_is_told_when_it_is_met(path: Path, open_store: Opener) -> None:
+async def test_damage_of_other_pages_is_reported_when_read(path: Path, open_store: Opener) -> None:
     store = await open_store()
     session = await store.sessions.create()
     await store.messages.add(session.session_id, Message("user", "x" * 100_000), None)
@@ -316,7 +315,7 @@ async def test_damage_further_in_is_told_when_it_is_met(path: Path, open_store: 
         await store.branches.load(session.session_id)
 
 
-async def test_an_empty_file_is_not_taken_for_a_new_database(
+async def test_an_empty_file_is_not_treated_as_a_new_database(
     path: Path, open_store: Opener
 ) -> None:
     path.parent.mkdir()
@@ -329,21 +328,19 @@ async def test_an_empty_file_is_not_taken_for_a_new_database(
     assert await (await open_store()).sessions.list() == ()
 
 
-async def test_a_log_without_its_database_is_not_thrown_away(
-    path: Path, open_store: Opener
-) -> None:
+async def test_a_log_without_its_database_is_kept(path: Path, open_store: Opener) -> None:
     path.parent.mkdir()
     log = path.with_name("chat.db-wal")
     log.write_bytes(b"what was said last")
-    with pytest.raises(StoreDamaged, match="log is still there"):
+    with pytest.raises(StoreDamaged, match="log exists"):
         await open_store()
     assert log.read_bytes() == b"what was said last"
 
 
-async def test_a_new_database_has_its_name_when_it_is_whole(
+async def test_a_new_database_gets_its_name_when_complete(
     path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that is killed while it makes one leaves no empty file to be refused later."""
+    """A program that is killed while it creates a database leaves no empty file."""
 
     def killed(*_: object) -> None:
         assert not path.exists()
@@ -358,7 +355,7 @@ async def test_a_new_database_has_its_name_when_it_is_whole(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
-async def test_the_folder_and_the_files_are_their_owners_alone(
+async def test_folder_and_files_are_private(
     tmp_path: Path, clock: Callable[[], float], new_id: Callable[[], str]
 ) -> None:
     path = tmp_path / "above" / "data" / "chat.db"
@@ -376,7 +373,7 @@ async def test_the_folder_and_the_files_are_their_owners_alone(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
-async def test_what_was_open_to_others_is_closed_to_them(path: Path, open_store: Opener) -> None:
+async def test_permissions_of_others_are_removed(path: Path, open_store: Opener) -> None:
     await (await open_store()).close()
     saved = upkeep.backup(path, None, now=1.0)
     for each, mode in ((path.parent, 0o777), (path, 0o666), (saved, 0o644)):
@@ -390,7 +387,7 @@ def mode_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("name", ["file/chat.db", "file/deeper/chat.db", "folder.db"])
-async def test_a_place_that_cannot_be_used(
+async def test_unusable_paths_are_reported(
     tmp_path: Path, name: str, clock: Callable[[], float], new_id: Callable[[], str]
 ) -> None:
     (tmp_path / "file").write_text("I am not a folder.")
@@ -400,7 +397,7 @@ async def test_a_place_that_cannot_be_used(
     assert "folder" in caught.value.advice
 
 
-async def test_odd_names_are_taken_as_they_are(
+async def test_odd_file_names_are_accepted(
     tmp_path: Path, clock: Callable[[], float], new_id: Callable[[], str]
 ) -> None:
     path = tmp_path / "a?mode=memory#b %20 ü 中.db"
@@ -408,3 +405,34 @@ async def test_odd_names_are_taken_as_they_are(
         async with await Store.open(path, now=clock, new_id=new_id) as store:
             await store.sessions.create()
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+async def test_settings_of_older_databases_are_kept(path: Path, open_store: Opener) -> None:
+    made_at(path, 9)
+    with plain(path) as connection:
+        connection.executescript(
+            """
+            INSERT INTO roles (role_id, name, temperature, max_tokens, created, updated)
+            VALUES ('r', 'Pirate', 0.1, NULL, 1, 1), ('odd', 'Odd', 9.5, 5000000000, 1, 1);
+            INSERT INTO sessions (session_id, title, temperature, max_tokens, touched,
+                                  created, updated)
+            VALUES ('s', 'old', 0.7, 100, 1, 1, 1), ('t', 'none', NULL, NULL, 2, 1, 1);
+            """
+        )
+        before = content(connection, "roles", "sessions")
+    store = await open_store()
+    settings = {role.role_id: role.settings for role in await store.roles.list()}
+    assert settings == {
+        "r": Settings(temperature=0.1),
+        "odd": Settings(temperature=9.5, max_tokens=5_000_000_000),
+    }
+    session = await store.sessions.get("s")
+    assert session is not None
+    assert session.settings == Settings(temperature=0.7, max_tokens=100)
+    assert (await store.sessions.get("t") or session).settings == Settings()
+    await store.sessions.update("s", settings=Settings(temperature=0.2, seed=3))
+    await store.sessions.update("s", settings=session.settings)
+    await store.close()
+    with plain(path) as connection:
+        schema.undo(connection, 9)
+        assert content(connection, "roles", "sessions") == before

@@ -1,4 +1,4 @@
-"""Search: words, phrases, prefixes, scripts without spaces; filters; what is never found."""
+"""Search: words, phrases, prefixes, scripts without spaces; filters; deleted messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
@@ -54,12 +54,21 @@ TEXTS = {
 }
 
 
+_FILLED: list[bytes] = []
+"""The database file with `TEXTS`, once a test needed it."""
+
+
 @pytest.fixture
-async def filled(store: Store) -> Store:
-    session = await store.sessions.create(title="everything")
-    for name, text in TEXTS.items():
-        await store.messages.add(session.session_id, Message("user", text, id=name), None)
-    return store
+async def filled(path: Path, open_store: Opener) -> Store:
+    if not _FILLED:
+        async with await open_store() as store:
+            session = await store.sessions.create(title="everything")
+            for name, text in TEXTS.items():
+                await store.messages.add(session.session_id, Message("user", text, id=name), None)
+        _FILLED.append(path.read_bytes())
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(_FILLED[0])
+    return await open_store()
 
 
 async def ids(store: Store, text: str, **more: object) -> list[str | None]:
@@ -113,7 +122,7 @@ async def ids(store: Store, text: str, **more: object) -> list[str | None]:
         ("ครับ", {"thai"}),
     ],
 )
-async def test_what_words_find(filled: Store, text: str, found: set[str]) -> None:
+async def test_queries_find_messages(filled: Store, text: str, found: set[str]) -> None:
     hits = await filled.search.find(Query(text))
     assert {hit.message_id for hit in hits} == found
     assert all(hit.marks for hit in hits)
@@ -145,13 +154,13 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_no_text_is_taken_for_commands(filled: Store, text: str) -> None:
+async def test_no_text_is_a_query_operator(filled: Store, text: str) -> None:
     await filled.search.find(Query(text))
     assert len(await filled.branches.load((await filled.sessions.list())[0].session_id)) == 1
 
 
 @pytest.mark.parametrize("text", ["", " ", '"', '""', "*", "…", "+-", "。", "\0"])
-async def test_a_query_without_words_is_told(filled: Store, text: str) -> None:
+async def test_a_query_without_words_is_an_error(filled: Store, text: str) -> None:
     with pytest.raises(InputError, match="no word"):
         await filled.search.find(Query(text))
 
@@ -161,8 +170,8 @@ def _small(text: str) -> str:
 
 
 @given(st.text(max_size=60) | st.text("aE1_ é\u0301ね食べ한，。“½ﬁ", max_size=20))
-def test_what_is_indexed_are_the_words_that_are_looked_for(text: str) -> None:
-    """The index is SQLite's own, so this says by simple means what it will find."""
+def test_index_and_query_have_the_same_words(text: str) -> None:
+    """A simple implementation of what SQLite's index finds."""
     text = text.replace('"', " ")
     tokens = re.findall("[0-9a-z\x80-\U0010ffff]+", _small(index_words(text)))  # as SQLite has it
     try:
@@ -180,14 +189,14 @@ def test_what_is_indexed_are_the_words_that_are_looked_for(text: str) -> None:
 
 
 @given(st.text("aÉ北東ばバーﾊ。，！？：；（）…“”—’\u3099\u0301 1"))
-def test_what_is_folded_quickly_is_folded_as_all_else_is(text: str) -> None:
+def test_fast_folding_equals_full_folding(text: str) -> None:
     apart = unicodedata.normalize("NFKD", text.casefold())
     without = "".join(letter for letter in apart if not "\u0300" <= letter <= "\u036f")
     assert fold(text) == unicodedata.normalize("NFC", without)
 
 
 @given(st.text("北京大学a b，é", min_size=1, max_size=30), st.data())
-def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) -> None:
+def test_every_substring_is_found_at_its_place(text: str, data: st.DataObject) -> None:
     dense = [part for part in "".join(c if c in "北京大学" else " " for c in text).split() if part]
     if not dense:
         return
@@ -220,9 +229,7 @@ def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) 
         ("[bold]fox[/]\x1b[0m", "fox", "[bold]fox[/]\x1b[0m", ["fox"]),
     ],
 )
-def test_snippets_mark_what_was_looked_for(
-    text: str, query: str, snippet: str, marked: list[str]
-) -> None:
+def test_snippets_mark_the_terms(text: str, query: str, snippet: str, marked: list[str]) -> None:
     shown, marks = TermMatcher(parse_terms(query)).snippet(text)
     assert shown == snippet
     assert [shown[start:stop] for start, stop in marks] == marked
@@ -268,7 +275,7 @@ async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
     ]
 
 
-async def test_every_branch_is_searched_and_nothing_that_was_deleted(store: Store) -> None:
+async def test_every_branch_is_searched_except_deleted_messages(store: Store) -> None:
     session = await store.sessions.create(title="t")
     for name, parent in (("a", None), ("b", "a"), ("c", "b"), ("d", "a")):
         await store.messages.add(
@@ -294,7 +301,7 @@ async def test_every_branch_is_searched_and_nothing_that_was_deleted(store: Stor
     assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
 
 
-async def test_rows_that_are_used_again_are_not_mistaken(store: Store) -> None:
+async def test_reused_rows_are_not_confused(store: Store) -> None:
     session = await store.sessions.create(title="old")
     await store.messages.add(session.session_id, Message("user", "fox 狐狸", id="a"), None)
     await remove_forever(store, session.session_id)
@@ -338,7 +345,7 @@ async def test_an_interrupted_reply_is_found(open_store: Opener, request_record:
 # Order and filters
 
 
-async def test_the_best_or_the_newest_comes_first(store: Store) -> None:
+async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
     session = await store.sessions.create(title="t")
     for name, text in (
         ("often", "fox fox fox"),
@@ -351,16 +358,16 @@ async def test_the_best_or_the_newest_comes_first(store: Store) -> None:
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
 
 
-async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
+async def test_newest_first_uses_the_message_time_even_for_common_words(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def talk(name: str, start: float) -> Transcript:
+    def talk(name: str, start: float) -> SessionTranscript:
         entries = tuple(
             Entry(Message("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
                           timestamp=start + n))
             for n in range(60)
         )  # fmt: skip
-        return Transcript(Session(name, name, created=start, updated=start + 60), entries)
+        return SessionTranscript(Session(name, name, created=start, updated=start + 60), entries)
 
     await store.transcripts.add_many([talk("new", 5000.0), talk("old", 1000.0)])
     late = [f"new{n:02}" for n in range(59, -1, -1)]
@@ -383,7 +390,7 @@ few. The same is found.
 
 
 def take(monkeypatch: pytest.MonkeyPatch, road: str) -> None:
-    """Have a road taken whatever it costs; the index after one message was read."""
+    """Force the scan or the index; the index is used after one message was read."""
     monkeypatch.setattr(planner, "_STEP", 1 if road == "looked up" else 7)
     for cost in ("_READ", "_PASS_BY"):
         monkeypatch.setattr(planner, cost, 1e9 if road == "looked up" else 1e-9)
@@ -461,7 +468,7 @@ _FILTERS: tuple[dict[str, object], ...] = (
 
 
 @pytest.mark.parametrize("road", ROADS)
-async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
+async def test_search_finds_the_same_as_a_full_scan(
     store: Store, road: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, road)
@@ -488,7 +495,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
             for place in range(0 if number == 4 else 12)
         )
         said += [(session, entry) for entry in entries]
-        await store.transcripts.add_many([Transcript(session, entries, pirate)])
+        await store.transcripts.add_many([SessionTranscript(session, entries, pirate)])
 
     wrote = {(entry.endpoint, entry.model) for _, entry in said} - {("", "")}
     assert await store.search.writers() == tuple(sorted(wrote))
@@ -523,7 +530,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
             assert [hit.created for hit in newest] == sorted(fitting.values(), reverse=True)[:4]
 
 
-async def test_a_hit_says_where_it_is(store: Store) -> None:
+async def test_a_hit_has_its_place(store: Store) -> None:
     session = await store.sessions.create(title="zoo")
     entry = await store.messages.add(session.session_id, Message("user", "fox"), None)
     (hit,) = await store.search.find(Query("fox"))
@@ -533,7 +540,7 @@ async def test_a_hit_says_where_it_is(store: Store) -> None:
     assert hit.created > session.created
 
 
-async def test_what_was_there_before_the_index_is_found(path: Path, open_store: Opener) -> None:
+async def test_messages_from_before_the_index_are_found(path: Path, open_store: Opener) -> None:
     path.parent.mkdir()
     with closing(schema.connect(path, 1.0)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -563,7 +570,7 @@ def thinking(text: str, thought: str = "", refusal: str = "", *calls: ToolCall) 
     return Message("assistant", text, tool_calls=calls, semantics=semantics)
 
 
-async def test_reasoning_calls_and_refusals_are_found_and_say_so(
+async def test_reasoning_calls_and_refusals_are_found_with_their_place(
     store: Store, request_record: Make
 ) -> None:
     session = (await store.sessions.create(title="zoo", model="m")).session_id
@@ -636,13 +643,13 @@ async def test_reasoning_calls_and_refusals_are_found_and_say_so(
     await remove_forever(store, fork.session_id)
     assert await ids(store, "garden") == []
     await store.transcripts.add(
-        Transcript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
+        SessionTranscript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
     )
     assert await ids(store, "garden") == ["i1"]
     assert faults(store.path) == []
 
 
-async def test_both_roads_find_the_same_beside_texts(
+async def test_index_and_scan_find_the_same_secondary_text(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(5)
@@ -655,7 +662,7 @@ async def test_both_roads_find_the_same_beside_texts(
         )
         for n in range(140)
     ]
-    await store.transcripts.add(Transcript(Session("s", "Many"), tuple(entries)))
+    await store.transcripts.add(SessionTranscript(Session("s", "Many"), tuple(entries)))
     for text in ("fox", "fox dog", "ow*", '"cat owl"'):
         for model in ("", "a"):
             found = {
@@ -671,7 +678,7 @@ async def test_both_roads_find_the_same_beside_texts(
                     assert set(got) == found, (text, model, rare)
 
 
-async def test_what_stood_beside_texts_before_the_index_is_found(
+async def test_secondary_text_from_before_the_index_is_found(
     path: Path, open_store: Opener
 ) -> None:
     store = await open_store()
@@ -691,9 +698,7 @@ async def test_what_stood_beside_texts_before_the_index_is_found(
     assert faults(path) == []
 
 
-async def test_what_json_spells_out_in_a_call_can_be_found_and_written(
-    path: Path, open_store: Opener
-) -> None:
+async def test_escapes_in_a_call_are_decoded_for_search(path: Path, open_store: Opener) -> None:
     store = await open_store()
     session = (await store.sessions.create(title="hostile")).session_id
     call = ToolCall("c", "dice", r'{"x": "fox \u001e half \ud800"}')
@@ -706,7 +711,7 @@ async def test_what_json_spells_out_in_a_call_can_be_found_and_written(
 
 
 @given(st.text(), st.text())
-def test_whatever_stands_in_the_columns_has_words(calls: str, semantics: str) -> None:
+def test_secondary_text_of_any_columns(calls: str, semantics: str) -> None:
     assert len(secondary_texts_of(calls, semantics)) == 3
 
 
@@ -716,7 +721,7 @@ def test_whatever_stands_in_the_columns_has_words(calls: str, semantics: str) ->
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_whatever_a_call_is_given_is_read(arguments: object) -> None:
+def test_secondary_text_of_any_arguments(arguments: object) -> None:
     call = ToolCall("c", "f", json.dumps(arguments))
     odd = pack([arguments, {"name": arguments, "arguments": arguments}])
     for columns in (pack((call,)), odd):

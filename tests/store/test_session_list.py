@@ -1,4 +1,4 @@
-"""The list of all sessions that is kept: always what a fresh reading would give."""
+"""The cached list of sessions always equals a fresh one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 
 Opener = Callable[[], Awaitable[Store]]
-TALK = Transcript(Session("t", "Talk"), (Entry(Message("user", "a", id="a", timestamp=5.0)),))
+TALK = SessionTranscript(
+    Session("t", "Talk"), (Entry(Message("user", "a", id="a", timestamp=5.0)),)
+)
 
 
-async def test_the_kept_list_is_what_a_fresh_one_would_be(open_store: Opener) -> None:
+async def test_the_cached_list_equals_a_fresh_one(open_store: Opener) -> None:
     store, other = await open_store(), await open_store()
     await store.roles.save(Role("r", "Pirate", model="m"))
     one = (await store.sessions.create(title="One")).session_id
@@ -52,7 +54,7 @@ async def test_the_kept_list_is_what_a_fresh_one_would_be(open_store: Opener) ->
     assert listed == ()
 
 
-async def test_what_did_not_happen_is_not_listed(open_store: Opener) -> None:
+async def test_a_rolled_back_change_is_not_listed(open_store: Opener) -> None:
     store = await open_store()
     session = await store.sessions.create(title="One")
     listed = await store.sessions.list()
@@ -63,7 +65,7 @@ async def test_what_did_not_happen_is_not_listed(open_store: Opener) -> None:
     assert listed[0].session_id == session.session_id
 
 
-async def test_after_a_row_that_cannot_be_read_all_goes_on(open_store: Opener, path: Path) -> None:
+async def test_an_unreadable_row_does_not_break_later_reads(open_store: Opener, path: Path) -> None:
     store = await open_store()
     session = (await store.sessions.create(title="One")).session_id
     await store.sessions.create(title="Two")

@@ -1,4 +1,4 @@
-"""The store against a plain model of it, under any sequence of calls; and JSON both ways."""
+"""The store against a simple model, under any sequence of calls; and JSON round trips."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.databases import provide_database
 from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
@@ -25,7 +26,7 @@ from tui_chat.models.request import RequestRecord
 from tui_chat.models.search import Query
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Ending, Store
 from tui_chat.store.stream_journal import PersistedFields, changes_to
 
@@ -76,17 +77,17 @@ outer = st.builds(
 
 
 @given(outer)
-def test_whatever_semantics_may_become_survives_json(value: Outer) -> None:
+def test_any_semantics_survive_json(value: Outer) -> None:
     assert unpack(Outer, pack(value)) == value
 
 
-def test_defaults_are_left_out_and_unknown_keys_are_ignored() -> None:
+def test_defaults_are_omitted_and_unknown_keys_ignored() -> None:
     assert pack(Outer()) == "{}"
     assert unpack(Outer, '{"from_the_future": 1, "either": 2}') == Outer(either=2)
 
 
 @given(st.lists(st.text("ab", max_size=8), max_size=8))
-def test_changes_say_exactly_what_changed(contents: list[str]) -> None:
+def test_journal_changes_are_exact(contents: list[str]) -> None:
     written, text = PersistedFields(Message("assistant")), ""
     for content in contents:
         written, changes = changes_to(written, Message("assistant", content))
@@ -98,7 +99,7 @@ def test_changes_say_exactly_what_changed(contents: list[str]) -> None:
         assert (again.texts["content"], nothing) == (contents[-1], [])
 
 
-def test_a_growing_reply_costs_what_is_added() -> None:
+def test_a_growing_reply_costs_only_its_growth() -> None:
     written, _ = changes_to(
         PersistedFields(Message("assistant")), Message("assistant", "x" * 1_000_000)
     )
@@ -108,10 +109,10 @@ def test_a_growing_reply_costs_what_is_added() -> None:
 
 @dataclass
 class Known:
-    """What the model knows of a session."""
+    """The model of a session."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
-    """In the order in which they were made; each as if it had no siblings."""
+    """Messages in the order in which they were created, without sibling counts."""
     hidden: dict[str, str] = field(default_factory=dict)
     """Deleted messages, each with the one whose deletion hid it."""
     heads: dict[str, str | None] = field(default_factory=dict)
@@ -119,7 +120,7 @@ class Known:
     head: str | None = None
     draft: str = ""
     trashed: int = 0
-    """When it was put into the trash; 0 where it was not."""
+    """When it was moved to the trash; 0 if it was not."""
 
     def visible(self) -> list[str]:
         return [entry_id for entry_id in self.entries if entry_id not in self.hidden]
@@ -129,7 +130,7 @@ class Known:
         return [other for other in self.visible() if self.entries[other].parent_id == parent]
 
     def below(self, entry_id: str) -> list[str]:
-        """The message and what follows it and is visible, in the order it was made."""
+        """Return a message and its visible descendants, in the order of creation."""
         found = [entry_id]
         for other in self.visible():
             if self.entries[other].parent_id in found:
@@ -153,7 +154,7 @@ class Known:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Calls in any order, and the store opened again in between."""
+    """Calls in any order, with the store reopened in between."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -167,7 +168,7 @@ class StoreMachine(RuleBasedStateMachine):
     def opened(self) -> Store:
         return self.run(
             Store.open(
-                self.folder / "chat.db",
+                provide_database(self.folder / "chat.db"),
                 now=lambda: float(next(self.time)),
                 new_id=lambda: str(next(self.ids)),
             )
@@ -361,13 +362,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(0, 3), message=replies)
     def take_in(self, count: int, message: Message) -> None:
-        """A conversation comes in; what of it is known already stays as it is."""
+        """Import a conversation; known messages stay unchanged."""
         number = next(self.ids)
         entries = tuple(
             Entry(replace(message, id=f"{number}-{at}"), f"{number}-{at - 1}" if at else None)
             for at in range(count)
         )
-        transcript = Transcript(Session(f"in-{number}", "in"), entries)
+        transcript = SessionTranscript(Session(f"in-{number}", "in"), entries)
         for already in (0, count):
             done = self.run(self.store.transcripts.add(transcript))
             assert (done.added, done.known, done.fault) == (count - already, already, "")
@@ -382,7 +383,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.messages())
     @rule(which=pick, order=st.sampled_from(("rank", "newest")))
     def find(self, which: int, order: Literal["rank", "newest"]) -> None:
-        """A message is found by its words, and nothing that is not there."""
+        """Search finds a message by its words, and nothing else."""
         _, known, entry_id = self.message(which)
         entry = known.entries[entry_id]
         there = {other for _, _, other in self.messages()} | {None}

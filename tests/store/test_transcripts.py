@@ -1,4 +1,4 @@
-"""Whole conversations in and out: lossless, and twice is once."""
+"""Importing and exporting transcripts: without loss, and without duplicates."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from tests.store.direct import replace_variables
-from tests.store.test_sessions_and_replies import RICH
+from tests.store.direct import RICH, replace_variables
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import ImportResult, Transcript
+from tui_chat.models.settings import Settings
+from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
@@ -24,25 +25,26 @@ Opener = Callable[[], Awaitable[Store]]
 
 SESSION = Session(
     "s", "Talk", role_id="r", model="m", endpoint="e", preset="p", profile="f", head_id="c",
-    temperature=0.5, max_tokens=9, pinned=True, archived=True, folder="F", tags=("x",),
-    lorebooks=("l",), created=5.0, updated=6.0,
+    settings=Settings(temperature=0.5, max_tokens=9), pinned=True, archived=True, folder="F",
+    tags=("x",), lorebooks=("l",), created=5.0, updated=6.0,
 )  # fmt: skip
 ENTRIES = (
     Entry(Message("user", "a fox", id="a", timestamp=1.5), None),
     Entry(replace(RICH, id="b"), "a", "failed", "It broke.", "Mend it.", "m", "e",
-          Usage(1, 2, 3, 4, 5), "length", 2.5, 0.5, 0, 3),
+          Usage(1, 2, 3, 4, 5), "length", 2.5, 0.5, 0, 3,
+          cost=Decimal("0.25"), priced="us, 2026-11-23"),
     Entry(Message("assistant", "狐狸", id="c"), "a", sibling=1, siblings=3),
     Entry(Message("assistant", "d", id="d"), "a", sibling=2, siblings=3),
     Entry(Message("user", "e", id="e"), "d"),
 )  # fmt: skip
-TRANSCRIPT = Transcript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),))
+TRANSCRIPT = SessionTranscript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),))
 
 
 async def shown(store: Store) -> list[str]:
     return [entry.message.id for entry in await store.branches.load("s")]
 
 
-async def test_what_is_taken_in_is_given_out_the_same(store: Store) -> None:
+async def test_an_imported_transcript_is_exported_equal(store: Store) -> None:
     assert await store.transcripts.add(TRANSCRIPT) == ImportResult("s", "Talk", True, 5, 0)
     assert await store.transcripts.get("s") == TRANSCRIPT
     assert await store.sessions.get("s") == SESSION
@@ -56,7 +58,7 @@ async def test_what_is_taken_in_is_given_out_the_same(store: Store) -> None:
     assert await store.transcripts.get("nowhere") is None
 
 
-async def test_taking_in_twice_adds_nothing(store: Store) -> None:
+async def test_importing_twice_adds_nothing(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     await store.sessions.update("s", title="Mine", tags=())
     await store.roles.save(Role("r", "Sailor"))
@@ -68,7 +70,7 @@ async def test_taking_in_twice_adds_nothing(store: Store) -> None:
     assert len(await store.search.find(Query("fox"))) == 1
 
 
-async def test_what_has_grown_is_added_and_shown_where_it_goes_on(store: Store) -> None:
+async def test_new_messages_of_a_grown_transcript_extend_the_active_branch(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     grown = (
         *ENTRIES,
@@ -81,7 +83,7 @@ async def test_what_has_grown_is_added_and_shown_where_it_goes_on(store: Store) 
     assert len(await store.branches.tree("s")) == 7
 
 
-async def test_what_was_deleted_here_stays_deleted(store: Store) -> None:
+async def test_deleted_messages_stay_deleted(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     await store.messages.delete("d")
     grown = (*ENTRIES, Entry(Message("user", "f fox", id="f"), "e"))
@@ -96,16 +98,16 @@ async def listed(store: Store) -> list[str]:
     return [each.session_id for each in await store.sessions.list()]
 
 
-def told(session_id: str, updated: float, *said: str) -> Transcript:
+def told(session_id: str, updated: float, *said: str) -> SessionTranscript:
     ids = [f"{session_id}{word}" for word in said]
     entries = tuple(
         Entry(Message("user", word, id=own), parent)
         for word, own, parent in zip(said, ids, [None, *ids], strict=False)
     )
-    return Transcript(Session(session_id, session_id, created=1.0, updated=updated), entries)
+    return SessionTranscript(Session(session_id, session_id, created=1.0, updated=updated), entries)
 
 
-async def test_what_is_taken_in_takes_its_place_by_its_time(
+async def test_imported_sessions_are_listed_by_their_time(
     store: Store, clock: Callable[[], float]
 ) -> None:
     first = (await store.sessions.create(title="first")).session_id
@@ -123,9 +125,7 @@ async def test_what_is_taken_in_takes_its_place_by_its_time(
     assert (await store.sessions.list())[0].updated == later
 
 
-async def test_sessions_from_when_places_were_counted_keep_their_order(
-    path: Path, open_store: Opener
-) -> None:
+async def test_sessions_of_older_versions_keep_their_order(path: Path, open_store: Opener) -> None:
     store = await open_store()
     own = [(await store.sessions.create(title=str(n))).session_id for n in range(4)]
     middle = (await store.sessions.list())[2].updated
@@ -142,25 +142,27 @@ async def test_sessions_from_when_places_were_counted_keep_their_order(
     assert found == [own[3], own[2], "middle", own[0], own[1], "old"]
 
 
-async def test_a_session_in_the_trash_comes_back(store: Store) -> None:
+async def test_importing_restores_a_session_from_the_trash(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     await store.sessions.delete(["s"])
     assert (await store.transcripts.add(TRANSCRIPT)).added == 0
     assert [s.session_id for s in await store.sessions.list()] == ["s"]
 
 
-async def test_what_the_source_does_not_say_is_filled_in(store: Store) -> None:
-    bare = Transcript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
+async def test_missing_values_are_filled_in(store: Store) -> None:
+    bare = SessionTranscript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
     assert (await store.transcripts.add(bare)).title == "New chat"
     session = await store.sessions.get("s")
     assert session is not None
     assert session.head_id == "a"
     assert session.created == session.updated > 0
-    await store.transcripts.add(Transcript(Session("t", "", created=7.0)))
+    await store.transcripts.add(SessionTranscript(Session("t", "", created=7.0)))
     empty = await store.sessions.get("t")
     assert empty is not None
     assert (empty.created, empty.updated, empty.head_id) == (7.0, 7.0, None)
-    left = Transcript(Session("u", "U"), (Entry(Message("user", id="u1"), status="streaming"),))
+    left = SessionTranscript(
+        Session("u", "U"), (Entry(Message("user", id="u1"), status="streaming"),)
+    )
     await store.transcripts.add(left)
     assert (await store.branches.load("u"))[0].status == "interrupted"
 
@@ -169,17 +171,17 @@ async def test_what_the_source_does_not_say_is_filled_in(store: Store) -> None:
     ("bad", "words"),
     [
         (replace(TRANSCRIPT, session=replace(SESSION, session_id="")), "has no id"),
-        (replace(TRANSCRIPT, entries=ENTRIES[1:]), "follows one that is not there"),
-        (replace(TRANSCRIPT, entries=(*ENTRIES, ENTRIES[0])), "twice"),
+        (replace(TRANSCRIPT, entries=ENTRIES[1:]), "has no parent in the conversation"),
+        (replace(TRANSCRIPT, entries=(*ENTRIES, ENTRIES[0])), "a duplicate"),
         (replace(TRANSCRIPT, entries=(Entry(Message("user")),)), "missing"),
         (replace(TRANSCRIPT, session=replace(SESSION, session_id="t")), "another session"),
     ],
 )
-async def test_one_that_does_not_fit_keeps_no_other_out(
-    store: Store, bad: Transcript, words: str
+async def test_an_invalid_transcript_does_not_affect_the_others(
+    store: Store, bad: SessionTranscript, words: str
 ) -> None:
     await store.transcripts.add(TRANSCRIPT)
-    other = Transcript(Session("o", "O"), (Entry(Message("user", "o", id="o")),))
+    other = SessionTranscript(Session("o", "O"), (Entry(Message("user", "o", id="o")),))
     first, second = await store.transcripts.add_many((bad, other))
     assert words in first.fault
     assert (second.fault, second.added) == ("", 1)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from textual._wait import wait_for_idle
 from textual.pilot import Pilot
 
+from tests.databases import provide_database
+from tests.ui.idle import wait_for_rest
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
@@ -20,9 +21,9 @@ from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.inspector import Inspector
-from tui_chat.workspace import Workspace
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.workspace.workspace import Workspace
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""
@@ -43,6 +44,7 @@ def make_app(
     tools: tuple[Tool, ...] = (),
     keys: tuple[tuple[str, str], ...] = (),
     on_request: Callable[[HttpRequest], None] | None = None,
+    captured: str = "",
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
     config = Config(
@@ -63,7 +65,9 @@ def make_app(
 
     async def open_workspace() -> Workspace:
         store = await Store.open(
-            folder / "chat.db", now=lambda: NOON, new_id=lambda: f"id{next(numbers):06}"
+            provide_database(folder / "chat.db"),
+            now=lambda: NOON,
+            new_id=lambda: f"id{next(numbers):06}",
         )
         return Workspace(
             config,
@@ -81,7 +85,7 @@ def make_app(
             new_id=lambda: f"desk{next(numbers):06}",
         )
 
-    return TuiChat(config, open_workspace, now=lambda: NOON, environ={})
+    return TuiChat(config, open_workspace, lambda: NOON, environ={}, captured=captured)
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:
@@ -106,8 +110,7 @@ async def idle(pilot: Pilot[None]) -> None:
     """Wait until the program does nothing for a moment. A pause of the pilot asks, besides, every
     widget whether it has read its messages: that costs twenty times as much.
     """
-    await wait_for_idle(0)
-    pilot.app.screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]
+    await wait_for_rest([pilot.app])
 
 
 async def settle(pilot: Pilot[None]) -> None:

@@ -2,14 +2,37 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from textual.app import App
 from textual.notifications import Notification
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
+from tests.ui import idle
 from tests.ui.album import Album
+from tests.ui.idle import wait_for_rest
+
+
+@pytest.fixture(autouse=True)
+def quick_pilot(monkeypatch: pytest.MonkeyPatch):
+    """A pilot goes on as soon as its app rests."""
+    apps: list[App[Any]] = []
+    make = Pilot.__init__
+
+    def make_and_remember(pilot: Pilot[Any], app: App[Any]) -> None:
+        make(pilot, app)
+        apps.append(app)
+
+    async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
+        await wait_for_rest(apps, max_sleep)
+
+    monkeypatch.setattr(Pilot, "__init__", make_and_remember)
+    for module in ("app", "pilot"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", wait_for_idle)
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +47,8 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     """A picture is the same wherever it is taken, and however long it takes."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    monkeypatch.setattr("tui_chat.ui.chat.branch_layout.monotonic", lambda: 100.0)
-    monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui_chat.ui.areas.chat.branch_layout.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui_chat.ui.areas.chat.status_lines.monotonic", lambda: 100.0)
     monkeypatch.setattr(Notification, "time_left", 3600.0)
     yield
     os.environ.pop("TZ", None)
@@ -46,7 +69,9 @@ def album(
     request: pytest.FixtureRequest,
     time_stands_still: None,
     undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Album:
     """Return the book that this test's pictures go into."""
+    monkeypatch.setattr(idle, "LOOK", 0.02)  # a picture that changed must be taken at rest
     assert isinstance(request.node, pytest.Function)
     return Album(snapshot, request.node)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.screen import Screen
 from textual.widgets import OptionList
 from textual.widgets._toast import Toast
@@ -14,19 +15,22 @@ from textual.widgets._toast import Toast
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.errors import InputError, Refused
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.reply import Reply, Rope
+from tui_chat.models.usage import NO_TIMING
 from tui_chat.offline import HttpRequest
 from tui_chat.providers import RetryPause
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.inspector import Inspector
-from tui_chat.ui.notifications import MAX_TOASTS
-from tui_chat.ui.presets import PresetPane
-from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.notifications import MAX_TOASTS, show_error
 from tui_chat.workspace.events import ReplyRetrying
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp_path: Path):
+async def test_the_inspector_follows_every_key_and_enter_sends_its_request(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(160, 45)) as pilot:
@@ -62,13 +66,13 @@ async def test_switching_tabs_never_touches_the_session(tmp_path: Path):
         await pilot.press("h", "i", "f4")
         inspector = app.query_one(Inspector)
         bodies: set[bytes] = set()
-        for key, protocol in zip("1234", Protocol, strict=True):
+        for key, protocol in zip("12345", Protocol, strict=True):
             await pilot.press(key)
             await until(pilot, lambda protocol=protocol: inspector.active is protocol)
             await pilot.pause()
             assert inspector.composed is not None
             bodies.add(inspector.composed.payload.body)
-        assert len(bodies) == 4
+        assert len(bodies) == len(Protocol)
         app.query_one(Composer).focus()
         await pilot.press("enter")
         await replied(pilot)
@@ -83,7 +87,7 @@ async def test_keys_typed_while_it_starts_are_not_lost(tmp_path: Path):
         assert app.query_one(Composer).text == "early"
 
 
-async def test_enter_before_the_conversations_are_open_sends_once_they_are(tmp_path: Path):
+async def test_enter_before_the_workspace_opens_sends_afterwards(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
@@ -158,7 +162,7 @@ async def test_enter_twice_sends_once(tmp_path: Path):
         assert composer.text == ""
 
 
-async def test_the_last_reply_can_be_asked_for_again_from_where_one_types(tmp_path: Path):
+async def test_the_last_reply_can_be_regenerated_from_the_composer(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -176,7 +180,7 @@ async def test_the_last_reply_can_be_asked_for_again_from_where_one_types(tmp_pa
         )
 
 
-async def test_a_reply_goes_on_under_an_open_dialog(tmp_path: Path):
+async def test_a_reply_continues_under_an_open_dialog(tmp_path: Path):
     app = make_app(tmp_path, model="lorem:max:400")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -208,11 +212,11 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         app.query_one(Composer).text = "on its way"
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Composer).text == "")
-        await app.keep_draft()
+        await app.chat.drafts.save()
         assert await workspace.drafts.text() == "on its way", "until it is stored as said"
         goes_on.set()
         await replied(pilot)
-        await until(pilot, lambda: not app._submissions)
+        await until(pilot, lambda: not app.chat.drafts._submissions)
         await app.workers.wait_for_complete()
         assert await workspace.drafts.text() == ""
         app.query_one(Composer).text = "unfinished"
@@ -278,8 +282,8 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
         await pilot.press("escape")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-        tag = next(c for c in app.get_system_commands(app.screen) if "Sessions: Tag" in c.title)
-        tag.callback()
+        tag = next(e for e in app.action_index.palette_entries() if e.id == "Sessions: Tag")
+        await tag.run()
         await until(pilot, lambda: app.query_one(SessionList).has_focus_within)
         assert app.query_one(SessionList).display, "what is acted on is in sight"
         if size == (80, 24):
@@ -318,7 +322,7 @@ async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
         )
 
 
-async def test_another_model_is_chosen_and_asked(tmp_path: Path):
+async def test_a_switched_model_answers(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
@@ -360,7 +364,7 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
         await pick("loopback", "loopback", "mirror")
         await pick("loopback-responses lorem", "loopback-responses", "lorem")
         await pick("loopback lorem", "loopback", "lorem")
-        await app.take_model("loopback-anthropic")
+        await app.sessions.action_choose_model("loopback-anthropic").wait()
         assert app.workspace is not None
         assert (app.workspace.state.endpoint.name, app.workspace.state.model) == (
             "loopback-anthropic",
@@ -368,7 +372,7 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
         )
 
 
-async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path):
+async def test_an_unopenable_database_is_reported_with_advice(tmp_path: Path):
     (tmp_path / "chat.db").write_bytes(b"this is no database, " * 400)
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 35)) as pilot:
@@ -377,7 +381,7 @@ async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path
     assert (tmp_path / "chat.db").read_bytes().startswith(b"this is no database")
 
 
-async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Path):
+async def test_toasts_leave_the_request_visible(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(160, 45), notifications=True) as pilot:
         await opened(pilot)
@@ -387,7 +391,7 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         told, request = app.screen.query("Toast").first(), app.query_one(Inspector)
         assert told.region
         assert not told.region.overlaps(request.region)
-        app.show_error(InputError("It failed.", advice="Try."))
+        show_error(app, InputError("It failed.", advice="Try."))
         for number in range(5):
             app.notify(f"Copied {number}.", markup=False)
             app.notify(f"Copied {number}.", markup=False)
@@ -410,18 +414,29 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         await until(pilot, lambda: len(told_in(app.screen)) == MAX_TOASTS)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "when"), [(0.0, "now"), (0.3, "now"), (1.0, "in 1 s"), (1.2, "in 2 s")]
-)
-async def test_a_retry_tells_when(seconds: float, when: str, tmp_path: Path):
+async def test_a_retry_and_a_stall_stand_in_the_status_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now = 100.0
+    monkeypatch.setattr("tui_chat.ui.areas.chat.status_lines.monotonic", lambda: now)
     async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
         app = await opened(pilot)
-        waiting = RetryPause(seconds, 2, Refused("Busy.", status=429))
-        app._hear(ReplyRetrying(waiting))  # pyright: ignore[reportPrivateUsage]
-        await until(pilot, lambda: f"Trying again {when}." in " ".join(told_in(app.screen)))
+        activity = app.query_one(ActivityLine)
+        activity.show_streaming("m")
+        app.handle(ReplyRetrying(RetryPause(3.5, 2, 3, Refused("Too many requests.", status=429))))
+        assert "Retrying (2 of 3) in 4 s · Too many requests." in activity.render().plain
+        now += 3.6
+        assert "Retrying (2 of 3) now" in activity.render().plain
+        now += 3
+        assert "Waiting for m · 6.6 s" in activity.render().plain
+        activity.set_progress(Reply(content=Rope().add("text")), NO_TIMING, is_saved=True)
+        assert "Writing · 6.6 s" in activity.render().plain
+        now += 7
+        assert "Writing · no data for 7.0 s" in activity.render().plain
+        assert not told_in(app.screen)
 
 
-async def test_one_row_is_marked_after_a_new_session_began(tmp_path: Path):
+async def test_one_row_is_marked_after_a_new_session(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "first")
@@ -446,7 +461,7 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
         reply = app.workspace.state.entries[-1].message.id
         await app.workspace.branches.add_system_message("Be brief.")
         await settle(pilot)
-        await app.run_action("replay")
+        await app.run_action("inspector.replay")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await settle(pilot)
         await pilot.press(*"mirror", "enter")
@@ -459,3 +474,20 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
 def told_in(screen: Screen[object]) -> list[str]:
     """Return what is told on a screen, in sight."""
     return [str(toast.render()) for toast in screen.query(Toast) if toast.region.area]
+
+
+async def test_ctrl_r_right_after_enter_is_about_the_message_that_was_sent(tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "one")
+        assert app.workspace is not None
+        app.query_one(Composer).text = "two"
+        await settle(pilot)
+        for key in ("enter", "ctrl+r"):
+            app.post_message(events.Key(key, None))
+        await until(pilot, lambda: app.query_one(Composer).text == "")
+        await replied(pilot)
+        await settle(pilot)
+        texts = [entry.message.content for entry in app.workspace.state.entries]
+        assert texts[:3] == ["one", "one", "two"], "the branch goes on after the first reply"
+        assert app.workspace.state.entries[1].siblings == 1

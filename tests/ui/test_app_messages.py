@@ -14,9 +14,9 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
-from tui_chat.ui.inspector import Inspector
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -35,7 +35,7 @@ def texts(app: TuiChat) -> list[str]:
     return [entry.message.content for entry in app.workspace.state.entries]
 
 
-async def test_another_version_is_asked_for_and_both_can_be_seen(tmp_path: Path):
+async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         await pilot.press("r")
@@ -53,7 +53,7 @@ async def test_another_version_is_asked_for_and_both_can_be_seen(tmp_path: Path)
         await until(pilot, lambda: app.workspace.state.entries[-1].message.id == newer)  # type: ignore[union-attr]
 
 
-async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
+async def test_an_edited_message_is_sent_as_a_new_version(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         await pilot.press("k", "k", "e")
@@ -67,7 +67,7 @@ async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
         assert len(app.workspace.state.entries) == 2
 
 
-async def test_an_edit_can_be_left(tmp_path: Path):
+async def test_an_edit_can_be_cancelled(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
         app = await at_transcript(pilot, "Hello")
         before = texts(app)
@@ -78,7 +78,7 @@ async def test_an_edit_can_be_left(tmp_path: Path):
         assert texts(app) == before
 
 
-async def test_a_deleted_message_comes_back(tmp_path: Path):
+async def test_a_deletion_can_be_undone(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         before = texts(app)
@@ -137,7 +137,7 @@ async def called(pilot: Pilot[None], answered: str) -> TuiChat:
     return app
 
 
-async def test_a_tool_call_is_answered_by_hand_and_the_reply_goes_on(tmp_path: Path):
+async def test_a_tool_call_is_answered_by_hand_and_the_reply_continues(tmp_path: Path):
     tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
     async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
         app = await at_transcript(pilot, "Use the tool.")
@@ -149,7 +149,7 @@ async def test_a_tool_call_is_answered_by_hand_and_the_reply_goes_on(tmp_path: P
         await called(pilot, "It rains.")
 
 
-async def test_a_tool_runs_once_a_person_has_consented(tmp_path: Path):
+async def test_a_tool_runs_after_consent(tmp_path: Path):
     definition = ToolDefinition("echo_city", "A command answers.", SCHEMA)
     tool = Tool(definition, command=(sys.executable, "-c", ECHO))
     async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
@@ -159,7 +159,10 @@ async def test_a_tool_runs_once_a_person_has_consented(tmp_path: Path):
         await pilot.press("n")
         await until(pilot, lambda: not isinstance(app.screen, Confirm))
         assert len(texts(app)) == 2
-        await pilot.press("x")
+        for key in ("x", "y", "enter"):  # as if they came in one piece
+            app.post_message(events.Key(key, None))
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("y")
+        await settle(pilot)
+        assert isinstance(app.screen, Confirm), "what was typed ahead is no consent"
+        await pilot.press("enter")  # who asked to run it need not choose that again
         await called(pilot, "in ")

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.commands import COMMANDS, CommandCall, UnknownCommand, message_text, parse_command
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.command_suggestions import command_error
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.slash_commands import (
+    COMMANDS,
+    CommandCall,
+    UnknownCommand,
+    message_text,
+    parse_command,
+)
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -24,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
         ("/nothing here", "nothing"),
     ],
 )
-def test_commands_are_told_from_messages(text: str, meant: object):
+def test_commands_are_distinguished_from_messages(text: str, meant: object):
     line = parse_command(text)
     found = (line.command.name, line.argument) if isinstance(line, CommandCall) else None
     assert (found or (line.name if isinstance(line, UnknownCommand) else None)) == meant
@@ -42,12 +50,12 @@ def test_commands_are_told_from_messages(text: str, meant: object):
         ("", ""),
     ],
 )
-def test_messages_are_sent(text: str, sent: str):
+def test_text_that_is_not_a_command_is_a_message(text: str, sent: str):
     assert parse_command(text) == sent
     assert message_text(text) == sent
 
 
-def test_every_command_can_be_given():
+def test_every_command_is_parsed():
     for command in COMMANDS:
         assert command.run or command.argument
         assert parse_command(f"/{command.name}") == CommandCall(command, "")
@@ -65,7 +73,9 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
         await pilot.press("tab")
         await until(pilot, lambda: app.query_one(Composer).text == "/model ")
         await pilot.press(*"thinker")
-        await until(pilot, lambda: len(app.query_one(Composer).suggestions.options) == 4)
+        await until(
+            pilot, lambda: len(app.query_one(Composer).suggestions.options) == len(Protocol)
+        )
         await pilot.press("down", "enter")
         await until(pilot, lambda: workspace.state.model == "thinker")
         assert workspace.state.endpoint.name == "loopback-responses"
@@ -77,7 +87,7 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
         assert received == []
 
 
-async def test_what_is_no_command_is_told_and_stays(tmp_path: Path):
+async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
@@ -93,7 +103,10 @@ async def test_what_is_no_command_is_told_and_stays(tmp_path: Path):
         assert app.query_one(Composer).text == "/quit smoking"
         app.query_one(Composer).text = "/export markdown"
         await pilot.press("enter")
-        await until(pilot, lambda: "Nothing has been said" in str(list(app._notifications)))
+        await until(
+            pilot,
+            lambda: "There is no message in this session yet" in str(list(app._notifications)),
+        )
         app.query_one(Composer).text = "//nonsense"
         await settle(pilot)
         shown = app.query_one(Inspector).composed
@@ -121,3 +134,115 @@ async def test_the_session_is_renamed_by_command(tmp_path: Path):
         )
         assert workspace.state.session is not None
         assert workspace.state.session.title == "A fine title"
+
+
+def shown_toasts(app) -> str:
+    return "\n".join(str(each.message) for each in app._notifications)
+
+
+async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+
+        async def enter(command: str) -> None:
+            app.query_one(Composer).text = command
+            await settle(pilot)
+            await pilot.press("escape", "enter")
+            await settle(pilot)
+
+        await enter("/set temperature 0.7")
+        await until(pilot, lambda: workspace.state.settings.temperature == 0.7)
+        await until(
+            pilot,
+            lambda: (
+                "temperature: 0.7, set by the session. Sent as /temperature 0.7."
+                in shown_toasts(app)
+            ),
+        )
+        shown = app.query_one(Inspector).composed
+        assert shown is not None
+        assert b'"temperature":0.7' in shown.payload.body, "the live request follows"
+        assert await app.sessions.reveal(shown.envelope.parameters.temperature.origin)
+        await until(
+            pilot,
+            lambda: (
+                "temperature, set by the session. /set temperature VALUE changes it"
+                in shown_toasts(app)
+            ),
+        )
+        app.clear_notifications()
+        await enter("/set")
+        await until(pilot, lambda: "temperature: 0.7 (session)" in shown_toasts(app))
+        app.clear_notifications()
+        await enter("/set temperature default")
+        await until(pilot, lambda: workspace.state.settings.temperature is None)
+        await until(pilot, lambda: "temperature is not set" in shown_toasts(app))
+        app.clear_notifications()
+        await enter("/set effort huge")
+        await until(pilot, lambda: "effort must be one of none, minimal" in shown_toasts(app))
+        assert app.query_one(Composer).text == "/set effort huge", "it can be corrected"
+        app.clear_notifications()
+        await enter("/set model x")
+        await until(pilot, lambda: "/model switches it" in shown_toasts(app))
+
+
+async def test_names_and_words_of_settings_are_completed(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        composer = app.query_one(Composer)
+        await pilot.press(*"/set eff")
+        await until(pilot, lambda: composer.suggestions.is_open)
+        await pilot.press("tab")
+        await until(pilot, lambda: composer.text == "/set effort ")
+        await pilot.press(*"hi")
+        await until(pilot, lambda: len(composer.suggestions.options) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.state.settings.effort == "high")
+        assert composer.text == ""
+
+
+async def test_commands_act_on_the_last_message(tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        for text in ("one", "two"):
+            await say(pilot, text)
+        first = app.workspace.state.session_id
+        app.chat.pane.transcript.focus()
+        await pilot.press("home")
+        app.chat.pane.composer.focus()
+        await pilot.press(*"/copy", "enter")
+        await until(pilot, lambda: app.clipboard == "two")
+        await pilot.press(*"/delete", "enter")
+        await until(pilot, lambda: len(app.workspace.state.entries) == 3)
+        await pilot.press(*"/fork", "enter")
+        await until(pilot, lambda: app.workspace.state.session_id != first)
+        assert [entry.message.content for entry in app.workspace.state.entries][:2] == [
+            "one",
+            "one",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/regnerate", "Did you mean /regenerate?"),
+        ("/retrry", "Did you mean /regenerate?"),
+        ("/setting", "/set"),
+        ("/delte", "/delete"),
+        ("/qqqq", "Type / to list the commands."),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(typed: str, meant: str):
+    line = parse_command(typed)
+    assert isinstance(line, UnknownCommand)
+    error = command_error(line)
+    assert error is not None
+    assert meant in error.advice
+    assert "begin with //" in error.advice

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Transcript
-from tui_chat.ui.search.hit_list import HitList
+from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.search.hit_list import HitList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -39,7 +39,7 @@ async def shown(pilot: Pilot[None], what: str, begins: str = "") -> None:
     assert re.search(begins + r"\[red\]a\[/?b\][␛�]\[31m", text), f"{what}: {text}"
 
 
-async def test_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
     app = make_app(tmp_path, model="echo")
     name = EVIL.replace("/", "")
     (tmp_path / "presets").mkdir()
@@ -60,15 +60,18 @@ async def test_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
         app.notify(EVIL, markup=False)
         await until(pilot, lambda: bool(app.screen.query("Toast")))
         await shown(pilot, "a notification")
-        actions = ("choose_role", "edit_roles", "rename", "choose_preset", "preset_more", "search")
+        actions = (
+            *("sessions.choose_role", "sessions.edit_roles", "sessions.rename"),
+            *("presets.choose_preset", "presets.files", "main.search"),
+        )
         for action in actions:
             await app.run_action(action)
             await until(pilot, lambda: len(app.screen_stack) == 2)
-            if action == "search":
+            if action == "main.search":
                 await pilot.press(*"pine")
                 await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
-            await shown(pilot, action, "Preset “" if action == "preset_more" else "")
-            if action == "edit_roles":
+            await shown(pilot, action, "Preset “" if action == "presets.files" else "")
+            if action == "sessions.edit_roles":
                 await pilot.press("[", "enter")
                 await shown(pilot, "the form of a role", "Role: ")
             await pilot.press("escape")

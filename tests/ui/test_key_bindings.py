@@ -11,13 +11,13 @@ from textual.widgets import OptionList, Static
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.chat.messages import OpenLinkRequested
-from tui_chat.ui.chat.status_lines import ActivityLine
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.chat.transcript_messages import OpenLinkRequested
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
-from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -42,7 +42,7 @@ def told(app: TuiChat) -> str:
         ({"roles": "f9"}, ""),
     ],
 )
-async def test_keys_of_the_config(keys: dict[str, str], words: str, tmp_path: Path):
+async def test_configured_keys_are_validated(keys: dict[str, str], words: str, tmp_path: Path):
     app = rebound(tmp_path, **keys)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -51,20 +51,20 @@ async def test_keys_of_the_config(keys: dict[str, str], words: str, tmp_path: Pa
             await pilot.press("f9")
             await until(pilot, lambda: len(app.screen_stack) == 2)
             await pilot.press("escape")
-        commands = [str(command.help) for command in app.get_system_commands(app.screen)]
+        commands = [entry.key for entry in app.action_index.palette_entries()]
         assert any("F9" in words for words in commands) == (
             "f9" in str(keys.get("new")) or "roles" in keys
         )
 
 
-async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_types(tmp_path: Path):
+async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path):
     app = rebound(tmp_path, new="Ctrl+K", model="F10", search="ctrl+c", again="", help="f9, ?")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         assert not told(app)
         transcript, activity = app.query_one(Transcript), app.query_one(ActivityLine)
         words = transcript._empty_text
-        assert "**F10** asks another model, **Ctrl+K** begins" in words
+        assert "**F10** switches the model, **Ctrl+K** starts" in words
         assert "**F9** shows all keys" in words
         assert "Ctrl+O" not in words
         assert activity.hint.startswith("F9 help · Ctrl+P commands")
@@ -75,10 +75,10 @@ async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_ty
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("escape")
         new = app.active_bindings["ctrl+k"]
-        assert (new.node, new.binding.action) == (app, "new")
+        assert (new.node, new.binding.action) == (app, "sessions.new")
         app.query_one(SessionList).filter.value = "nothing has this"
         await until(pilot, lambda: "searches" in app.query_one(SessionList).rows.empty_text)
-        assert "Ctrl+C searches what" in app.query_one(SessionList).rows.empty_text
+        assert "Ctrl+C searches" in app.query_one(SessionList).rows.empty_text
         transcript.focus()
         await until(pilot, lambda: activity.hint.endswith("F9 all keys"))
         await pilot.press("question_mark")
@@ -109,7 +109,7 @@ async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_ty
         ("", ""),
     ],
 )
-def test_keys_are_read_as_people_write_them(written: str, key: str):
+def test_spellings_of_keys_are_understood(written: str, key: str):
     if key:
         assert parse_key(written) == key
         assert parse_key(key_name(key)) == key
@@ -154,7 +154,7 @@ async def test_no_key_is_cut_in_the_key_bar(width: int, tmp_path: Path):
         assert all(word in shown for _, word, _ in bar._items())
 
 
-async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
+async def test_ctrl_c_copies_the_selection_or_explains_how_to_quit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     app = make_app(tmp_path)
@@ -184,7 +184,7 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
         assert app.clipboard == "https://example.org/"
 
 
-async def test_help_begins_with_where_the_focus_is(tmp_path: Path):
+async def test_help_starts_with_the_focused_pane(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -198,7 +198,7 @@ async def test_help_begins_with_where_the_focus_is(tmp_path: Path):
             await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
-async def test_every_pane_tells_its_keys(tmp_path: Path):
+async def test_every_pane_lists_its_keys(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -222,7 +222,7 @@ async def test_the_palette_finds_an_action_by_its_name(tmp_path: Path) -> None:
         await until(
             pilot,
             lambda: any(
-                "Rename session" in str(found.get_option_at_index(0).prompt)
+                "Rename session" in found.render_line(0).text
                 for found in app.screen.query(OptionList)
                 if found.option_count
             ),

@@ -9,19 +9,19 @@ from typing import cast
 
 import pytest
 from textual import events
-from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.search.screen import SearchScreen
+from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
+from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.ui.inspector import Inspector
-from tui_chat.ui.search import SearchScreen
-from tui_chat.ui.sidebar.session_list import SessionFilterInput
-from tui_chat.workspace import Workspace
+from tui_chat.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -48,7 +48,7 @@ async def asked(pilot: Pilot[None], kind: type, typed: str) -> None:
     await until(pilot, lambda: not isinstance(app.screen, kind))
 
 
-async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_path: Path):
+async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -72,7 +72,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         burst(app, "f4", "2")
         await until(pilot, lambda: app.query_one(Inspector).active.value == "openai_responses")
         assert composer.text == "draft"
-        await app.run_action("back")
+        await app.run_action("chat.back")
         await say(pilot, "old")
         old = app.workspace.state.session_id
         burst(app, "ctrl+n", *"new")
@@ -85,13 +85,13 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
     app, confirm_open_link = make_app(tmp_path, model="echo"), asyncio.Event()
-    opens = app._open_workspace
+    opens = app.lifecycle._open_workspace
 
     async def open_late() -> Workspace:
         await confirm_open_link.wait()
         return await opens()
 
-    app._open_workspace = open_late
+    app.lifecycle._open_workspace = open_late
     queue = app.key_queue
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")
@@ -107,7 +107,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert [each.session_id for each in app.workspace.state.sessions] == [old]
 
 
-async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_dialog_leads(
+async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
     tmp_path: Path,
 ):
     app = make_app(tmp_path, model="echo")
@@ -129,7 +129,7 @@ async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_
         await until(pilot, lambda: composer.text == "so " and workspace.state.model == "mirror")
         burst(app, "ctrl+p", *"nothing", "escape", *"it ", "f1", "escape", *"is ")
         await until(pilot, lambda: composer.text == "so it is ")
-        await app.run_action("rename")
+        await app.run_action("sessions.rename")
         await until(pilot, lambda: len(app.screen_stack) == 2 and isinstance(app.focused, Input))
         burst(app, "ctrl+u", *"olee", "backspace", "r", "home", "b", "enter", *"here")
         await until(pilot, lambda: composer.text == "so it is here")
@@ -139,7 +139,7 @@ async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_
         )
         burst(app, "ctrl+p", *"search all")
         await until(
-            pilot, lambda: [one.option_count for one in app.screen.query(CommandList)] == [1]
+            pilot, lambda: [one.option_count for one in app.screen.query(OptionList)] == [1]
         )
         burst(app, "enter", *"pine")
         await asked(pilot, SearchScreen, "pine")

@@ -13,13 +13,12 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
 from tui_chat.store.branches import BranchStore
-from tui_chat.ui.acting import drafting
-from tui_chat.ui.chat import ChatPane, Composer
-from tui_chat.ui.chat.status_lines import ActivityLine
-from tui_chat.ui.inspector import Inspector
-from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.session_rows import SessionRows
-from tui_chat.workspace import requests, sessions
+from tui_chat.ui.areas.chat import ChatPane, Composer
+from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
+from tui_chat.workspace import live_request, requests, sessions
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "LONG_BRANCH", 2)
+    monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
     gate = threading.Event()
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -58,7 +57,7 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
         await until(pilot, lambda: b"a question" in body() and b'"hi"' in body())
 
 
-async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_there(
+async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
@@ -70,9 +69,9 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         assert workspace is not None
         long = workspace.state.session_id
         composer.text = "kept"
-        await app.keep_draft()
+        await app.chat.drafts.save()
         await workspace.sessions.new()
-        await app.bring_draft()
+        await app.chat.drafts.restore()
         composer.text = "of the new chat"
         branch, gate = workspace.store.branches.load, asyncio.Event()
 
@@ -106,7 +105,7 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
 
         # One that is left meanwhile gets nothing, and what was typed is its draft.
         await workspace.sessions.new()
-        await app.bring_draft()
+        await app.chat.drafts.restore()
         assert composer.text == "of the new chat"
         gate.clear()
         rows.post_message(SessionList.Opened(long))
@@ -114,9 +113,9 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         composer.text = "not sent"
         await pilot.press("enter")
         await until(pilot, lambda: "Loading" in str(activity.render()))
-        await app.keep_draft()
+        await app.chat.drafts.save()
         await workspace.sessions.new()
-        await app.bring_draft()
+        await app.chat.drafts.restore()
         gate.set()
         await settle(pilot)
         assert composer.text == "of the new chat"
@@ -124,7 +123,7 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         assert len(await branch(long)) == 6
 
 
-async def test_large_lorebooks_are_searched_aside(
+async def test_large_lorebooks_are_searched_in_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched_in_loop: list[str] = []

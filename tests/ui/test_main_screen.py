@@ -11,12 +11,13 @@ from textual.pilot import Pilot
 
 from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.chat.completion import SuggestionList
-from tui_chat.ui.chat.find_bar import FindBar
-from tui_chat.ui.inspector import Inspector, View
-from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.session_list import SessionFilterInput
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.completion import SuggestionList
+from tui_chat.ui.areas.chat.find_bar import FindBar
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -49,7 +50,7 @@ async def goes(pilot: Pilot[None], *steps: str | tuple[int, int]) -> None:
         assert not hidden(app), f"{hidden(app)} after {steps[: number + 1]}"
 
 
-async def test_nothing_lies_over_what_has_the_focus(tmp_path: Path):
+async def test_nothing_covers_the_focused_widget(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=MEDIUM) as pilot:
         await opened(pilot)
@@ -109,7 +110,7 @@ async def test_closing_the_notes_gives_the_focus_back(tmp_path: Path):
 @pytest.mark.parametrize(
     "keys", ["slash f4 escape", "slash o enter f4", "slash o escape", "slash f2"]
 )
-async def test_the_find_bar_closes_where_one_goes_away(
+async def test_the_find_bar_closes_when_the_focus_leaves(
     keys: str, size: tuple[int, int], tmp_path: Path
 ):
     async with make_app(tmp_path).run_test(size=size) as pilot:
@@ -138,7 +139,7 @@ _HIDING = ("f2", "f3", "f4", "escape", "tab", "shift+tab", "slash", "3", "o", "p
 
 
 @pytest.mark.parametrize(("size", "seed"), [(WIDE, 1), (MEDIUM, 2), (NARROW, 3)])
-async def test_the_focus_is_never_nowhere(size: tuple[int, int], seed: int, tmp_path: Path):
+async def test_some_widget_always_has_the_focus(size: tuple[int, int], seed: int, tmp_path: Path):
     """A random walk: after each key some widget has the focus."""
     choose = random.Random(seed)
     app = make_app(tmp_path)

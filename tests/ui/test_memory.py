@@ -18,13 +18,14 @@ from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
-from tui_chat.ui.chat import ChatPane, Composer
-from tui_chat.ui.chat.line_painter import LinePainter
-from tui_chat.ui.chat.message_layout import MessageLayout
-from tui_chat.ui.inspector import Inspector, View
-from tui_chat.ui.inspector.forecast_line import ForecastLine
+from tui_chat.ui.areas.chat import ChatPane, Composer
+from tui_chat.ui.areas.chat.line_painter import LinePainter
+from tui_chat.ui.areas.chat.message_layout import MessageLayout
+from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 
 
@@ -39,10 +40,10 @@ async def two_sessions(folder: Path) -> None:
                 message = Message(role, f"{name} {number} **light**", id=f"{name}{number:02}")
                 entries.append(Entry(message, entries[-1].message.id if entries else None))
             session = Session(name, name, endpoint="loopback", model="mirror")
-            await store.transcripts.add_many([Transcript(session, tuple(entries))])
+            await store.transcripts.add_many([SessionTranscript(session, tuple(entries))])
 
 
-async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undrawn: None) -> None:
+async def test_a_closed_session_is_released(tmp_path: Path, undrawn: None) -> None:
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -57,7 +58,7 @@ async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undraw
         await workspace.sessions.open("one")
         await until(pilot, lambda: shows("one"))
         for protocol in Protocol:
-            app.post_message(Inspector.ProtocolChosen(protocol))
+            app.inspector.post_message(Inspector.ProtocolChosen(protocol))
             await until(pilot, lambda p=protocol: inspector.active is p)
         for view in View:
             inspector.view_shown = view
@@ -90,12 +91,12 @@ async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undraw
             kept = [*map(ref, (entry.message for entry in workspace.state.entries))]
 
 
-async def test_a_long_request_is_let_go_of_with_its_session_and_recalled_there(
+async def test_a_long_request_is_released_with_its_session_and_composed_again_on_return(
     tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("requests", "request_history"):
         monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG_REQUEST", 100)
-    monkeypatch.setattr("tui_chat.ui.acting.inspecting._SETTLED", 0.01)
+    monkeypatch.setattr("tui_chat.ui.areas.inspector.area.RECALL_AFTER", 0.01)
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -148,7 +149,7 @@ def drawn(text: str, width: int) -> list[Strip]:
     return strips
 
 
-def test_what_is_drawn_is_gone_when_nobody_looks_at_it() -> None:
+def test_drawn_lines_are_released_when_hidden() -> None:
     drawn(TEXT, 60)  # what is loaded by now stays
     gc.collect()
     gc.disable()
@@ -164,7 +165,7 @@ def test_what_is_drawn_is_gone_when_nobody_looks_at_it() -> None:
     assert not left & {"AcyclicStrip", "Strip", "MessageLayout", "Part", "Line", "SyntaxTreeNode"}
 
 
-def test_a_strip_that_does_not_hold_itself_is_one_like_others() -> None:
+def test_an_acyclic_strip_equals_a_strip() -> None:
     width = 20
     other = Strip(drawn("some *words* in a line", width)[-1], width)
     kept = AcyclicStrip(other, width)

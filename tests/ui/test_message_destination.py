@@ -24,15 +24,14 @@ from tests.ui.test_key_queue import burst
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
-from tui_chat.store.requests import RequestStore
-from tui_chat.store.revisions import RevisionStore
+from tui_chat.store.requests import RequestStore, RevisionStore
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.settings import DraftStore, SettingStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.areas.chat import Composer
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -134,7 +133,7 @@ async def test_each_message_is_stored_in_the_session_it_was_typed_for(tmp_path: 
             meant = await type_at_random(app, dice)
             await settle(pilot)
             await until(pilot, lambda: is_at_rest(app), seconds=120)
-        await app.keep_draft()
+        await app.chat.drafts.save()
         places = await places_of(app, meant)
     assert {word: len(found) for word, found in places.items()} == dict.fromkeys(meant, 1)
     sessions = {
@@ -150,7 +149,7 @@ def click(app: TuiChat, x: int, y: int) -> None:
         app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, screen_x=x, screen_y=y))
 
 
-async def test_words_typed_after_a_click_on_a_slow_session_wait_for_it(tmp_path: Path):
+async def test_text_typed_after_clicking_a_slow_session_waits_for_it(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)

@@ -15,23 +15,25 @@ from textual.pilot import Pilot
 
 from tests.ui import app_under_test
 from tests.ui.app_under_test import settle, until
-from tests.ui.presets.preset_app import MESSAGES, app_with, opened
+from tests.ui.areas.presets.preset_app import MESSAGES, app_with, opened
+from tui_chat import config
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-STEPS = 44
+STEPS = 55
 KINDS = (
     *("say", "say", "say", "edit", "undo", "branch"),
     *("outside", "outside", "model", "model", "look"),
 )
 """What is done again and again, in an order that chance makes anew for each round."""
 MODEL = "echo:40"
-OFFLINE = ("loopback", "loopback-responses", "loopback-anthropic", "loopback-gemini")
+OFFLINE = tuple(endpoint.name for endpoint in config.OFFLINE)
 
 
 class Walk:
@@ -73,7 +75,7 @@ class Walk:
     async def say(self, number: int) -> None:
         """Send what is shown; look at other protocols while the reply streams."""
         own = self.workspace.state.endpoint.protocol
-        self.app.post_message(Inspector.ProtocolChosen(own))
+        self.app.inspector.post_message(Inspector.ProtocolChosen(own))
         self.app.query_one(Composer).text = f"Question {number}: 木漏れ日 “\\n” {{{{user}}}}?"
         await until(self.pilot, lambda: self.inspector.active is own and self.is_shown())
         assert self.inspector.composed is not None
@@ -85,7 +87,7 @@ class Walk:
             self.pilot, lambda: len(self.received) > count and self.workspace.state.is_streaming
         )
         for protocol in self.chance.sample(list(Protocol), 2):
-            self.app.post_message(Inspector.ProtocolChosen(protocol))
+            self.app.inspector.post_message(Inspector.ProtocolChosen(protocol))
             await until(self.pilot, lambda p=protocol: self.inspector.active is p)
             assert self.workspace.state.is_streaming
         self.going.set()
@@ -123,19 +125,21 @@ class Walk:
         messages = [*MESSAGES, {"id": f"new{number}", "role": "user", "content": f"New {number}."}]
         self.chance.shuffle(messages)
         self.file.write_text(json.dumps({"presetMessages": messages, "size": "x" * number}))
-        self.app.look_at_preset_file()
+        self.app.presets.check_file()
 
     async def model(self, number: int) -> None:
         """Ask the next endpoint from now on: another protocol."""
-        await self.workspace.settings.set_model(OFFLINE[self.done["model"] % 4], MODEL)
+        await self.workspace.settings.set_model(OFFLINE[self.done["model"] % len(OFFLINE)], MODEL)
 
     async def look(self, number: int) -> None:
         """Look at another view and protocol."""
         self.inspector.view_shown = self.chance.choice(list(View))
-        self.app.post_message(Inspector.ProtocolChosen(self.chance.choice(list(Protocol))))
+        self.app.inspector.post_message(
+            Inspector.ProtocolChosen(self.chance.choice(list(Protocol)))
+        )
 
 
-async def test_what_is_shown_is_sent_after_whatever_came_before(
+async def test_the_shown_request_is_sent_after_a_random_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     going = asyncio.Event()

@@ -10,15 +10,14 @@ from textual.pilot import Pilot
 from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli import view
+from tui_chat.cli import import_export
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.viewer import Viewer
+from tui_chat.ui.areas.chat import Composer, Transcript
 
 WEATHER = Tool(
     ToolDefinition(
@@ -65,10 +64,10 @@ async def test_beginning(album: Album, tmp_path: Path) -> None:
         await ask(pilot, "choose_theme")
         await album.take(pilot, "themes", sizes=(MEDIUM, NARROW), themes=(app.theme,))
         await answer(pilot, "escape")
-        await ask(pilot, "choose_model")
+        await ask(pilot, "sessions.choose_model")
         await album.take(pilot, "models")
         await answer(pilot, "escape")
-        await ask(pilot, "edit_roles")
+        await ask(pilot, "sessions.edit_roles")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.__class__.__name__ == "RoleForm")
         await album.take(pilot, "a role")
@@ -153,9 +152,9 @@ async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([told]))
     folder = tmp_path / "apart"
-    await view.fill(folder, [file], Meter())
-    config = view.apart(Config(config_dir=tmp_path), folder)
-    app = Viewer(config, lambda: open_workspace(config), "Read-only", lambda: NOON)
+    await import_export.import_into(folder, [file], Meter())
+    config = import_export.read_only_config(Config(config_dir=tmp_path), folder)
+    app = TuiChat(config, lambda: open_workspace(config), lambda: NOON, read_only="Read-only")
     async with album.of(app) as pilot:
         await opened(pilot)
         await album.take(pilot, "viewed")

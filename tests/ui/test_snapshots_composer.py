@@ -9,9 +9,9 @@ from textual import events
 
 from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.attachments import Attachment
 from tui_chat.models.message import Part
-from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.workspace.attachments import Attachment
 
 
 async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await say(pilot, composer.text)
         composer.text = "What would you take along?"
         part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
-        app.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
+        app.chat.drafts.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
         pasted = "\n".join(f"line {n}" for n in range(400))
         composer.post_message(events.Paste(pasted))
         await settle(pilot)
@@ -43,7 +43,7 @@ async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await settle(pilot)
         await album.take(pilot, "grown, with a paste and a file")
 
-        app.show_attachments(())
+        app.chat.drafts.show_attachments(())
         composer.text = ""
         await pilot.press("up")
         await settle(pilot)

@@ -10,11 +10,12 @@ from textual.widgets import Input, TextArea
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import opened, say, settle, until
-from tests.ui.presets.preset_app import app_with
+from tests.ui.areas.presets.preset_app import app_with
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.chat.messages import InspectRequested
-from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.transcript_messages import InspectRequested
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
 
 CAPTURED = {
     "model": "claude-sonnet-5",
@@ -43,6 +44,8 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         inspector.focus()
         for view in View:
             inspector.view_shown = view
+            if view is View.REQUEST:  # the body is measured when typing pauses
+                await until(pilot, lambda: inspector.view_now._body is not None)
             await settle(pilot)
             await album.take(pilot, view.value)
         inspector.view_shown = View.PAYLOAD
@@ -51,14 +54,14 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         )
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")
-        app.action_what_if()
+        app.inspector.action_what_if()
         await asked(pilot, app)
         app.screen.query_one("#messages", Input).value = "1"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
         await album.take(pilot, "what if")
-        app.action_open_captured()
+        app.inspector.action_open_captured()
         await asked(pilot, app)
         app.screen.query_one(TextArea).text = json.dumps(CAPTURED)
         await pilot.press("ctrl+s")

@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.scroll_view import ScrollView
 
 from tests.ui.app_under_test import settle
-from tests.ui.presets.preset_app import app_with, edited, followed, press
-from tui_chat.ui.inspector import Inspector
-from tui_chat.ui.presets import PresetPane
+from tests.ui.areas.presets.preset_app import app_with, edited, followed, press
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.presets.pane import PresetPane
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -12,9 +12,9 @@ from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.ui.chat import Transcript
-from tui_chat.ui.search.hit_list import HitList
-from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.search.hit_list import HitList
+from tui_chat.ui.areas.sessions import SessionList
 
 DAY = 86_400.0
 SESSIONS: tuple[tuple[str, tuple[str, ...], float, str], ...] = (

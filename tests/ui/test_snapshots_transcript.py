@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import NOON
+from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, advance
+from tui_chat.models.reply import Reply, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
+from tui_chat.models.stream_events import ReasoningDelta, TextDelta
 from tui_chat.models.usage import Timing, Usage
 from tui_chat.paths import bundled
-from tui_chat.ui.chat import ChatPane, Transcript
+from tui_chat.ui.areas.chat import ChatPane, Transcript
 from tui_chat.ui.themes import load_themes, origin_defaults
 
 MARKDOWN = (
@@ -101,6 +105,33 @@ WORK = (
     ),
     Entry(Message("tool", "21 °C", id="t", timestamp=at(4), tool_call_id="c1", name="get_weather")),
 )
+ANSWER = "The tower is **330 metres** tall. It was painted in 2021.\n\n- 1,665 steps\n- 3 lifts"
+FEW, MANY = (
+    References(
+        (
+            Source("The Eiffel Tower: key figures", "https://www.toureiffel.example/key-figures"),
+            Source("", "", "notes on towers.pdf"),
+            *(Source(f"Page {n}", f"https://site{n}.example/a") for n in range(more)),
+        ),
+        (Citation(0, 0, 33), Citation(1, 34, 57), Citation(0, 59, 72), Citation(1, 59, 72)),
+        ("height of the Eiffel Tower",),
+        ("A web search failed: max_uses_exceeded.",) if more else (),
+        len(ANSWER),
+    )
+    for more in (1, 7)
+)
+CITED = (
+    ask("How tall is the tower?", 0),
+    Entry(
+        Message("assistant", ANSWER, id="s1", semantics=MessageSemantics(references=FEW)),
+        model="claude-sonnet-4",
+    ),
+    ask("Are you sure?", 2),
+    Entry(
+        Message("assistant", ANSWER, id="s2", semantics=MessageSemantics(references=MANY)),
+        model="claude-sonnet-4",
+    ),
+)
 LIVE = Entry(Message("assistant", id="live", timestamp=at(5)), status="streaming", model="gpt-5")
 
 
@@ -151,6 +182,14 @@ async def test_reading(album: Album) -> None:
         await album.take(pilot, "selected with the mouse")
 
 
+async def test_sources(album: Album) -> None:
+    async with album.of(Stage()) as pilot:
+        stage(pilot, "Tower", "claude-sonnet-4 · anthropic", CITED)
+        await album.take(pilot, "sources")
+        await pilot.press("space")
+        await album.take(pilot, "sources unfolded")
+
+
 async def test_work(album: Album) -> None:
     async with album.of(Stage()) as pilot:
         stage(pilot, "Weather", "gpt-5 · openai", WORK)
@@ -162,10 +201,12 @@ async def test_a_reply_arrives(album: Album) -> None:
         chat = stage(pilot, "Logs", "gpt-5 · openai", (*READ, ask("And code?", 4), LIVE))
         reply = advance(Reply(), ReasoningDelta(0, "The user wants code."))
         reply = advance(reply, TextDelta("So:\n\n```python\nfor row in rows:\n    print(ro"))
-        chat.stream("live", reply, Timing(11.5, 1.5, 100, cost=0.0021))
+        chat.stream("live", reply, Timing(11.5, 1.5, 100, cost=Decimal("0.0021")))
         chat.transcript.flush()
         await album.take(pilot, "followed")
         await pilot.press("home")
-        chat.stream("live", advance(reply, TextDelta("w)\n")), Timing(12, 1.5, 110, cost=0.0022))
+        chat.stream(
+            "live", advance(reply, TextDelta("w)\n")), Timing(12, 1.5, 110, cost=Decimal("0.0022"))
+        )
         chat.transcript.flush()
         await album.take(pilot, "new text below")

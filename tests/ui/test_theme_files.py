@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.areas.chat import Composer
 from tui_chat.ui.theme_files import chosen_theme, file_states, save_choice
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-def test_a_choice_holds_until_the_configuration_names_another(tmp_path: Path):
+def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
     choice_file = tmp_path / "data" / "theme"
     assert chosen_theme(choice_file, "a") == "a"
     save_choice(choice_file, "mine", "a")
@@ -22,12 +22,12 @@ def test_a_choice_holds_until_the_configuration_names_another(tmp_path: Path):
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff\xfe", b"one\n", b"1\n2\n3\n", b"\na\n"])
-def test_a_broken_choice_file_chooses_nothing(junk: bytes, tmp_path: Path):
+def test_a_broken_theme_choice_file_is_ignored(junk: bytes, tmp_path: Path):
     (tmp_path / "theme").write_bytes(junk)
     assert chosen_theme(tmp_path / "theme", "a") == "a"
 
 
-def test_what_is_touched_is_seen(tmp_path: Path):
+def test_a_touched_theme_file_is_noticed(tmp_path: Path):
     folder = tmp_path / "themes"
     assert file_states([folder]) == ()
     folder.mkdir()
@@ -38,7 +38,7 @@ def test_what_is_touched_is_seen(tmp_path: Path):
     assert file_states([folder]) != first
 
 
-async def test_a_theme_is_chosen_seen_meanwhile_and_kept(tmp_path: Path):
+async def test_a_theme_is_previewed_chosen_and_remembered(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
@@ -57,7 +57,7 @@ async def test_a_theme_is_chosen_seen_meanwhile_and_kept(tmp_path: Path):
     assert make_app(tmp_path, theme="tui-chat-light").theme == "tui-chat-light"
 
 
-async def test_an_edited_theme_is_shown_and_a_broken_one_is_told(tmp_path: Path):
+async def test_an_edited_theme_is_applied_and_a_broken_one_reported(tmp_path: Path):
     folder = tmp_path / "themes"
     folder.mkdir()
     mine = folder / "mine.toml"
@@ -74,7 +74,7 @@ async def test_an_edited_theme_is_shown_and_a_broken_one_is_told(tmp_path: Path)
         assert app.screen.styles.background.hex6 == "#FFFFF0"
 
 
-async def test_a_theme_nested_too_deeply_is_told_while_the_app_runs(tmp_path: Path):
+async def test_a_theme_nested_too_deeply_is_reported_while_the_app_runs(tmp_path: Path):
     folder = tmp_path / "themes"
     folder.mkdir()
     app = make_app(tmp_path)

@@ -9,15 +9,23 @@ from textual.strip import Strip
 from textual.theme import Theme
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.inspector.requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
+from tests.ui.areas.inspector.requests import (
+    DATE,
+    DRAFT,
+    MODEL,
+    ROLE,
+    STYLE,
+    InspectorApp,
+    composed,
+)
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.inspector.legend import Legend
-from tui_chat.ui.presets import PresetPane
-from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.inspector.legend import Legend
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
@@ -83,7 +91,7 @@ MONO = "tui-chat-mono"
 IN_COLOUR = [name for name in THEMES if name != MONO]
 
 
-def test_six_themes_ship() -> None:
+def test_the_shipped_themes() -> None:
     assert {name: theme.dark for name, theme in THEMES.items()} == {
         DARK: True,
         LIGHT: False,
@@ -95,27 +103,27 @@ def test_six_themes_ship() -> None:
     assert load_themes([bundled("themes")])[1] == []
 
 
-def test_mono_has_no_colour() -> None:
+def test_mono_has_no_color() -> None:
     theme = THEMES[MONO]
     colours = [value(theme, name) for name in (*TEXTS, *GROUNDS)] + list(theme.variables.values())
     assert all(len(set(Color.parse(colour).rgb)) == 1 for colour in colours)
 
 
 @pytest.mark.parametrize(("kind", "ground"), list(product([*TEXTS, *KINDS], GROUNDS)))
-def test_high_contrast_is_high(kind: str, ground: str) -> None:
+def test_high_contrast_has_high_contrast(kind: str, ground: str) -> None:
     theme = THEMES["tui-chat-contrast"]
     ink = value(theme, kind) if kind in TEXTS else theme.variables[f"origin-{kind}"]
     assert contrast(ink, value(theme, ground)) >= 7
 
 
 @pytest.mark.parametrize(("name", "kind", "ground"), list(product(THEMES, KINDS, GROUNDS)), ids=str)
-def test_origins_can_be_read(name: str, kind: str, ground: str) -> None:
+def test_origin_colors_are_legible(name: str, kind: str, ground: str) -> None:
     theme = THEMES[name]
     assert contrast(theme.variables[f"origin-{kind}"], value(theme, ground)) >= 4.5
 
 
 @pytest.mark.parametrize(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
-def test_texts_can_be_read(name: str, text: str, ground: str) -> None:
+def test_text_colors_are_legible(name: str, text: str, ground: str) -> None:
     assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
 
 
@@ -137,7 +145,7 @@ def hardly_read(strips: Iterable[Strip]) -> list[tuple[float, str]]:
 
 
 @pytest.mark.usefixtures("undrawn")
-async def test_what_is_lit_or_found_in_a_request_can_be_read_in_every_theme() -> None:
+async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
     history = Origin(OriginKind.HISTORY, "m2", "#3")
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=(100, 60)) as pilot:
@@ -160,7 +168,7 @@ async def test_what_is_lit_or_found_in_a_request_can_be_read_in_every_theme() ->
 
 
 @pytest.mark.usefixtures("undrawn")
-async def test_everything_on_the_screen_can_be_read_in_every_theme(tmp_path: Path) -> None:
+async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path) -> None:
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -176,7 +184,7 @@ async def test_everything_on_the_screen_can_be_read_in_every_theme(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))
-def test_origins_can_be_told_apart(name: str, sight: str) -> None:
+def test_origin_colors_are_distinguishable(name: str, sight: str) -> None:
     colours = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
     nearest = min(
         (sum((p - q) ** 2 for p, q in zip(colours[a], colours[b], strict=True)) ** 0.5, a, b)
@@ -186,7 +194,7 @@ def test_origins_can_be_told_apart(name: str, sight: str) -> None:
 
 
 @pytest.mark.parametrize("name", [DARK, LIGHT])
-def test_what_stands_in_for_missing_origins_are_our_own(name: str) -> None:
+def test_missing_origin_colors_fall_back_to_ours(name: str) -> None:
     theme = THEMES[name]
     defaults = {key: Color.parse(colour) for key, colour in origin_defaults(theme.dark).items()}
     assert defaults == {key: Color.parse(theme.variables[key]) for key in defaults}
@@ -212,7 +220,9 @@ def test_what_stands_in_for_missing_origins_are_our_own(name: str) -> None:
         ('name = "x"\n[colours]\nprimary = "#fff"\n[origins]\nsytem = "#fff"', "origins.sytem: is"),
     ],
 )
-def test_a_fault_is_named_and_the_others_are_there(tmp_path: Path, text: str, fault: str) -> None:
+def test_a_faulty_theme_is_reported_and_the_others_load(
+    tmp_path: Path, text: str, fault: str
+) -> None:
     (tmp_path / "bad.toml").write_text(text)
     (tmp_path / "good.toml").write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
     themes, faults = load_themes([bundled("themes"), tmp_path])
@@ -223,7 +233,7 @@ def test_a_fault_is_named_and_the_others_are_there(tmp_path: Path, text: str, fa
     assert fault in str(error)
 
 
-def test_a_file_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+def test_a_binary_theme_file_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
     (tmp_path / "folder.toml").mkdir()
     themes, faults = load_themes([tmp_path, tmp_path / "missing"])
@@ -231,7 +241,7 @@ def test_a_file_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
     assert len(faults) == 2
 
 
-def test_a_theme_of_the_user_takes_the_place_of_ours(tmp_path: Path) -> None:
+def test_a_user_theme_replaces_a_shipped_one(tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(
         f'name = "{DARK}"\n[colours]\nprimary = "#123456"\n[origins]\ndraft = "#abcdef"\n'

@@ -10,15 +10,18 @@ from textual.pilot import Pilot
 
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import until
-from tui_chat.cli import view
+from tui_chat.cli import import_export
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
-from tui_chat.ui.viewer import ReadOnlyLine, Viewer
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.chat_pane import ReadOnlyLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
 
 
 @pytest.fixture
-async def viewer(tmp_path: Path) -> Viewer:
+async def viewer(tmp_path: Path) -> TuiChat:
     told = [
         chatgpt(node("q", None, "user", f"Question {n}"), node("a", "q", "assistant", f"Reply {n}"),
                 conversation_id=str(n), title=f"Talk {n}")
@@ -27,16 +30,16 @@ async def viewer(tmp_path: Path) -> Viewer:
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps(told))
     folder = tmp_path / "apart"
-    await view.fill(folder, [file], Meter())
-    config = view.apart(Config(config_dir=tmp_path / "config"), folder)
-    return Viewer(config, lambda: open_workspace(config), view.line([file]))
+    await import_export.import_into(folder, [file], Meter())
+    config = import_export.read_only_config(Config(config_dir=tmp_path / "config"), folder)
+    return TuiChat(config, lambda: open_workspace(config), read_only=import_export.banner([file]))
 
 
-async def laid(app: Viewer, pilot: Pilot[None]) -> None:
+async def laid(app: TuiChat, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.is_workspace_open)
 
 
-async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: Viewer):
+async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: TuiChat):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)
         workspace = viewer.workspace
@@ -53,7 +56,7 @@ async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: 
         assert viewer.focused is viewer.query_one("Transcript")
 
 
-async def test_another_conversation_is_opened_and_read_at_once(viewer: Viewer):
+async def test_another_conversation_opens_at_once(viewer: TuiChat):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)
         workspace = viewer.workspace
@@ -67,9 +70,25 @@ async def test_another_conversation_is_opened_and_read_at_once(viewer: Viewer):
         ]
 
 
-def test_no_endpoint_is_left_but_the_offline_one(tmp_path: Path):
-    config = view.apart(Config(), tmp_path)
+def test_only_the_offline_endpoint_is_configured(tmp_path: Path):
+    config = import_export.read_only_config(Config(), tmp_path)
     assert config.data_dir == tmp_path
     assert {endpoint.base_url.split("/")[2] for endpoint in config.endpoints} == {
         "loopback.invalid"
     }
+
+
+async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        offered = {entry.id for entry in viewer.action_index.palette_entries()}
+        assert "Search all conversations" in " ".join(offered)
+        for words in ("Switch model", "Choose preset", "Choose profile", "Edit roles", "Import"):
+            assert not [title for title in offered if words in title], words
+        assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
+        for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
+            await viewer.main.on_inspector_origin_chosen(
+                Inspector.OriginChosen(Origin(origin, "x"), None)
+            )
+            await pilot.pause()
+            assert len(viewer.screen_stack) == 1, origin

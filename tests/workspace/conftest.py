@@ -1,4 +1,4 @@
-"""Desks as the app wires them; see `tests/e2e/conftest.py`."""
+"""Workspaces wired like in the app; see `tests/e2e/conftest.py`."""
 
 from __future__ import annotations
 

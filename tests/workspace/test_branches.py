@@ -1,10 +1,11 @@
-"""Working with replies: siblings, edits, forks, deletions with undo, pins."""
+"""Branches of the active session: siblings, edits, forks, deletions with undo, pins."""
 
 from __future__ import annotations
 
 from tests.e2e.conftest import settled
+from tui_chat.config import OFFLINE
 from tui_chat.offline import HttpRequest
-from tui_chat.workspace import Done, Failed
+from tui_chat.workspace.events import Done, Failed
 
 
 async def said(workspace, heard, *drafts: str) -> None:
@@ -21,7 +22,7 @@ def ids(workspace) -> list[str]:
     return [entry.message.id for entry in workspace.state.entries]
 
 
-async def test_asked_again_a_reply_is_a_sibling_and_both_can_be_shown(make_workspace):
+async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
     await said(workspace, heard, "go")
     first = workspace.state.entries[-1]
@@ -37,7 +38,7 @@ async def test_asked_again_a_reply_is_a_sibling_and_both_can_be_shown(make_works
     assert workspace.state.entries[-1].message == second.message
 
 
-async def test_an_edited_message_is_a_branch_and_is_sent(make_workspace):
+async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
     await said(workspace, heard, "one", "two")
@@ -61,7 +62,7 @@ async def test_an_edited_message_need_not_be_sent(make_workspace):
     assert len(received) == 1
 
 
-async def test_an_edited_reply_is_what_the_model_is_told_it_said(make_workspace):
+async def test_an_edited_reply_is_in_the_next_request(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[1], "Something else.")
@@ -70,7 +71,20 @@ async def test_an_edited_reply_is_what_the_model_is_told_it_said(make_workspace)
     assert b"Something else." in workspace.requests.compose("more").payload.body
 
 
-async def test_sent_again_unchanged_it_is_asked_again(make_workspace):
+async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
+    workspace, heard = await make_workspace(model="researcher")
+    await said(workspace, heard, "one")
+    reply = workspace.state.entries[1].message
+    assert await workspace.branches.edit(reply.id, "So: " + reply.content)
+    edited = workspace.state.entries[1].message
+    found = edited.semantics.references
+    assert found.sources == reply.semantics.references.sources
+    cited = [edited.content[each.start : each.end] for each in found.citations]
+    assert [words[-14:] for words in cited] == ["like this one.", " register one."]
+    assert cited[0].startswith("The domain")
+
+
+async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[0], "one", send=True)
@@ -79,7 +93,7 @@ async def test_sent_again_unchanged_it_is_asked_again(make_workspace):
     assert workspace.state.entries[1].siblings == 2
 
 
-async def test_an_edit_that_leaves_nothing_is_refused(make_workspace):
+async def test_an_empty_edit_is_refused(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
     assert not await workspace.branches.edit(ids(workspace)[0], " ")
@@ -87,7 +101,7 @@ async def test_an_edit_that_leaves_nothing_is_refused(make_workspace):
     assert not await workspace.branches.edit("nowhere", "x")
 
 
-async def test_a_conversation_that_ends_with_a_question_can_be_answered(make_workspace):
+async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
     question, reply = ids(workspace)
@@ -124,7 +138,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
     assert len(workspace.state.sessions) == 2
 
 
-async def test_deletions_are_undone_in_the_order_they_went(make_workspace):
+async def test_deletions_are_undone_in_reverse_order(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one", "two")
     session_id = workspace.state.session_id
@@ -153,7 +167,7 @@ async def test_deletions_are_undone_in_the_order_they_went(make_workspace):
     assert "nothing to undo" in str(heard.of(Failed)[-1].error)
 
 
-async def test_a_deleted_message_comes_back_while_another_session_is_shown(make_workspace):
+async def test_a_deleted_message_is_restored_while_another_session_is_active(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
     session_id = workspace.state.session_id
@@ -177,15 +191,15 @@ async def test_a_pinned_message_survives_every_truncation(make_workspace):
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):
     workspace, heard = await make_workspace("loopback", "echo")
     await said(workspace, heard, "one")
-    for endpoint in ("loopback-anthropic", "loopback-gemini", "loopback-responses"):
+    for endpoint in (each.name for each in OFFLINE[1:]):
         await workspace.settings.set_model(endpoint, "echo")
         await said(workspace, heard, f"to {endpoint}")
         assert workspace.state.entries[-1].endpoint == endpoint
         assert workspace.state.entries[-1].status == "complete"
-    assert len(workspace.state.entries) == 8
+    assert len(workspace.state.entries) == 2 * len(OFFLINE)
 
 
-async def test_browsing_siblings_while_a_reply_arrives(make_workspace):
+async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
     await said(workspace, heard, "go")
     await workspace.settings.set_model("loopback", "flaky-stall")

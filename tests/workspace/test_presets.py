@@ -1,4 +1,4 @@
-"""Presets that are edited: what is composed is what is in the editor; files are kept whole."""
+"""Editing presets: the request has the edited preset, and files are never damaged."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.workspace.test_choosing import preset_with, put, words
+from tests.workspace.test_settings import preset_with, put, words
 from tui_chat.library.editing import EditHistory, change_message
-from tui_chat.workspace import Failed, PresetChanged, Workspace
+from tui_chat.workspace.events import Failed, PresetChanged
+from tui_chat.workspace.workspace import Workspace
 
 
 def edits_of(workspace: Workspace) -> EditHistory:
@@ -29,7 +30,7 @@ def contents(file: Path) -> list[str]:
     return [m.get("content", "") for m in json.loads(file.read_text())["presetMessages"]]
 
 
-async def test_what_is_edited_is_what_is_sent(make_workspace, tmp_path: Path):
+async def test_an_edited_preset_is_sent(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", preset_with("first"))
     received = []
     workspace, heard = await make_workspace(on_request=received.append)
@@ -61,7 +62,7 @@ async def test_edits_survive_other_sessions_and_presets(make_workspace, tmp_path
     assert len(edits_of(workspace).past) == 1
 
 
-async def test_a_save_keeps_what_we_do_not_know(make_workspace, tmp_path: Path):
+async def test_saving_keeps_unknown_keys(make_workspace, tmp_path: Path):
     file = put(tmp_path / "presets", "mine", preset_with("first") | {"x-mine": [1]})
     workspace, _ = await make_workspace()
     await workspace.presets.choose("mine")
@@ -75,7 +76,7 @@ async def test_a_save_keeps_what_we_do_not_know(make_workspace, tmp_path: Path):
     assert "first" in words(workspace)
 
 
-async def test_ours_are_saved_as_the_users_own(make_workspace, tmp_path: Path):
+async def test_an_edited_bundled_preset_is_saved_as_the_users(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     assert workspace.library.is_ours(workspace.state.preset_name)
     rewrite(workspace, "mine now")
@@ -88,7 +89,7 @@ async def test_ours_are_saved_as_the_users_own(make_workspace, tmp_path: Path):
     assert "mine now" not in words(workspace)
 
 
-async def test_a_copy_goes_on_and_the_first_stays(make_workspace, tmp_path: Path):
+async def test_saving_as_a_copy_keeps_the_original(make_workspace, tmp_path: Path):
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
@@ -105,7 +106,7 @@ async def test_a_copy_goes_on_and_the_first_stays(make_workspace, tmp_path: Path
     assert workspace.state.preset_name == "plain"
 
 
-async def test_a_file_changed_outside_is_followed(make_workspace, tmp_path: Path):
+async def test_an_external_change_of_a_file_is_loaded(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
@@ -116,7 +117,7 @@ async def test_a_file_changed_outside_is_followed(make_workspace, tmp_path: Path
     assert len(heard.of(PresetChanged)) == 1
 
 
-async def test_both_changed_is_a_conflict(make_workspace, tmp_path: Path):
+async def test_an_external_change_of_an_edited_preset_is_a_conflict(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, _ = await make_workspace()
     await workspace.presets.choose("mine")
@@ -131,7 +132,7 @@ async def test_both_changed_is_a_conflict(make_workspace, tmp_path: Path):
     assert "by me" in words(workspace)
 
 
-async def test_a_broken_file_is_told_once_and_stops_nothing(make_workspace, tmp_path: Path):
+async def test_a_broken_file_is_reported_once(make_workspace, tmp_path: Path):
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
@@ -149,7 +150,7 @@ async def test_a_broken_file_is_told_once_and_stops_nothing(make_workspace, tmp_
     assert "mended" in words(workspace)
 
 
-async def test_a_broken_file_is_never_written_over(make_workspace, tmp_path: Path):
+async def test_a_broken_file_is_never_overwritten(make_workspace, tmp_path: Path):
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
@@ -172,7 +173,9 @@ async def test_a_broken_file_is_never_written_over(make_workspace, tmp_path: Pat
 
 
 @pytest.mark.parametrize("theirs", ["{", json.dumps(preset_with("theirs"))])
-async def test_saving_all_writes_over_nobodys_file(make_workspace, tmp_path: Path, theirs: str):
+async def test_saving_all_overwrites_no_external_change(
+    make_workspace, tmp_path: Path, theirs: str
+):
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")

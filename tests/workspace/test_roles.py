@@ -1,4 +1,4 @@
-"""Roles on the workspace: who starts a session, and what becomes of sessions whose role is gone."""
+"""Roles of the workspace: choosing one, and sessions whose role no longer exists."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tests.e2e.conftest import settled
 from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
-from tui_chat.workspace import Failed
+from tui_chat.workspace.events import Failed
 
-PIRATE = Role("", "Pirate", "Talk like a pirate.", temperature=0.5)
+PIRATE = Role("", "Pirate", "Talk like a pirate.", settings=Settings(temperature=0.5))
 
 
 def role_words(workspace, draft: str = "hi") -> str:
@@ -25,7 +26,7 @@ async def a_pirate(workspace) -> Role:
     return role
 
 
-async def test_a_new_chat_has_the_role_that_was_used_last(make_workspace):
+async def test_a_new_session_has_the_last_used_role(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
     assert [role.name for role in workspace.state.roles] == ["Assistant", "Pirate"]
@@ -39,7 +40,7 @@ async def test_a_new_chat_has_the_role_that_was_used_last(make_workspace):
     assert [role.name for role in workspace.state.roles] == ["Pirate", "Assistant"]
 
 
-async def test_the_role_says_how_the_model_is_asked(make_workspace):
+async def test_the_role_sets_the_parameters(make_workspace):
     workspace, _ = await make_workspace()
     await workspace.sessions.new((await a_pirate(workspace)).role_id)
     assert role_words(workspace) == "Talk like a pirate."
@@ -47,7 +48,7 @@ async def test_the_role_says_how_the_model_is_asked(make_workspace):
     assert body["temperature"] == 0.5
 
 
-async def test_a_role_with_a_model_is_asked_where_that_is_to_be_had(make_workspace):
+async def test_the_model_of_a_role_selects_the_endpoint(make_workspace):
     workspace, _ = await make_workspace(model="echo")
     role = await workspace.roles.save(replace(PIRATE, model="mirror"))
     assert role is not None
@@ -62,7 +63,7 @@ async def test_a_role_with_a_model_is_asked_where_that_is_to_be_had(make_workspa
     assert workspace.requests.compose("hi").model == other.model
 
 
-async def test_a_chat_without_a_role(make_workspace):
+async def test_a_session_without_a_role(make_workspace):
     workspace, heard = await make_workspace()
     await workspace.sessions.new("")
     assert workspace.state.role is None
@@ -86,7 +87,7 @@ async def test_the_role_can_be_chosen_until_the_session_begins(make_workspace):
     assert workspace.state.role == pirate
 
 
-async def test_a_disabled_role_starts_nothing(make_workspace):
+async def test_a_disabled_role_cannot_be_chosen(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
     await workspace.roles.save(replace(pirate, status="disabled"))
@@ -99,7 +100,7 @@ async def test_a_disabled_role_starts_nothing(make_workspace):
     assert len(heard.of(Failed)) == 2
 
 
-async def test_disabling_the_role_of_a_chat_that_was_not_begun_takes_another(make_workspace):
+async def test_disabling_the_role_of_an_empty_session_selects_another(make_workspace):
     workspace, _ = await make_workspace()
     pirate = await a_pirate(workspace)
     await workspace.roles.choose(pirate.role_id)
@@ -135,7 +136,7 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
     assert workspace.state.entries[-1].status == "complete"
 
 
-async def test_a_changed_role_is_seen_at_once(make_workspace):
+async def test_a_changed_role_takes_effect_at_once(make_workspace):
     workspace, _ = await make_workspace()
     pirate = await a_pirate(workspace)
     await workspace.roles.choose(pirate.role_id)
@@ -143,19 +144,19 @@ async def test_a_changed_role_is_seen_at_once(make_workspace):
     assert role_words(workspace) == "Arr!"
 
 
-async def test_a_role_with_faults_is_refused_with_words(make_workspace):
+async def test_an_invalid_role_is_refused(make_workspace):
     workspace, heard = await make_workspace()
     for faulty in (
         replace(PIRATE, name="  "),
-        replace(PIRATE, temperature=9.0),
-        replace(PIRATE, max_tokens=0),
+        replace(PIRATE, settings=Settings(temperature=9.0)),
+        replace(PIRATE, settings=Settings(max_tokens=0)),
     ):
         assert await workspace.roles.save(faulty) is None
     assert len(heard.of(Failed)) == 3
     assert len(workspace.state.roles) == 1
 
 
-async def test_who_deletes_the_first_role_means_it(make_workspace):
+async def test_the_deleted_default_role_does_not_come_back(make_workspace):
     workspace, _ = await make_workspace()
     await workspace.roles.delete("assistant")
     assert workspace.state.roles == ()
@@ -165,7 +166,7 @@ async def test_who_deletes_the_first_role_means_it(make_workspace):
     assert workspace.state.role is None
 
 
-async def test_role_files_are_taken_in_when_they_change(make_workspace, tmp_path: Path):
+async def test_changed_role_files_are_loaded(make_workspace, tmp_path: Path):
     folder = tmp_path / "roles"
     folder.mkdir()
     file = folder / "cook.json"

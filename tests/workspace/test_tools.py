@@ -1,4 +1,4 @@
-"""Tools on the workspace: calls wait, are answered once, and the reply goes on."""
+"""Tools of the workspace: calls are pending, are answered once, and the reply continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest
 from tui_chat.store.messages import MessageStore
-from tui_chat.workspace import BranchChanged, Failed
+from tui_chat.workspace.events import BranchChanged, Failed
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 BY_HAND = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
@@ -32,7 +32,7 @@ SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-async def test_a_call_is_answered_by_hand_and_the_reply_goes_on(endpoint, make_workspace):
+async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoint, make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(
         endpoint.name, "toolsmith", tools=(BY_HAND,), on_request=received.append
@@ -80,7 +80,7 @@ async def test_a_tool_that_needs_no_consent_runs_by_itself(make_workspace):
     assert workspace.state.entries[2].message.content == "done"
 
 
-async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once(
+async def test_an_unstored_answer_is_stored_later_without_running_the_command_again(
     make_workspace, tmp_path, monkeypatch
 ):
     log = tmp_path / "runs"
@@ -104,7 +104,7 @@ async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once
     assert log.read_text() == "x"
 
 
-async def test_nothing_runs_because_a_session_is_opened(make_workspace):
+async def test_opening_a_session_runs_nothing(make_workspace):
     workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
@@ -122,7 +122,7 @@ async def test_nothing_runs_because_a_session_is_opened(make_workspace):
     await settled(workspace, heard)
 
 
-async def test_what_a_failing_tool_says_reaches_the_model(make_workspace):
+async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     failing = command("broken", "import sys; print('no such city'); sys.exit(3)")
     workspace, heard = await make_workspace(model="toolsmith", tools=(failing,))
     assert await workspace.replies.submit("Use the tool.")
@@ -135,7 +135,7 @@ async def test_what_a_failing_tool_says_reaches_the_model(make_workspace):
     assert answer.semantics.failed
 
 
-async def test_a_running_tool_can_be_given_up_or_answered_instead(make_workspace):
+async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspace):
     import asyncio
 
     workspace, heard = await make_workspace(model="toolsmith", tools=(SLEEPER,))
@@ -182,7 +182,7 @@ async def test_a_tool_without_a_command_is_not_run(make_workspace):
     assert "by hand" in heard.of(Failed)[-1].error.advice
 
 
-async def test_which_tools_are_offered_is_the_sessions(make_workspace):
+async def test_offered_tools_belong_to_the_session(make_workspace):
     from dataclasses import replace
 
     extra = replace(ECHO, offered=False)
@@ -204,7 +204,7 @@ async def test_which_tools_are_offered_is_the_sessions(make_workspace):
     assert [tool.name for tool in workspace.state.tools] == ["ask_me"]
 
 
-async def test_nothing_goes_on_while_a_call_waits(make_workspace, tmp_path):
+async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
     calls = [

@@ -1,10 +1,10 @@
-"""What can be said of a request without sending it: pure, in figures and sentences.
+"""Analysis of requests without sending them. Pure.
 
-prompt            the body in the order in which a model reads it, with its tokens
-cache_forecast    how much of it a provider's prompt cache can serve, and what breaks it off
-diff              what one body has and another lacks, line by line
-captured_request  a pasted request: its protocol, and the session and preset that it makes
-token_shares      where the tokens go, by origin, and which message is dropped next
+prompt            the body in the order in which a model reads it, with token counts
+cache_forecast    how much of it a prompt cache can serve, and the first difference
+diff              the difference of two bodies, line by line
+captured_request  a pasted request as a session and a preset
+token_shares      tokens by origin, and the message that is dropped next
 http_text         a request as HTTP text or as a curl command
 """
 
@@ -12,7 +12,7 @@ from tui_chat.analysis.cache_forecast import CacheBreak, Forecast, Forecaster
 from tui_chat.analysis.captured_request import CapturedRequest, read_captured
 from tui_chat.analysis.diff import Difference, DiffRow, diff_payloads
 from tui_chat.analysis.prompt import CacheBreakpoint, Prompt, prompt_of
-from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares, shares_of
+from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares
 
 __all__ = [
     "CacheBreak",
@@ -29,5 +29,4 @@ __all__ = [
     "diff_payloads",
     "prompt_of",
     "read_captured",
-    "shares_of",
 ]

@@ -1,12 +1,12 @@
 """A forecast, before sending, of how much of a request a provider's prompt cache can serve.
 
-1. A cache serves a prompt's beginning: what is token for token the same as in a prompt that the
-   provider has read. `common` is how far this request equals the last one.
-2. OpenAI and Gemini keep every prompt's beginning of themselves. Anthropic keeps it up to the
-   marks (`cache_control`) of the earlier request, and looks for one of them at most
-   `LOOK_BACK` blocks in front of a mark of this one. `served` counts that in.
-3. Both are upper bounds: a cache forgets after minutes, rounds down, and has a smallest size.
-4. Another model, or another endpoint, has another cache: nothing is common then.
+1. A cache serves a prefix of a prompt, token for token, that the provider has processed before.
+   `common` is the common prefix of this request and the last one.
+2. OpenAI and Gemini cache prefixes automatically. Anthropic caches up to the marks
+   (`cache_control`) of the earlier request, and looks for one at most `LOOK_BACK` blocks before a
+   mark of this one. `served` takes that into account.
+3. Both are upper bounds: a cache expires after minutes, rounds down, and has a minimum size.
+4. Every model and endpoint has its own cache.
 """
 
 from __future__ import annotations
@@ -24,54 +24,57 @@ from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 
 LOOK_BACK = 20
-"""How many blocks in front of a mark Anthropic looks for something it has kept."""
+"""Blocks before a mark in which Anthropic looks for a cached prefix.
+
+https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
+"""
 
 BreakKind = Literal["first", "model", "grown", "moved", "changed", "added", "gone", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class CacheBreak:
-    """Where a request ceases to be like the last one."""
+    """The first difference of a request from the last one."""
 
     kind: BreakKind
-    """`first`: there was none. `model`: it asked another model. `grown`: the whole last request
-    is in this one. `moved`, `changed`, `added`, `gone`: what happened to `origin`. `other`: the
-    two are not that alike."""
+    """`first`: there is no last request. `model`: it went to another model. `grown`: this request
+    starts with all of the last one. `moved`, `changed`, `added`, `gone`: what happened to `origin`.
+    `other`: several differences."""
     origin: Origin | None = None
-    """What is first not the same."""
+    """The origin of the first difference."""
     sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a prompt cache can do for a request. Figures in tokens."""
+    """How much of a request a prompt cache can serve, in tokens."""
 
     total: int
-    """The whole prompt, as the budget beside it counts it: with the request's own framing, which
-    stands in no message. Where there is no budget, what the body costs."""
+    """The whole prompt as its budget counts it, including the framing of the request; without a
+    budget, the tokens of the body."""
     common: int
-    """How many of its leading tokens the last request had too."""
+    """The common prefix with the last request."""
     served: int
-    """How many of these the provider's cache can serve at most."""
+    """The part of it that the provider's cache can serve at most."""
     after: int
-    """What comes after the first difference and is read anew."""
+    """The tokens after the first difference, which are not cached."""
     at: CacheBreak
 
 
 class Forecaster:
-    """Forecasts one request after the other against the last one that was sent.
+    """Forecasts successive requests against the last one sent.
 
-    Costs what changed since the request it saw before, not the length of the prompt.
+    The cost follows what changed since the previous call, not the length of the prompt.
     """
 
     def __init__(self) -> None:
         self._last: tuple[Composed, Prompt] | None = None
         self._now: Prompt | None = None
         self._equal = 0
-        """How many leading segments of `_now` are as in `_last`."""
+        """The number of leading segments that `_now` and `_last` have in common."""
 
     def __call__(self, last: Composed | None, now: Composed, counter: Counter) -> Forecast:
-        """Return what the cache can serve of `now` after `last` was sent (None: nothing was)."""
+        """Return the forecast for `now`; `last` is the last request sent, if any."""
         prompt = prompt_of(now, counter, self._now)
         if last is None or (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
             self._now, self._last = prompt, None
@@ -90,24 +93,24 @@ class Forecaster:
 
 
 def _equal_segments(was: Prompt, now: Prompt, known: int) -> int:
-    """Return how many leading segments say the same, the first `known` of them being known."""
+    """Return the number of equal leading segments, at least `known`."""
     ends = min(len(was.segments), len(now.segments))
     at = known + common_prefix(was.segments[known:], now.segments[known:])
     while at < ends:
         one, other = was.segments[at], now.segments[at]
-        if one is not other and not _says_the_same(one, other):
+        if one is not other and not _are_equal(one, other):
             break
         at += 1
     return at
 
 
-def _says_the_same(one: Tree, other: Tree) -> bool:
+def _are_equal(one: Tree, other: Tree) -> bool:
     return body_of(_read(one)) == body_of(_read(other))
 
 
 def _read(node: Tree) -> Tree:
-    """Return a segment as the model reads it: without the marks of its caching, and a text that
-    stands in a block of its own, so as to be marked, as the text that it is.
+    """Return a segment as the model reads it: without cache marks, and with its text in place of
+    a lone text block, which only exists to carry a mark.
     """
     match node:
         case Obj() if node.get("cache_control") is not None or any(
@@ -122,7 +125,7 @@ def _read(node: Tree) -> Tree:
 
 
 def _lone_text(content: Tree) -> Tree:
-    """Return the text of a content that is one block of text and nothing else."""
+    """Return the text if the content is a single text block, else the content."""
     if isinstance(content, Arr) and len(content.items) == 1:
         block = content.items[0]
         if isinstance(block, Obj) and [key for key, _ in block.items] == ["type", "text"]:
@@ -134,14 +137,16 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
     common = prompt.before(equal)
     one = was.segments[equal] if equal < len(was.segments) else None
     other = prompt.segments[equal] if equal < len(prompt.segments) else None
-    inside = _Inside(prompt.counter.uncorrected)
+    inside = _SegmentComparison(prompt.counter.uncorrected)
     if one is not None and other is not None:
         inside.compare("", _read(one), _read(other))
         common += prompt.counter.scaled(inside.tokens)
     served = _served(now.protocol, was, prompt, common)
     at = _break(last, now, one, other, inside)
     after = prompt.total - common
-    return Forecast(max(_total(now, prompt), common), common, served, after, _told(at, after))
+    return Forecast(
+        max(_total(now, prompt), common), common, served, after, _with_sentence(at, after)
+    )
 
 
 def _total(now: Composed, prompt: Prompt) -> int:
@@ -163,18 +168,18 @@ def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:
     )
 
 
-class _Inside:
-    """Finds how far two segments that differ are the same."""
+class _SegmentComparison:
+    """The common prefix of two segments that differ."""
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self.tokens = 0
         self.was: Origin | None = None
         self.now: Origin | None = None
-        """Whose the first characters are that differ, in the one and in the other."""
+        """The origins of the first difference, in the last request and in this one."""
 
     def compare(self, key: str, one: Tree, other: Tree) -> bool:
-        """Add up what is the same; False at the first difference."""
+        """Add up the common tokens; return False at the first difference."""
         match one, other:
             case Str(), Str():
                 return self._strings(key, one, other)
@@ -234,7 +239,7 @@ def _at(text: Text, offset: int) -> Origin | None:
 
 
 def _origin(node: Tree) -> Origin:
-    """Return whose a node is: its first words' where it only stands for them."""
+    """Return the origin of a node; for mere structure, the origin of its first text."""
     if isinstance(node, Str):
         return _at(node.text, 0) or GLUE
     if node.origin is not GLUE or not isinstance(node, Obj | Arr):
@@ -244,7 +249,7 @@ def _origin(node: Tree) -> Origin:
 
 
 def _break(
-    last: Composed, now: Composed, one: Tree | None, other: Tree | None, inside: _Inside
+    last: Composed, now: Composed, one: Tree | None, other: Tree | None, inside: _SegmentComparison
 ) -> CacheBreak:
     if one is None:
         return CacheBreak("grown", _origin(other) if other is not None else None)
@@ -255,8 +260,8 @@ def _break(
     was_origin, now_origin = _whole(was_what), _whole(now_what)
     if _owner(was_origin) == _owner(now_origin):
         return CacheBreak("changed", now_what)
-    stays = _stands_in(was_origin, now.envelope.turns)
-    came = not _stands_in(now_origin, last.envelope.turns)
+    stays = _is_in(was_origin, now.envelope.turns)
+    came = not _is_in(now_origin, last.envelope.turns)
     if stays and not came:
         mover = was_origin if now_origin.kind is OriginKind.HISTORY else now_origin
         return CacheBreak("moved", mover)
@@ -268,12 +273,12 @@ def _break(
 
 
 def _named(found: Origin | None, segment: Tree) -> Origin:
-    """Return whose the difference is; a role's name is its message's."""
+    """Return the origin of the difference; for mere structure, that of its segment."""
     return _origin(segment) if found is None or found is GLUE else found
 
 
 def _whole(origin: Origin) -> Origin:
-    """Return the origin of the message that a field, a macro or a setting stands in."""
+    """Return the origin of the message around a field, a macro or a setting."""
     while origin.within is not None:
         origin = origin.within
     return origin
@@ -283,25 +288,25 @@ def _owner(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
 
 
-def _stands_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
+def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
     kind, name = origin.kind, origin.id
     return any(turn.origin.id == name and turn.origin.kind is kind for turn in turns)
 
 
 _SENTENCES: dict[BreakKind, str] = {
-    "first": "Nothing was sent to this endpoint yet: there is nothing to compare with.",
-    "model": "The last request asked another model, which has a cache of its own.",
-    "grown": "All of the last request comes again: only what is new is read anew.",
+    "first": "No request was sent to this endpoint yet.",
+    "model": "The last request went to another model, which has its own cache.",
+    "grown": "This request starts with all of the last one; only the rest is new.",
     "moved": "{what} has moved: {after} after it are not cached.",
     "changed": "{what} has changed: {after} from there on are not cached.",
-    "added": "{what} is new here: {after} from there on are not cached.",
-    "gone": "{what} is gone: {after} after it are not cached.",
-    "other": "{what} and what follows is not in this request: {after} are not cached.",
+    "added": "{what} was added: {after} from there on are not cached.",
+    "gone": "{what} was removed: {after} after it are not cached.",
+    "other": "{what} and the following text differ: {after} are not cached.",
 }
 
 
-def _told(at: CacheBreak, after: int) -> CacheBreak:
-    what = at.origin.label if at.origin is not None else "What follows"
+def _with_sentence(at: CacheBreak, after: int) -> CacheBreak:
+    what = at.origin.label if at.origin is not None else "The following text"
     words = f"{after:,} token{'s' * (after != 1)}"
     sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
     return CacheBreak(at.kind, at.origin, sentence)

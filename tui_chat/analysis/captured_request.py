@@ -11,34 +11,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tui_chat.context import Settings
+from tui_chat.context import SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.models.settings import SettingError, read_setting
 from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.protocols.detection import detect_request
 from tui_chat.protocols.registry import protocol_of
 
+_KEPT = (
+    *("temperature", "max_tokens", "top_p", "top_k", "stop", "seed"),
+    *("presence_penalty", "frequency_penalty", "parallel_tool_calls"),
+)
+"""Parameters that a session can hold and that are one key of a body each."""
 MAX_ATTEMPTS = 200
-"""How many opening braces are looked at in a text that is not JSON as a whole."""
+"""Maximum number of opening braces tried in a text that is not JSON as a whole."""
 SHELL_QUOTE = "'\\''"
 """How a shell writes a single quote inside single quotes."""
-
-_KEPT = frozenset(
-    (
-        *("model", "messages", "input", "contents", "stream", "stream_options", "temperature"),
-        *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
-        *("system", "instructions", "systemInstruction", "system_instruction"),
-    )
-)
-"""Keys whose meaning a session and a preset have a place for."""
-_CONFIGURATION = ("generationConfig", "generation_config")
-"""Where Gemini has the settings that others have at the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +42,15 @@ class CapturedRequest:
     """A captured request, read."""
 
     body: bytes
-    """As it was found; compact JSON where it was inside something else."""
+    """As found; compact JSON if it was inside another text."""
     protocol: Protocol
     envelope: ChatEnvelope
 
     @property
-    def settings(self) -> Settings:
-        """Its model and parameters, as a session's settings."""
-        return _settings(self.envelope.parameters)
+    def settings(self) -> SessionSettings:
+        """Its model and the parameters that a session can hold, as a session's settings."""
+        model = self.envelope.parameters.model.value
+        return SessionSettings(model=model, **dict(self._kept().values()))
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -64,13 +61,34 @@ class CapturedRequest:
     @property
     def not_kept(self) -> tuple[str, ...]:
         """The tools and body keys that a session and a preset cannot hold."""
-        body = cast("dict[str, Any]", json.loads(self.body))
-        for key in _CONFIGURATION:
-            inner = body.pop(key, None)
-            body |= cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
-        left = [key for key, value in body.items() if key not in _KEPT and value not in (None, [])]
+        body = self._flat_body()
+        kept = protocol_of(self.protocol).session_keys | self._kept().keys()
+        left = [key for key, value in body.items() if key not in kept and value not in (None, [])]
         names = ", ".join(_tools_in(body.get("tools")))
         return tuple(f"{key} ({names})" if key == "tools" and names else key for key in left)
+
+    def _flat_body(self) -> dict[str, Any]:
+        """Return the body, with the keys of its groups of settings beside the others."""
+        body = cast("dict[str, Any]", json.loads(self.body))
+        for key in protocol_of(self.protocol).setting_groups & body.keys():
+            inner = body.pop(key)
+            body |= cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        return body
+
+    def _kept(self) -> dict[str, tuple[str, Any]]:
+        """Return the settings that a session holds, by their keys in the body: name and value."""
+        body, asked = self._flat_body(), self.envelope.parameters
+        kept: dict[str, tuple[str, Any]] = {}
+        for name in _KEPT:
+            sourced = cast("Sourced[Any] | None", getattr(asked, name))
+            if sourced is None:
+                continue
+            if name in ("temperature", "max_tokens"):
+                kept[sourced.origin.id] = name, sourced.value
+            elif sourced.origin.id in body:
+                with suppress(SettingError):
+                    kept[sourced.origin.id] = name, read_setting(name, sourced.value)
+        return kept
 
     def preset(self, name: str) -> Preset:
         """Return a preset with its system prompt in front of the history."""
@@ -94,9 +112,9 @@ class CapturedRequest:
 
 
 def read_captured(text: str, protocol: Protocol | None = None) -> CapturedRequest:
-    """Read a request body, or something that contains one; `protocol` where it is known.
+    """Read a request body, or a text that contains one; `protocol` if it is known.
 
-    Raises InputError where there is none, or where it is none of the protocol.
+    Raises InputError if there is none, or if it is not a request of that protocol.
     """
     body = text.strip().lstrip("\ufeff").encode("utf-8", "replace")
     value = _parsed(body)
@@ -105,8 +123,8 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
         body = b"" if value is None else json.dumps(value, ensure_ascii=False).encode()
     if value is None:
         raise InputError(
-            f"There is no request in it{_fault(text)}.",
-            advice="A request is a JSON object, or something that has one, as a curl command.",
+            f"No request was found{_fault(text)}.",
+            advice="Give a JSON object or a text that contains one, such as a curl command.",
         )
     found = protocol or detect_request(value)
     if found is None:
@@ -125,7 +143,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _tools_in(listed: Any) -> Iterator[str]:
-    """Yield the names of tools, whoever's request they are in."""
+    """Yield the names of tools in a request of any protocol."""
     for tool in _objects(listed):
         function = tool.get("function")
         if isinstance(function, dict):
@@ -148,9 +166,9 @@ def _parsed(body: bytes) -> dict[str, Any] | None:
 
 def _fault(text: str) -> str:
     """Return the syntax error of a text that looks like JSON; empty for any other text."""
-    begun = text.lstrip("\ufeff \t\r\n")
+    start = text.lstrip("\ufeff \t\r\n")
     try:
-        if begun.startswith(("{", "[", '"')):
+        if start.startswith(("{", "[", '"')):
             json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
         return f": it is not JSON, {describe_json_error(error)}"
@@ -202,11 +220,3 @@ def _marked(turn: Turn) -> CacheLifetime | None:
     if not mark:
         return None
     return "1h" if json.loads(mark).get("ttl") == "1h" else "5m"
-
-
-def _settings(asked: Parameters) -> Settings:
-    return Settings(
-        model=asked.model.value,
-        temperature=asked.temperature.value if asked.temperature else None,
-        max_tokens=asked.max_tokens.value if asked.max_tokens else None,
-    )

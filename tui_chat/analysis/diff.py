@@ -1,9 +1,8 @@
 """The difference of two request bodies, line by line of their pretty text.
 
-1. Trees are compared, not texts: a message that came in between is one thing, and the comma that
-   it brought along is none.
-2. What both have the same object of, or the same bytes of, is skipped without being laid out.
-3. Lines are named by their numbers in `Payload.lines`; the screen fetches those that it shows.
+1. Trees are compared, not texts: an inserted message is one change, and its comma is none.
+2. Parts that are the same object, or have the same bytes, are skipped without laying them out.
+3. Lines are numbers in `Payload.lines`; the screen fetches those that it shows.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from tui_chat.models.payload import Payload, PrettyLines, line_starts
 CONTEXT = 2
 """Equal lines shown around a difference."""
 _HIGH = 100
-"""Lines from which a part is compared piece by piece and not as a whole."""
+"""Lines from which a part is compared item by item and not as a whole."""
 _PATIENCE = 4_000_000
-"""Up to so many pairs of items the best alignment is looked for; beyond it a good one is."""
+"""Maximum pairs of items for which the best alignment is computed; beyond it, a good one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRun:
-    """Lines that are the same in both, or that stand for each other, or only in one."""
+    """Lines that are equal, correspond to each other, or are in one body only."""
 
     same: bool
     was: range
@@ -37,7 +36,7 @@ class DiffRun:
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A row of the difference as it is shown."""
+    """A row of the displayed difference."""
 
     kind: Literal["same", "gone", "new", "folded"]
     was: int | None = None
@@ -45,7 +44,7 @@ class DiffRow:
     now: int | None = None
     """The line's number in the second body, from 0."""
     folded: int = 0
-    """How many equal lines are not shown here."""
+    """Number of hidden equal lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class Difference:
         return sum(len(run.now) for run in self.runs if not run.same)
 
     def rows(self, context: int = CONTEXT) -> tuple[DiffRow, ...]:
-        """Return what is to be shown: what differs, `context` equal lines around it."""
+        """Return the rows to show: the differences with `context` equal lines around them."""
         rows: list[DiffRow] = []
         last = len(self.runs) - 1
         for index, run in enumerate(self.runs):
@@ -94,12 +93,12 @@ class Difference:
 
 
 def diff_payloads(was: Payload, now: Payload) -> Difference:
-    """Compare two bodies. Pure; costs what is not the same, and one look at each item."""
+    """Compare two bodies. Pure; the cost follows the differences and the number of items."""
     return Difference(was, now, tuple(_joined(_compare(was.tree, now.tree, 0, 0))))
 
 
 def changed_part(was: str, now: str) -> tuple[range, range]:
-    """Return which characters of two lines that stand for each other are not the same."""
+    """Return the differing characters of two corresponding lines."""
     end = min(len(was), len(now))
     head = _most(end, lambda n: was[:n] == now[:n])
     tail = _most(end - head, lambda n: was[len(was) - n :] == now[len(now) - n :])
@@ -107,7 +106,7 @@ def changed_part(was: str, now: str) -> tuple[range, range]:
 
 
 def _most(limit: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest number up to a limit that fits, where all smaller ones fit too."""
+    """Return the greatest number up to `limit` that fits; all smaller ones must fit too."""
     low = 0
     while low < limit:
         middle = (low + limit + 1) // 2
@@ -135,15 +134,15 @@ def _joined(runs: Iterator[DiffRun]) -> Iterator[DiffRun]:
 
 
 def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[DiffRun]:
-    """Yield the runs of two nodes that stand for each other, from their first lines on."""
+    """Yield the runs of two corresponding nodes, which start at the given lines."""
     height, other_height = len(PrettyLines(one)), len(PrettyLines(other))
     whole = range(at, at + height), range(other_at, other_at + other_height)
-    # The bytes of what is high are not made for this: its parts are compared.
+    # A large part is compared item by item, so that its bytes need not be rendered.
     alike = height == other_height < _HIGH
     if one is other or (alike and body_of(one) == body_of(other)):
         yield DiffRun(True, *whole)
         return
-    if not one_kind(one, other) or height == 1 or other_height == 1:
+    if not _are_same_kind(one, other) or height == 1 or other_height == 1:
         yield DiffRun(False, *whole)
         return
     assert isinstance(one, Obj | Arr)
@@ -158,7 +157,7 @@ _Slice = tuple["Obj | Arr", range, int]
 
 
 def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
-    """Yield the runs of items that stand for each other as far as they go in pairs."""
+    """Yield the runs of corresponding items, pair by pair, then of the rest."""
     (node, items, at), (other_node, other_items, other_at) = one, other
     if (
         same
@@ -167,7 +166,7 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
     ):
         yield DiffRun(True, _lines(node, items, at), _lines(other_node, other_items, other_at))
         return
-    # Values under other keys do not stand for each other, be they as alike as they may.
+    # Values under different keys do not correspond, however similar they are.
     pairs = 0 if isinstance(node, Obj) and not same else min(len(items), len(other_items))
     for index, other_index in zip(items[:pairs], other_items[:pairs], strict=True):
         yield from _compare(
@@ -184,10 +183,10 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
 
 
 def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, range]]:
-    """Yield which items stand for each other: the same ones, and those in between."""
+    """Yield which items correspond: equal ones, and those between them."""
     count, other_count = len(one.items), len(other.items)
     most = min(count, other_count)
-    # Slices of nodes are compared by identity, in C: what nobody touched costs nothing.
+    # Slices of nodes are compared by identity, in C, so that unchanged ones cost nothing.
     head = _most(most, lambda n: one.items[:n] == other.items[:n])
     while head < most and _same_item(one, head, other, head):
         head += 1
@@ -218,7 +217,7 @@ def _same_item(one: Obj | Arr, index: int, other: Obj | Arr, other_index: int) -
 
 
 def _key(node: Obj | Arr, index: int) -> str | bytes:
-    """Return what an item is known by: an object's by its key, an array's by its bytes."""
+    """Return the identity of an item: its key in an object, its bytes in an array."""
     return node.items[index][0] if isinstance(node, Obj) else body_of(node.items[index])
 
 
@@ -234,7 +233,7 @@ def _lines(node: Obj | Arr, items: range, at: int) -> range:
     return range(at + starts[items.start], at + starts[items.stop])
 
 
-def one_kind(one: Tree, other: Tree) -> bool:
+def _are_same_kind(one: Tree, other: Tree) -> bool:
     """True if both are objects, or both are arrays."""
     return (isinstance(one, Obj) and isinstance(other, Obj)) or (
         isinstance(one, Arr) and isinstance(other, Arr)

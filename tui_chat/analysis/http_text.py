@@ -1,4 +1,4 @@
-"""A request as text for people: as HTTP, and as a curl command. Never with a key in it."""
+"""A request as HTTP text and as a curl command, without its key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from tui_chat.compose import Composed
 
 MASK = "••••••••"
-"""What stands where a key would."""
+"""Stands for a key."""
 
 
 def as_http(composed: Composed) -> str:

@@ -3,12 +3,12 @@
 1. Providers cache the prompt's beginning, and the prompt is not the body: tools come first, then
    the system prompt, then the conversation, whatever the order of the body's keys (Anthropic
    and OpenAI say so in their pages on prompt caching).
-2. Words are counted with the model's counter. A picture's bytes are no words: it costs what
-   `tokens.PART_TOKENS` says. Ids and signatures are not counted.
-3. A segment's framing counts at its end: it is shared with another prompt's where all of it is.
-   What a counter corrects, it corrects segment by segment, as the budget does turn by turn.
-4. A prompt is made from the one before it: what stayed the same object keeps its figures, so a
-   keystroke costs the message it changed.
+2. Text is counted with the model's counter; an image costs `tokens.PART_TOKENS`. Ids and
+   signatures are not counted.
+3. The framing of a segment counts at its end, so that it is common only if the whole segment is.
+   Corrections apply segment by segment, as the budget applies them turn by turn.
+4. Segments that are the same objects as in the previous prompt keep their figures, so a keystroke
+   costs the message that it changed.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ UNREAD = frozenset(
 )
 """Keys whose strings are not words of the prompt."""
 _BYTES = frozenset(("data", "file_data", "image_url", "url", "fileUri", "file_uri", "file_url"))
-"""Keys whose strings stand for a picture, a sound or a file."""
+"""Keys whose strings are images, audio or files."""
 _MARK = "cache_control"
 """Not read by the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheBreakpoint:
-    """A place up to which Anthropic is asked to keep the prompt: a `cache_control`."""
+    """A `cache_control`, up to which Anthropic caches the prompt."""
 
     tokens: int
-    """Tokens of the prompt up to and with the marked block."""
+    """Tokens of the prompt up to and including the marked block."""
     block: int
     """The number of the marked block in the whole prompt, from 0."""
     segment: int
@@ -59,10 +59,10 @@ class Prompt:
 
     segments: tuple[Tree, ...]
     ends: tuple[int, ...]
-    """Tokens up to and with each segment, as long as `segments`."""
+    """Tokens up to and including each segment."""
     marks: tuple[CacheBreakpoint, ...]
     blocks: tuple[int, ...]
-    """Blocks up to and with each segment."""
+    """Blocks up to and including each segment."""
     counter: Counter
 
     @property
@@ -71,12 +71,12 @@ class Prompt:
         return self.ends[-1] if self.ends else 0
 
     def before(self, segment: int) -> int:
-        """Tokens in front of a segment."""
+        """Tokens before a segment."""
         return self.ends[segment - 1] if segment else 0
 
 
 def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:
-    """Return a request's prompt; `before` is any earlier one, whose figures are used again."""
+    """Return a request's prompt; figures of an earlier one, `before`, are reused."""
     segments = _segments(composed.encoded.tree)
     kept = 0
     ends: list[int] = []

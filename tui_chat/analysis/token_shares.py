@@ -84,11 +84,6 @@ class ShareCalculator:
 _NONE = (0, 0)
 
 
-def shares_of(envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
-    """Account for one envelope; see `ShareCalculator`."""
-    return ShareCalculator()(envelope, pinned)
-
-
 def _may_go(turn: Turn, pinned: Collection[str]) -> bool:
     return (
         turn.placement.kind == "history" and turn.role != "system" and turn.origin.id not in pinned

@@ -4,21 +4,21 @@ wired app or a headless command.
 commands          the commands and their flags; session_commands: those about conversations
 app               opens the screen: the composition root, with the store and the HTTP client
 build             prints the request that the app would send, or its envelope
-convert           converts a request body to another protocol
-captured          opens a captured request, reads a recorded reply
-preset            checks, imports and tests presets (the format of test cases: preset_cases)
-endpoints         lists and tests the providers (endpoint_checks), serves the offline one
+captured          opens or converts a captured request, reads a recorded reply
+preset            checks, imports and tests presets (preset_cases: the format of test cases)
+endpoints         lists and tests the providers, prints facts, serves the offline one
+prices            shows and updates prices; prints what replies cost (`usage`)
+refresh_prices    writes the prices that ship; for maintainers, not a command
+refresh_facts     writes the published facts about models; for maintainers, not a command
 db                maintains the database file
-import_export     conversations from files and to files
+import_export     conversations from files and to files, or from files to the screen
 sessions          lists and searches sessions
-view              opens the app on exported conversations, read-only
-output            everything that is printed, made harmless
-files             files that commands are given, `-` among them
+output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 
-Each command's module is imported when it is called: `--help` and the first frame need none
-of the others. Bad input exits with 2 and one sentence.
-A reader that closes the pipe (`| head`) ends a command quietly, with 141 as other tools are.
+A command's module is imported when the command runs, so `--help` and the first frame load no
+other. Bad input exits with 2 and one sentence. If the reader of the output closes the pipe
+(`| head`), a command ends without a message and with 141, like other tools.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from tui_chat.errors import TuiChatError
 
 
 def main() -> None:
-    """Run the command line; our errors become one sentence and exit code 2."""
+    """Run the command line. Errors of ours are printed as one sentence, with exit code 2."""
     _open_streams()
     try:
         _unwind_on_signals()
-        if len(sys.argv) == 1:  # nothing to parse: the first frame need not wait for a parser
+        if len(sys.argv) == 1:  # nothing to parse, so the first frame does not wait for click
             from tui_chat.cli.app import run_app
 
             run_app(None, None, {})
@@ -52,9 +52,9 @@ def main() -> None:
     except TuiChatError as error:
         write_error(str(error), error.advice)
         sys.exit(2)
-    except KeyboardInterrupt:  # before a command could hear it: while modules are loaded
+    except KeyboardInterrupt:  # while modules are loaded, before a command handles it
         sys.exit(130)
-    except (OutputClosed, BrokenPipeError):  # the reader had enough, as `head` has
+    except (OutputClosed, BrokenPipeError):  # as with `| head`
         discard()
         sys.exit(CLOSED)
     except OSError as error:  # a full disk behind the standard output
@@ -65,15 +65,15 @@ def main() -> None:
         if os.environ.get("TUI_CHAT_TRACEBACK"):
             raise
         write_error(
-            f"tui-chat failed, which is a fault of the program: {type(error).__name__}: {error}.",
-            "Please report it; with TUI_CHAT_TRACEBACK=1 set it shows where it failed.",
+            f"Internal error: {type(error).__name__}: {error}.",
+            "Please report it. TUI_CHAT_TRACEBACK=1 prints the traceback.",
         )
         sys.exit(1)
 
 
 def _unwind_on_signals() -> None:
-    """Have SIGTERM and SIGHUP end a command as an exception does, with exit code 128 and the
-    signal's number: temporary files go, and a half-written output file is not left behind.
+    """Make SIGTERM and SIGHUP end a command like an exception, with exit code 128 plus the
+    signal's number, so that temporary and half-written files are removed.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -88,8 +88,8 @@ def _exit_for_signal(number: int, _: FrameType | None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Stand in for a closed input or error stream, for which Python has None (`<&-`); exit with 1
-    where the output is closed.
+    """Replace a closed input or error stream (`<&-`, None in Python) by an empty one; exit with 1
+    if the output is closed.
     """
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO())
@@ -98,6 +98,6 @@ def _open_streams() -> None:
     if sys.stdout is None:
         write_error("the output cannot be written: it is closed")
         sys.exit(1)
-    for stream in (sys.stdout, sys.stderr):  # what the terminal's encoding lacks is spelled out
+    for stream in (sys.stdout, sys.stderr):  # for characters that the encoding lacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

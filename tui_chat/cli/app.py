@@ -22,11 +22,11 @@ from tui_chat.files import make_private_folder
 if TYPE_CHECKING:
     import httpx
 
-    from tui_chat.library import Library
+    from tui_chat.library.library import Library
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
     from tui_chat.ui.app import TuiChat
-    from tui_chat.workspace import Workspace
+    from tui_chat.workspace.workspace import Workspace
 
 
 def run_app(
@@ -35,67 +35,66 @@ def run_app(
     flags: Mapping[str, str | None],
     captured: str = "",
 ) -> None:
-    """Open the screen and stay until it is closed; a `captured` request stands in the inspector
-    then. Raises ConfigError.
+    """Open the app and return when it is closed. `captured` is the text of a request to inspect.
+
+    Raises ConfigError.
     """
     config = settled_config(data_dir, config_dir, flags)
     require_terminal()
     share_heap()
     from tui_chat.ui.app import TuiChat
 
-    app = TuiChat(config, lambda: open_workspace(config))
-    if captured:
-        app.open_first(captured)
-    show(app)
+    show(TuiChat(config, lambda: open_workspace(config), captured=captured))
 
 
 def require_terminal() -> None:
-    """Refuse to open the screen where it could not be drawn or no key be read. Raises
-    InputError.
-    """
-    advice = "`tui-chat --help` lists the commands that need none."
+    """Raise InputError if there is no terminal that the screen can be drawn on."""
+    advice = "`tui-chat --help` lists the commands that do not."
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("The screen needs a terminal.", advice=advice)
-    if os.environ.get("TERM", "") in ("dumb", "unknown"):
-        words = f"The screen needs a terminal that can move its cursor; TERM={os.environ['TERM']}"
-        raise InputError(f"{words} says that this one cannot.", advice=advice)
+    if (kind := os.environ.get("TERM", "")) in ("dumb", "unknown"):
+        raise InputError(
+            f"The screen needs a terminal that can move its cursor, unlike TERM={kind}.",
+            advice=advice,
+        )
 
 
 def show(app: TuiChat) -> None:
-    """Open the screen and stay until it is closed, by the user or a signal; tell what could not
-    be saved. Exits with the app's code, 128 and the signal's number for a signal.
+    """Run the app until the user or a signal closes it, and report what could not be saved.
+
+    Exits with the app's code; for a signal that is 128 plus its number.
     """
     from tui_chat.ui.terminal.signals import end_on_signals
 
     with end_on_signals(app.end_by_signal, app.restore_terminal):
         app.run()
-    if app.unsaved:
-        write_error("the end of a reply or a draft was not saved.", app.unsaved)
-    if app.return_code or app.unsaved:
+    if app.lifecycle.unsaved:
+        write_error("the end of a reply or a draft was not saved.", app.lifecycle.unsaved)
+    if app.return_code or app.lifecycle.unsaved:
         sys.exit(app.return_code or 1)
 
 
 def settled_config(
     data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
 ) -> Config:
-    """Return what flags, environment and file settle. Raises ConfigError."""
+    """Return the configuration from file, environment and flags. Raises ConfigError."""
     return load_config(
         config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
     )
 
 
 async def open_workspace(config: Config) -> Workspace:
-    """Open the store and return a workspace on it. Raises StoreError, with what to do about it."""
+    """Open the store and return a workspace on it. Raises InputError and StoreError."""
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
-    from tui_chat.workspace import Workspace
+    from tui_chat.workspace.workspace import Workspace
 
     try:
         make_private_folder(config.data_dir)
     except OSError as error:
         raise InputError(
-            f"{config.data_dir} cannot be made: {error.strerror}.",
-            advice="Choose another place with --data-dir.",
+            f"{config.data_dir} cannot be created: {error.strerror}.",
+            advice="Choose another folder with --data-dir.",
         ) from error
     store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
     collect_seldom()
@@ -117,19 +116,19 @@ def _loopback() -> httpx.AsyncBaseTransport:
 
 
 def open_library(config: Config) -> Library:
-    """Return the user's presets, profiles, lorebooks and roles, and the presets we bring."""
-    from tui_chat.library import Library
+    """Return the user's files, and the presets that come with the program."""
+    from tui_chat.library.library import Library
 
     return Library(config.config_dir, paths.bundled("sample_presets"))
 
 
 def preset_files(config: Config) -> dict[str, Path]:
-    """Return the preset files there are by name; the user's own hide ours of the same name."""
+    """Return all preset files by name; the user's own take precedence over bundled ones."""
     return open_library(config).files("presets")
 
 
 def open_http_client() -> HttpClient:
-    """Return the HTTP client; nothing is loaded or connected before the first request."""
+    """Return an HTTP client, which loads and connects nothing before its first request."""
     from tui_chat.providers import HttpClient
 
     return HttpClient({"loopback.invalid": _loopback}, os.environ)
@@ -137,7 +136,7 @@ def open_http_client() -> HttpClient:
 
 @asynccontextmanager
 async def open_store(settings: Mapping[str, object]) -> AsyncGenerator[Store]:
-    """Open the database that the flags name while the block runs. Raises StoreError."""
+    """Open the database in the folder that the flags name. Raises StoreError."""
     from tui_chat.store import Store
 
     collect_seldom()

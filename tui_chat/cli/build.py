@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 from tui_chat import paths
 from tui_chat.analysis.http_text import as_curl, as_http
+from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.cli.app import preset_files
-from tui_chat.cli.moment import moment
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
 from tui_chat.compose import Composed, compose
-from tui_chat.config import Config, load_config
-from tui_chat.context import Inputs, Settings
+from tui_chat.config import Config, load_config, standard_endpoint
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
-from tui_chat.library import (
-    load_preset,
-    load_profile,
-    load_role,
-)
 from tui_chat.library.lorebooks import read_lorebook
+from tui_chat.library.presets import load_preset
+from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Budget, Level, Note, Turn
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
+from tui_chat.models.settings import SettingError, parse_setting, setting_name
 from tui_chat.models.text import Origin, clean
 from tui_chat.protocols.detection import detect_protocol
 from tui_chat.turn_file import read_turn
 
-_PROVIDERS = {
-    Protocol.OPENAI_CHAT: "openai",
-    Protocol.OPENAI_RESPONSES: "openai-responses",
-    Protocol.ANTHROPIC: "anthropic",
-    Protocol.GEMINI: "google",
-}
-
 
 def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
-    """Compose from files and print. Raises InputError naming the file, place and fault."""
+    """Compose a request from files and print it. Raises InputError with file, place and fault."""
     if options["turn"]:
-        _show(_again(options["turn"]), options["show"])
+        _show(_recompose(options["turn"]), options["show"])
         return
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     config = load_config(config_dir, Path(), os.environ, {})
@@ -60,11 +51,11 @@ def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
             draft=clean(options["draft"]),
             role=role,
             profile=load_profile(profile) if profile else None,
-            settings=Settings(model=options["model"] or ""),
+            settings=_settings(options["model"] or "", options["parameters"]),
             stream=options["stream"],
             context_limit=options["context_limit"],
             reply_reserve=options["reply_reserve"],
-            now=moment(options["at"], "--at") if options["at"] else datetime.now().astimezone(),
+            now=parse_time(options["at"], "--at") if options["at"] else datetime.now().astimezone(),
             seed=seed,
             session_seed=seed,
             lorebooks=tuple(map(_lorebook, cast("tuple[Path, ...]", options["lorebooks"]))),
@@ -74,21 +65,21 @@ def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
     _show(composed, options["show"])
 
 
-def _again(path: Path) -> Composed:
-    """Compose the request of an exported turn; tell where it is not what was sent."""
+def _recompose(path: Path) -> Composed:
+    """Compose the request of an exported turn; warn if it differs from the one that was sent."""
     turn = read_turn(read_text(path), str(path))
     composed = compose(turn.inputs)
     if composed.payload.sha256 != turn.request.sha256:
-        sentence = f"warning: This is not what was sent; tui-chat {turn.app} made that."
+        sentence = f"warning: This differs from what tui-chat {turn.app} sent."
         write_line(sentence, err=True)
     return composed
 
 
-def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:
-    """Return the preset that is asked for, by path or name; else the role's, else the plain one."""
+def _preset(config: Config, preset: Path | None, role: Role | None) -> Path:
+    """Return the preset with the given path or name; else the role's, else the plain one."""
     presets = preset_files(config)
-    if asked is not None:
-        return asked if asked.exists() else presets.get(str(asked), asked)
+    if preset is not None:
+        return preset if preset.exists() else presets.get(str(preset), preset)
     if role is not None and role.preset:
         if role.preset in presets:
             return presets[role.preset]
@@ -98,14 +89,27 @@ def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:
 
 
 def _lorebook(path: Path) -> Lorebook:
-    """Read a lorebook, and tell what of it is not taken over. Raises InputError."""
+    """Read a lorebook, and print its warnings. Raises InputError."""
     found = read_lorebook(read_text(path, max_bytes=MAX_BYTES), path.stem)
     found.file.raise_errors(str(path))
-    assert found.book is not None  # no error, so there is one
+    assert found.book is not None  # it had no errors
     for finding in found.file.findings():
         if finding.level is Level.WARNING:
             write_line(f"{path}:{finding.line}: warning: {finding.sentence}", err=True)
     return found.book
+
+
+def _settings(model: str, given: tuple[str, ...]) -> SessionSettings:
+    values: dict[str, Any] = {}
+    for words in given:
+        name, separator, value = words.partition("=")
+        if not separator:
+            raise InputError(f"--set: “{words}” is not NAME=VALUE")
+        try:
+            values[setting_name(name)] = parse_setting(name, value)
+        except SettingError as error:
+            raise InputError(f"--set: {error}") from error
+    return SessionSettings(model=model, **values)
 
 
 def _variable(words: str) -> tuple[str, str]:
@@ -115,17 +119,32 @@ def _variable(words: str) -> tuple[str, str]:
     return clean(name), clean(value)
 
 
+def parse_time(text: str, source: str) -> datetime:
+    """Parse an ISO 8601 time, in UTC if it has no offset. Raises InputError.
+
+    UTC rather than the local zone: the same text gives the same request on every machine.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InputError(
+            f"{source}: “{text}” is not a time; write it as 2025-06-30T18:05 or "
+            "2025-06-30T18:05:00+02:00"
+        ) from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 def _endpoint(config: Config, options: dict[str, Any]) -> Endpoint:
     protocol = Protocol(options["protocol"]) if options["protocol"] else None
     if options["endpoint"]:
         endpoint = config.endpoint_named(options["endpoint"])
         if protocol not in (None, endpoint.protocol):
             raise InputError(
-                f"The endpoint “{endpoint.name}” speaks {endpoint.protocol}, not {protocol}."
+                f"The endpoint “{endpoint.name}” uses {endpoint.protocol}, not {protocol}."
             )
         return endpoint
     protocol = protocol or detect_protocol(options["model"] or "") or Protocol.OPENAI_CHAT
-    return config.endpoint_named(_PROVIDERS[protocol])
+    return config.endpoint_named(standard_endpoint(protocol))
 
 
 def _show(composed: Composed, what: str) -> None:
@@ -145,12 +164,7 @@ def _show(composed: Composed, what: str) -> None:
 def envelope_json(composed: Composed) -> dict[str, Any]:
     """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
     envelope = composed.envelope
-    asked = envelope.parameters
-    settings = {
-        "model": asked.model,
-        "temperature": asked.temperature,
-        "max_tokens": asked.max_tokens,
-    }
+    parameters = envelope.parameters
     return {
         "turns": [
             _turn_json(turn, tokens)
@@ -168,9 +182,8 @@ def envelope_json(composed: Composed) -> dict[str, Any]:
         "notes": [note_json(note) for note in composed.notes],
         "tokens": _budget_json(envelope.budget),
         "parameters": {
-            name: {"value": sourced.value, "origin": _origin_json(sourced.origin)}
-            for name, sourced in settings.items()
-            if sourced is not None
+            name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
+            for name, sourced in set_parameters(parameters)
         },
     }
 

@@ -1,73 +1,86 @@
-"""Captured requests and replies: `tui-chat inspect` and `tui-chat read`.
+"""Captured requests and replies: `tui-chat inspect`, `read` and `convert`.
 
-1. `inspect` opens the app on a captured request, or on an exported turn.
-2. `read` prints a recorded reply of any protocol as JSON. What is no JSON is a stream of
-   server-sent events; a reply that was cut or refused is read as far as it came, and `error`
-   describes the failure.
-3. Token counts are the provider's own figures, as it wrote them: Anthropic counts cached tokens
-   apart from the input, Gemini its thoughts apart from the output.
-4. `refusal` is present only if the model declined in words apart from its text.
+1. `inspect` opens the app on a captured request or an exported turn.
+2. `read` prints a recorded reply of any protocol as JSON. Input that is not JSON is read as a
+   stream of server-sent events, and several lines of JSON as a stream too, if the protocol
+   streams so. A reply that was cut or refused is read as far as it goes, and `error` describes
+   the failure. Token counts are the provider's own: Anthropic counts cached
+   tokens apart from the input, Gemini its thoughts apart from the output. `refusal` is present
+   only if the model declined in words apart from its text.
+3. `convert` encodes a request body of one protocol in another.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from tui_chat import paths
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
-from tui_chat.cli.files import STANDARD_INPUT, named, read_bytes
-from tui_chat.cli.output import write_json
+from tui_chat.cli.build import note_json
+from tui_chat.cli.output import write_body, write_json, write_line
+from tui_chat.compose import encode
+from tui_chat.config import load_config
 from tui_chat.errors import InputError, ProviderError, Refused
-from tui_chat.models.endpoint import Protocol
+from tui_chat.files import STANDARD_INPUT, input_name, read_input
+from tui_chat.models.citations import NO_REFERENCES
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
+from tui_chat.models.json_values import pack
 from tui_chat.models.reply import Reply, advance
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
+from tui_chat.providers.client import JSON_LINES
 from tui_chat.turn_file import holds_turn, read_turn
 
 
 def run_inspect(settings: dict[str, object], file: Path) -> None:
-    """Open the screen on a captured request and stay until it is closed.
+    """Open the app on a captured request.
 
-    Raises InputError where there is none in the file, before anything is shown.
+    Raises InputError, before the app opens, if the file contains none.
     """
-    text = read_bytes(file).decode("utf-8", "replace")
+    text = read_input(file).decode("utf-8", "replace")
     try:
         if holds_turn(text):
             read_turn(text, "the turn")
         else:
             read_captured(text)
     except InputError as error:
-        raise InputError(f"{named(file)}: {error}", advice=error.advice) from error
+        raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error
     if file == STANDARD_INPUT:
         _take_terminal()
     run_app(**cast("dict[str, Any]", settings), captured=text)
 
 
 def _take_terminal() -> None:
-    """Read keys from the terminal again, where the standard input was something else."""
+    """Replace the standard input, which was a file or pipe, by the terminal."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR)
     except OSError as error:  # no terminal, or a system that has no such file
-        advice = "Keep the request in a file, and name that."
+        advice = "Save the request to a file, and name that file."
         raise InputError("The screen needs a terminal to read keys from.", advice=advice) from error
     os.dup2(terminal, 0)
     os.close(terminal)
 
 
 def run_read(file: Path, protocol: Protocol) -> None:
-    """Print the reply as JSON. Raises InputError where the file cannot be read."""
-    reply, error = read_reply(read_bytes(file), protocol)
+    """Print a reply as JSON. Raises InputError if the file cannot be read."""
+    reply, error = read_reply(read_input(file), protocol)
     write_json(_reply_json(reply, error))
 
 
 def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
-    """Return what came of a reply, and what went wrong, if anything did."""
+    """Return the reply as far as it can be read, and the error that ended it, if any."""
     definition, reply = protocol_of(protocol), Reply()
     try:
-        if not _is_stream(body):
+        if not _is_stream(body, definition.stream_type):
             return definition.read_reply(body), None
         parser = definition.parser()
         for name, data in recorded_events(body):
@@ -83,9 +96,13 @@ def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
-def _is_stream(body: bytes) -> bool:
-    """Whether a line of it begins as one of a stream does, and it does not begin as JSON."""
+def _is_stream(body: bytes, media_type: str) -> bool:
+    """Return True if the body is a stream of server-sent events, or of JSON lines where
+    `media_type` is theirs, rather than JSON.
+    """
     body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if media_type == JSON_LINES and b"\n{" in body:
+        return True
     return body[:1] not in (b"{", b"[") and any(
         line.startswith(_FIELDS) for line in body.splitlines()
     )
@@ -93,6 +110,7 @@ def _is_stream(body: bytes) -> bool:
 
 def _reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
     finish, refusal = reply.finish, str(reply.refusal)
+    references = reply.references.counted_in(reply.content)
     return {
         "content": reply.text,
         **({"refusal": refusal} if refusal else {}),
@@ -101,8 +119,11 @@ def _reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
             {"id": call.id, "name": call.name, "arguments": str(call.arguments)}
             for call in reply.calls
         ],
+        **({"parts": [json.loads(pack(part)) for part in reply.parts]} if reply.parts else {}),
         "finish_reason": finish.reason if finish else None,
         "provider_finish_reason": finish.raw if finish else None,
+        **({"replaced": list(reply.replaced)} if reply.replaced else {}),
+        **({"references": json.loads(pack(references))} if references != NO_REFERENCES else {}),
         "usage": _usage_json(reply.usage),
         "error": _error_json(error) if error else None,
     }
@@ -127,3 +148,123 @@ def _error_json(error: ProviderError) -> dict[str, Any]:
         "status": refused.status if refused else None,
         "advice": error.advice,
     }
+
+
+PLACEHOLDER = "MODEL"
+"""The model of a converted request if the protocol requires one and none is known."""
+
+
+def run_convert(
+    settings: dict[str, object],
+    file: Path,
+    source: Protocol | None,
+    target: Protocol,
+    *,
+    model: str,
+    endpoint: str,
+    report: bool,
+) -> None:
+    """Print the converted body, with its notes in the report or on the standard error stream.
+
+    Without a `source` the request is searched for in the file, and its protocol detected.
+    Raises InputError naming the file, the place in it and the fault.
+    """
+    place = _endpoint(settings, endpoint, target)
+    request = read_input(file)
+    if source is None:
+        source, request = _found(request, input_name(file))
+    body, notes = convert(request, source, place, model=model, name=input_name(file))
+    if report:
+        write_json({"body": json.loads(body), "notes": [note_json(note) for note in notes]})
+        return
+    write_body(body)
+    for note in notes:
+        if note.level is not Level.INFO:
+            write_line(f"{note.level}: {note.sentence}", err=True)
+
+
+def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:
+    try:
+        captured = read_captured(text.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start} is not UTF-8") from error
+    except InputError as error:
+        raise InputError(f"{name}: {error}", advice=error.advice) from error
+    return captured.protocol, captured.body
+
+
+def convert(
+    body: bytes, source: Protocol, to: Endpoint, *, model: str = "", name: str = "request"
+) -> tuple[bytes, Sequence[Note]]:
+    """Return a request body of protocol `source` encoded for the endpoint `to`, and notes.
+
+    `model` replaces the request's model. `name` is what errors call the request. Raises
+    InputError.
+    """
+    try:
+        envelope = protocol_of(source).decode(body)
+    except InputError as error:
+        raise InputError(f"{name}: {error}", advice=error.advice) from error
+    envelope, model_notes = _with_model(envelope, model, to.protocol)
+    composed = encode(envelope, to)
+    converted = composed.payload.body
+    notes = [*model_notes, *composed.notes]
+    if source is to.protocol and not model and not any(n.level is not Level.INFO for n in notes):
+        notes += _repair_notes(json.loads(body.decode("utf-8-sig")), json.loads(converted))
+    return converted, notes
+
+
+def _repair_notes(before: Any, after: Any, place: str = "") -> Iterator[Note]:
+    """Yield a note for each difference that encoding in the request's own protocol made.
+
+    These are places where the request was invalid: a call without arguments, a result that names
+    no call.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        pairs = cast("tuple[dict[str, Any], dict[str, Any]]", (before, after))
+        for key in dict.fromkeys([*pairs[0], *pairs[1]]):
+            yield from _repair_notes(
+                pairs[0].get(key, _NONE), pairs[1].get(key, _NONE), f"{place}/{key}"
+            )
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):  # type: ignore[arg-type]
+        for index, pair in enumerate(zip(before, after, strict=True)):  # type: ignore[arg-type]
+            yield from _repair_notes(*pair, f"{place}/{index}")
+    elif before != after:
+        sentence = f"The value at {place} is not valid in this protocol and was repaired."
+        yield Note(Level.WARNING, "repaired", sentence, place=place)
+
+
+_NONE = object()
+
+
+def _with_model(
+    envelope: ChatEnvelope, model: str, target: Protocol
+) -> tuple[ChatEnvelope, Sequence[Note]]:
+    """Return the envelope with the model of the converted request, and notes about it.
+
+    Gemini has the model in the URL, so its requests name none; the others require one.
+    """
+    parameters, notes = envelope.parameters, ()
+    if not model and not parameters.model.value:
+        if target is envelope.semantics.source or protocol_of(target).model_in_path:
+            return envelope, ()
+        model = PLACEHOLDER
+        sentence = f"The request names no model. “{model}” is a placeholder; set --model."
+        notes = (Note(Level.ERROR, "no-model", sentence, place="/model"),)
+    if model:
+        origin = Origin(OriginKind.SETTING, "model", "--model")
+        parameters = replace(parameters, model=Sourced(model, origin))
+    return replace(envelope, parameters=parameters), notes
+
+
+def _endpoint(settings: dict[str, object], name: str, target: Protocol) -> Endpoint:
+    """Return the endpoint with this name. Without a name, return one without any facts, so that
+    every server of the protocol accepts the body.
+    """
+    if not name:
+        return Endpoint("convert", target, "")
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    found = load_config(config_dir, Path(), os.environ, {}).endpoint_named(name)
+    if found.protocol is not target:
+        raise InputError(f"The endpoint “{found.name}” uses {found.protocol}, not {target}.")
+    return found

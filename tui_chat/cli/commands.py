@@ -1,4 +1,4 @@
-"""The commands and their flags, as click wants them declared."""
+"""The commands and their flags, declared for click."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
 from tui_chat.cli.db import db
-from tui_chat.cli.output import noticing_the_end, write_error, write_line
+from tui_chat.cli.output import detect_closed_output, write_error, write_line
 from tui_chat.cli.session_commands import COMMANDS
+from tui_chat.models.endpoint import Protocol
 
-PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
-"""Spelled out: importing them would cost the first frame time."""
+PROTOCOLS = tuple(protocol.value for protocol in Protocol)
+"""The ids alone: importing the protocols themselves takes longer than printing help."""
 
 _FILE = click.Path(path_type=Path, allow_dash=False)
 _INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 class _Folders(click.Group):
-    """A group whose folders can be named behind the command too, where most people write them."""
+    """A group whose folder options may also follow the command, where most people write them."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Read the arguments; print help where that is asked for. Raises OutputClosed."""
-        with noticing_the_end():
+        """Parse the arguments, and print help if asked to. Raises OutputClosed."""
+        with detect_closed_output():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Raises OutputClosed, which click does not know, so that the exit
-        status is ours.
+        """Run the command. Raises OutputClosed, which click does not catch, so that the exit status
+        is ours.
         """
-        with noticing_the_end():
+        with detect_closed_output():
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Bring the folders to the front."""
+        """Move the folder options to the front."""
         end = args.index("--") if "--" in args else len(args)
         words, literal = iter(args[:end]), args[end:]
         folders: list[str] = []
@@ -58,11 +59,11 @@ class _Folders(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="tui-chat")
-@click.option("--data-dir", type=_FILE, help="Where the database is kept.")
-@click.option("--config-dir", type=_FILE, help="Where config.toml, presets and themes are.")
+@click.option("--data-dir", type=_FILE, help="The folder of the database.")
+@click.option("--config-dir", type=_FILE, help="The folder of config.toml, presets and themes.")
 @click.option("--endpoint", help="The endpoint that new sessions use.")
 @click.option("--model", help="The model that new sessions use.")
-@click.option("--theme", help="The colour theme.")
+@click.option("--theme", help="The color theme.")
 @click.pass_context
 def cli(
     context: click.Context,
@@ -74,8 +75,8 @@ def cli(
 ) -> None:
     """A terminal chat client that shows exactly what the model will see.
 
-    Without a command it opens the app. The first start needs no key and no network: it talks
-    to a built-in offline provider.
+    Without a command, open the app. The first start needs no key and no network: it uses a
+    built-in offline provider.
     """
     context.obj = {
         "data_dir": data_dir,
@@ -92,29 +93,44 @@ def cli(
 @click.option(
     "--preset",
     type=_FILE,
-    help="A preset file, or the name of a preset; else the role's preset, else the plain one.",
+    help="A preset file or name; default: the role's preset, else plain.",
 )
 @click.option("--history", type=_FILE, help="A JSON array or JSONL of messages.")
 @click.option(
-    "--turn", type=_FILE, help="A turn that the app exported: its request is composed again."
+    "--turn", type=_FILE, help="A turn exported by the app, whose request is composed again."
 )
-@click.option("--draft", default="", help="What the user is typing.")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How the request is said.")
-@click.option("--model", help="The model; it names the protocol where --protocol does not.")
+@click.option("--draft", default="", help="The user's message.")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
+@click.option("--model", help="The model; determines the protocol unless --protocol is set.")
 @click.option("--endpoint", help="A configured endpoint.")
-@click.option("--context-limit", type=click.IntRange(min=1), help="Tokens, input and output.")
-@click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens kept for the reply.")
+@click.option(
+    "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
+)
+@click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens reserved for the reply.")
 @click.option("--role", type=_FILE, help="A role file.")
 @click.option("--profile", type=_FILE, help="A profile file.")
 @click.option(
-    "--lorebook", "lorebooks", type=_FILE, multiple=True, help="A lorebook file; may be repeated."
+    "--lorebook", "lorebooks", type=_FILE, multiple=True, help="A lorebook file; repeatable."
 )
 @click.option(
-    "--variable", "variables", multiple=True, metavar="NAME=VALUE", help="For {{getvar::NAME}}."
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting, such as temperature=0.7 or effort=high; repeatable.",
 )
-@click.option("--at", metavar="TIME", help="The time for macros, as 2025-06-30T18:05; else now.")
-@click.option("--seed", type=int, default=0, help="Chance, for macros.")
-@click.option("--stream/--no-stream", default=True, help="Ask for a streamed reply.")
+@click.option(
+    "--variable",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable for {{getvar::NAME}}; repeatable.",
+)
+@click.option(
+    "--at", metavar="TIME", help="The time for macros, such as 2025-06-30T18:05; default: now."
+)
+@click.option("--seed", type=int, default=0, help="The random seed for macros.")
+@click.option("--stream/--no-stream", default=True, help="Request a streamed reply.")
 @click.option(
     "--show",
     type=click.Choice(["payload", "envelope", "request", "curl"]),
@@ -124,9 +140,10 @@ def cli(
 )
 @click.pass_obj
 def build(settings: dict[str, object], **options: object) -> None:
-    """Print the request that the app would send, byte for byte, and send nothing.
+    """Print the request that the app would send.
 
-    On a terminal, characters that it would obey or not show are printed as JSON escapes.
+    The bytes are exact, and nothing is sent. On a terminal, control and invisible characters are
+    printed as JSON escapes.
     """
     from tui_chat.cli.build import run_build
 
@@ -136,14 +153,25 @@ def build(settings: dict[str, object], **options: object) -> None:
 @cli.command()
 @click.argument("file", type=_INPUT)
 @click.option(
-    "--from", "source", type=click.Choice(PROTOCOLS), help="Whose request it is; told by its keys."
+    "--from",
+    "source",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of FILE; default: detected.",
 )
-@click.option("--to", "target", type=click.Choice(PROTOCOLS), required=True, help="How to say it.")
-@click.option("--model", default="", help="The model to ask instead; Gemini's is in the URL.")
 @click.option(
-    "--endpoint", default="", help="For this endpoint's models; else what every server takes."
+    "--to",
+    "target",
+    type=click.Choice(PROTOCOLS),
+    required=True,
+    help="The protocol to convert to.",
 )
-@click.option("--report", is_flag=True, help='Print {"body", "notes"}.')
+@click.option(
+    "--model", default="", help="Replace the model. (Gemini requests have theirs in the URL.)"
+)
+@click.option(
+    "--endpoint", default="", help="Encode for this endpoint's models; default: for any server."
+)
+@click.option("--report", is_flag=True, help='Print a JSON object with "body" and "notes".')
 @click.pass_obj
 def convert(
     settings: dict[str, object],
@@ -154,13 +182,13 @@ def convert(
     endpoint: str,
     report: bool,
 ) -> None:
-    """Say a request body (FILE, or - for the standard input) in another protocol.
+    """Convert a request body to another protocol.
 
-    Without --from a body may also be inside something else, such as a curl command.
-    What is changed or left out on the way is told on the standard error stream, or with
-    --report among the notes. In its own protocol a request comes back as it was.
+    FILE may be - for the standard input. Without --from, the body may also be inside other text,
+    such as a curl command. Changes and losses are reported on the standard error stream, or with
+    --report as notes. Converted to its own protocol, a request stays the same.
     """
-    from tui_chat.cli.convert import run_convert
+    from tui_chat.cli.captured import run_convert
     from tui_chat.models.endpoint import Protocol
 
     ways = Protocol(source) if source else None, Protocol(target)
@@ -171,11 +199,11 @@ def convert(
 @click.argument("file", type=_INPUT)
 @click.pass_obj
 def inspect(settings: dict[str, object], file: Path) -> None:
-    """Open a captured request (FILE, or - for the standard input) in the inspector.
+    """Open a captured request in the inspector.
 
-    A body of any of the four protocols, or something that has one in it: a curl command, a log
-    line; or an exported turn, composed again. It is explained there, converted, and becomes a
-    session and a preset if that is wanted.
+    FILE, or - for the standard input, is a request body of any protocol, text that contains one (a
+    curl command, a log line), or an exported turn, which is composed again. The inspector explains
+    and converts it, and can make a session and a preset of it.
     """
     from tui_chat.cli.captured import run_inspect
 
@@ -184,13 +212,15 @@ def inspect(settings: dict[str, object], file: Path) -> None:
 
 @cli.command()
 @click.argument("file", type=_INPUT)
-@click.option("--protocol", type=click.Choice(PROTOCOLS), required=True, help="Whose reply it is.")
+@click.option(
+    "--protocol", type=click.Choice(PROTOCOLS), required=True, help="The protocol of the reply."
+)
 def read(file: Path, protocol: str) -> None:
-    """Read a reply (FILE, or - for the standard input): a stream of events, or JSON.
+    """Parse a recorded reply and print it as JSON.
 
-    Prints "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason",
-    "usage" and "error" as a JSON object; counts are the provider's own figures. A reply that
-    was cut or refused is read as far as it came.
+    FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
+    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (the
+    provider's own counts) and "error". A reply that was cut or refused is parsed as far as it goes.
     """
     from tui_chat.cli.captured import run_read
     from tui_chat.models.endpoint import Protocol
@@ -200,16 +230,17 @@ def read(file: Path, protocol: str) -> None:
 
 @cli.group()
 def preset() -> None:
-    """Check presets, test what comes of them, and take SillyTavern's in."""
+    """Check and test presets, and import SillyTavern's."""
 
 
 @preset.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Tell everything doubtful about presets (and lorebooks), with path and line.
+    """Check presets and lorebooks.
 
-    A folder stands for the JSON files directly in it. Exits with 1 where there is an error.
+    Prints errors and warnings with path and line. For a folder, check the JSON files directly in
+    it. Exits with 1 if there are errors.
     """
     from tui_chat.cli.preset import run_check
 
@@ -218,12 +249,13 @@ def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
 
 @preset.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
-@click.option("--name", default="", help="What the preset is to be called; else as its file.")
+@click.option("--name", default="", help="The name of the preset; default: the file's name.")
 @click.pass_obj
 def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: str) -> None:
-    """Make presets of SillyTavern's chat completion presets, in the presets folder.
+    """Import SillyTavern's presets.
 
-    Prints where each is; what was not taken over as it was is told on the standard error stream.
+    Chat completion presets are converted and written to the presets folder. Prints the path of each
+    new preset. What could not be imported unchanged is reported on the standard error stream.
     """
     from tui_chat.cli.preset import run_import
 
@@ -234,12 +266,16 @@ def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: st
 @click.argument(
     "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(True, path_type=Path)
 )
-@click.option("--update", is_flag=True, help="Show what changed, and expect it from now on.")
+@click.option(
+    "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
+)
 def preset_test(folders: tuple[Path, ...], update: bool) -> None:
-    """Run the cases in a folder and below it. Exits with 1 where one fails.
+    """Run test cases of presets.
 
-    A case is a JSON file with "preset" and "expected"; other files are left alone. A preset,
-    history, role, profile or lorebook stands in the case, or in a file named relative to it.
+    Folders are searched with their subfolders. Exits with 1 if a case fails.
+
+    A case is a JSON file with "preset" and "expected"; other files are ignored. Presets, histories,
+    roles, profiles and lorebooks are part of the case, or are paths relative to it.
 
     \b
     {
@@ -262,7 +298,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
 
     Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
     has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
-    ("depth", or "depth 3") are compared where it has them. docs/presets.md tells the rest.
+    ("depth", or "depth 3") are compared if present. See docs/presets.md.
     """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.preset import run_test
 
@@ -273,7 +309,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 def loopback(port: int, host: str) -> None:
-    """Serve the offline provider on a loopback socket, for tests and other clients."""
+    """Serve the offline provider on a loopback address."""
     from tui_chat.cli.endpoints import run_loopback
 
     run_loopback(host, port)
@@ -281,34 +317,99 @@ def loopback(port: int, host: str) -> None:
 
 @cli.group()
 def endpoints() -> None:
-    """Show the configured providers, and test whether one works."""
+    """List and test the configured endpoints; print facts about models."""
 
 
 @endpoints.command("list")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
-@click.option("--discover", "look", is_flag=True, help="Look for servers on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
 @click.pass_obj
 def endpoints_list(settings: dict[str, object], as_json: bool, look: bool) -> None:
-    """List all endpoints: the ready-made ones and those of config.toml."""
+    """List the built-in endpoints and those of config.toml."""
     from tui_chat.cli.endpoints import run_list
 
     run_list(settings, as_json=as_json, look=look)
 
 
+@endpoints.command("facts")
+@click.argument("name")
+@click.argument("models", metavar="[MODEL]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def endpoints_facts(
+    settings: dict[str, object], name: str, models: tuple[str, ...], as_json: bool
+) -> None:
+    """Print what is known of models at an endpoint, in the form of config.toml, and from where:
+    limits, efforts, sampling. Without MODEL, of the endpoint's own models.
+    """
+    from tui_chat.cli.endpoints import run_facts
+
+    run_facts(settings, name, models, as_json=as_json)
+
+
 @endpoints.command("test")
 @click.argument("name")
-@click.option("--model", default="", help="The model to ask; the endpoint's first if none.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--model", default="", help="The model; default: the endpoint's first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: bool) -> None:
-    """Try an endpoint: its key, its server, its models, and a tiny real chat.
+    """Test an endpoint: its key, server and models, and a tiny real chat.
 
-    Exits with 1 where something does not work.
+    Exits with 1 if a check fails.
     """
     from tui_chat.cli.endpoints import run_test
 
     if not run_test(settings, name, model, as_json=as_json):
         sys.exit(1)
+
+
+@cli.group()
+def prices() -> None:
+    """Show and update the prices of models."""
+
+
+@prices.command("show")
+@click.argument("model")
+@click.option("--endpoint", "name", default="", help="Only at this endpoint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def prices_show(settings: dict[str, object], model: str, name: str, as_json: bool) -> None:
+    """Print what a model costs today, and whose prices those are. Exits with 1 if unknown."""
+    from tui_chat.cli.prices import run_show
+
+    if not run_show(settings, model, name, as_json=as_json):
+        sys.exit(1)
+
+
+@prices.command("update")
+@click.option("--from", "place", default="", metavar="FILE|URL", help="Instead of genai-prices'.")
+@click.pass_obj
+def prices_update(settings: dict[str, object], place: str) -> None:
+    """Fetch the data of genai-prices from GitHub and use it. If it cannot be read, the prices
+    stay as they are.
+    """
+    from tui_chat.cli.prices import run_update
+
+    run_update(settings, place)
+
+
+@cli.command()
+@click.option(
+    "--by",
+    "group",
+    type=click.Choice(["day", "month", "model", "session"]),
+    default="day",
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def usage(settings: dict[str, object], group: Any, as_json: bool) -> None:
+    """Print tokens and costs of all replies. A fork's copies are counted once; deleted sessions
+    that are still in the trash count too.
+    """
+    from tui_chat.cli.prices import run_usage
+
+    run_usage(settings, group, as_json=as_json)
 
 
 cli.add_command(db)
@@ -317,7 +418,7 @@ for _command in COMMANDS:
 
 
 def run() -> None:
-    """Run the command that the arguments name. Raises our errors; exits for click's."""
+    """Run the command that the arguments name. Raises our errors; exits on click's."""
     try:
         cli(standalone_mode=False)
     except NoArgsIsHelpError as error:

@@ -16,12 +16,12 @@ from tui_chat.errors import InputError, StoreDamaged
 
 
 def database(settings: dict[str, object]) -> Path:
-    """Return the database that the flags name. The config is not needed, nor need it be sound."""
+    """Return the database in the folder that the flags name. Does not read the configuration."""
     return paths.database_file(cast("Path | None", settings["data_dir"]))
 
 
 def run_status(path: Path, *, as_json: bool) -> None:
-    """Print what there is to know. Raises InputError, StoreError."""
+    """Print the state of the database. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
     found = upkeep.status(path)
@@ -45,7 +45,7 @@ def run_status(path: Path, *, as_json: bool) -> None:
         ("version", f"{found.version} of {found.version + len(found.pending)}"),
         *(("", f"{name}  applied") for name in found.applied),
         *(("", f"{name}  PENDING: `tui-chat db migrate`") for name in found.pending),
-        ("size", f"{_size(found.bytes)}, of it free {_size(found.free_bytes)}"),
+        ("size", f"{_size(found.bytes)}, {_size(found.free_bytes)} of it free"),
         ("log", _size(found.log_bytes)),
         ("sessions", f"{found.sessions:,}"),
         ("messages", f"{found.messages:,}"),
@@ -57,7 +57,7 @@ def run_status(path: Path, *, as_json: bool) -> None:
 
 
 def run_migrate(path: Path, target: int | None) -> None:
-    """Bring the database up. Raises InputError, StoreError."""
+    """Migrate the database to a newer version. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
     before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
@@ -65,7 +65,7 @@ def run_migrate(path: Path, target: int | None) -> None:
         write_line(f"Nothing to do: the database has version {after}.")
         return
     write_line(f"Version {before} -> {after}.")
-    _tell_backup(saved)
+    _print_backup(saved)
 
 
 def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
@@ -73,24 +73,24 @@ def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
     from tui_chat.store.maintenance import upkeep
 
     before, after, losses = upkeep.rollback_losses(path, target)
-    write_line(f"Version {before} -> {after}. What that costs:")
+    write_line(f"Version {before} -> {after}. This loses:")
     for loss in losses:
         write_line(f"  {loss}")
     if not sure:
-        _ask("Undo it? A backup is made before.", "tui-chat db rollback --yes")
+        _ask("Undo the migrations? A backup is made first.", "tui-chat db rollback --yes")
     saved = upkeep.rollback(path, after, now=time.time())
-    write_line(f"The database has version {after} now; the app brings it up again when it starts.")
-    _tell_backup(saved)
+    write_line(f"The database now has version {after}. The app migrates it again when it starts.")
+    _print_backup(saved)
 
 
 def _ask(question: str, unasked: str) -> None:
-    """Go on only where a person agrees; `unasked` is what needs nobody to ask."""
+    """Ask for confirmation; abort without it. `unasked` is the command that does not ask."""
     try:
         click.confirm(question, abort=True)
     except click.Abort as error:
         if isinstance(error.__context__, EOFError):
             raise InputError(
-                "Nobody is there to answer; nothing was changed.",
+                "There is no terminal to confirm on; nothing was changed.",
                 advice=f"`{unasked}` does not ask.",
             ) from error
         raise
@@ -105,17 +105,17 @@ def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
 
 
 def run_restore(path: Path, source: Path) -> None:
-    """Put a copy in the database's place. Raises InputError, StoreError."""
+    """Replace the database by a copy. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
     aside = upkeep.restore(path, source, now=time.time())
-    write_line(f"{path} is what {source} was.")
+    write_line(f"{path} was replaced by {source}.")
     if aside is not None:
-        write_line(f"What was there before is kept in {aside}")
+        write_line(f"The previous database is kept in {aside}")
 
 
 def run_check(path: Path, *, as_json: bool) -> bool:
-    """Print what is sound and what is not; True where all is. Raises InputError, StoreError."""
+    """Print the checks; return True if all passed. Raises InputError, StoreError."""
     from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult, check
 
     def show(check: CheckResult) -> None:
@@ -124,15 +124,15 @@ def run_check(path: Path, *, as_json: bool) -> bool:
         for fault in check.faults:
             write_line(f"      {fault}")
 
-    def hear(check: CheckResult) -> None:
+    def on_check(check: CheckResult) -> None:
         if not as_json:
             show(check)
 
     try:
-        checks = check(path, hear)
+        checks = check(path, on_check)
     except StoreDamaged as error:
         checks = (CheckResult("file", (str(error),)),)
-        hear(checks[0])
+        on_check(checks[0])
     faults = sum(len(each.faults) for each in checks)
     if as_json:
         _print_json(
@@ -141,29 +141,29 @@ def run_check(path: Path, *, as_json: bool) -> bool:
             checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
         )
     elif faults and all(each.name in DERIVED_CHECKS for each in checks if each.faults):
-        write_line("\nNothing is lost. To make counts and search index anew:\n  tui-chat db repair")
+        write_line("\nNothing is lost. To rebuild counts and search index:\n  tui-chat db repair")
     elif faults:
         write_line(
-            f"\n{path} is not sound. Make a copy of it first. Then either restore a backup:\n"
+            f"\n{path} is damaged. First make a copy of it. Then either restore a backup:\n"
             "  tui-chat db restore BACKUP\n"
-            "or save what can be read into a new file, and put that in its place:\n"
+            "or save what can be read into a new file, and restore that:\n"
             "  tui-chat db salvage --to NEW\n  tui-chat db restore NEW"
         )
     else:
-        write_line(f"\n{path} is sound.")
+        write_line(f"\n{path} has no faults.")
     return not faults
 
 
 def run_repair(path: Path) -> None:
-    """Make anew what is derived. Raises InputError, StoreError."""
+    """Rebuild derived data. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
     upkeep.rebuild(path)
-    write_line("Counts are made anew, and the search index will be before the next search.")
+    write_line("Counts were rebuilt. The search index will be rebuilt before the next search.")
 
 
 def run_vacuum(path: Path) -> None:
-    """Give free space back. Raises InputError, StoreError."""
+    """Compact the file. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
     before, after = upkeep.vacuum(path)
@@ -171,7 +171,7 @@ def run_vacuum(path: Path) -> None:
 
 
 def run_salvage(source: Path, target: Path) -> None:
-    """Save what can be read. Raises InputError, StoreError."""
+    """Save what can be read of a damaged file. Raises InputError, StoreError."""
     from tui_chat.store.maintenance.salvage import salvage
 
     def progress(rows: int, pages: int) -> None:
@@ -180,26 +180,26 @@ def run_salvage(source: Path, target: Path) -> None:
     saved = salvage(source, target, progress=progress)
     write_progress("")
     sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
-    write_line(f"{sessions:,} sessions with {messages:,} messages were saved.")
+    write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
     if saved.missing:
         write_line(f"At least {saved.missing:,} messages are missing.")
     elif saved.unreadable:
-        write_line("Sessions have all the messages that they count; whole sessions may be missing.")
+        write_line("The saved sessions are complete; whole sessions may be missing.")
     for table, count in saved.rows.items():
         if count and table not in ("sessions", "messages"):
             write_line(f"{count:>9,}  {table}")
     write_line(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
     if saved.partial:
-        write_line(f"{saved.partial:,} rows lost a part of their text.")
-    for sentence in saved.mended:
+        write_line(f"{saved.partial:,} rows lost part of their text.")
+    for sentence in saved.repairs:
         write_line(sentence)
-    write_line(f"\n{target} is sound; {source} stayed as it was. To use it from now on:")
+    write_line(f"\n{target} has no faults; {source} was not changed. To use the new file:")
     write_line(f"  tui-chat db restore {target}")
 
 
-def _tell_backup(saved: Path | None) -> None:
+def _print_backup(saved: Path | None) -> None:
     if saved is not None:
-        write_line(f"The backup made before: {saved}")
+        write_line(f"Backup: {saved}")
 
 
 def _age(path: Path) -> str:
@@ -225,45 +225,53 @@ _FILE = click.Path(path_type=Path, allow_dash=False)
 @click.group()
 @click.pass_context
 def db(context: click.Context) -> None:
-    """Look after the database: versions, backups, health, rescue.
+    """Maintain the database: versions, backups, checks, rescue.
 
-    All of it is safe beside an open app; what needs the file for itself says so and changes
-    nothing.
+    Every command is safe while the app is open. One that needs exclusive access is then refused,
+    and changes nothing.
     """
     context.obj = database(context.obj)
 
 
 @db.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def status(path: Path, as_json: bool) -> None:
-    """Show version, migrations, sizes, counts, the last backup, and who has it open."""
+    """Show version, size, counts and backup.
+
+    Also the migrations, and whether a program has the database open.
+    """
     run_status(path, as_json=as_json)
 
 
 @db.command()
-@click.option("--to", "target", type=click.IntRange(min=1), help="The version; else the newest.")
+@click.option(
+    "--to", "target", type=click.IntRange(min=1), help="The version; default: the newest."
+)
 @click.pass_obj
 def migrate(path: Path, target: int | None) -> None:
-    """Bring the database to a newer version, after a backup. The app does so by itself."""
+    """Migrate the database, after a backup. The app does so when it starts."""
     run_migrate(path, target)
 
 
 @db.command()
-@click.option("--to", "target", type=click.IntRange(min=0), help="The version; else one less.")
-@click.option("--yes", "sure", is_flag=True, help="Do not ask.")
+@click.option("--to", "target", type=click.IntRange(min=0), help="The version; default: one less.")
+@click.option("--yes", "sure", is_flag=True, help="Do not ask for confirmation.")
 @click.pass_obj
 def rollback(path: Path, target: int | None, sure: bool) -> None:
-    """Undo migrations, for an older tui-chat. Tells what is lost, and makes a backup before."""
+    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first."""
     run_rollback(path, target, sure=sure)
 
 
 @db.command()
 @click.argument("file", required=False, type=_FILE)
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.pass_obj
 def backup(path: Path, file: Path | None, force: bool) -> None:
-    """Copy the database to FILE, or beside it. The app may be open and writing."""
+    """Copy the database to FILE.
+
+    The default is a new file beside it. The app may be open.
+    """
     run_backup(path, file, force=force)
 
 
@@ -271,18 +279,18 @@ def backup(path: Path, file: Path | None, force: bool) -> None:
 @click.argument("file", type=_FILE)
 @click.pass_obj
 def restore(path: Path, file: Path) -> None:
-    """Put the copy FILE in the database's place. What was there is kept beside it."""
+    """Replace the database by the copy FILE. The previous database is kept beside it."""
     run_restore(path, file)
 
 
 @db.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def check(path: Path, as_json: bool) -> None:
-    """Look whether the database is sound: pages, references, branches, counts, search,
-    values, hashes.
+    """Check the database for faults.
 
-    Exits with 1 where it is not.
+    Checks pages, references, branches, counts, search index, values and hashes. Exits with 1 if
+    there are faults.
     """
     if not run_check(path, as_json=as_json):
         sys.exit(1)
@@ -291,14 +299,17 @@ def check(path: Path, as_json: bool) -> None:
 @db.command()
 @click.pass_obj
 def repair(path: Path) -> None:
-    """Make counts and search index anew, where `check` finds them wrong. No message changes."""
+    """Rebuild counts and search index.
+
+    For databases where `check` finds them wrong. Changes no messages.
+    """
     run_repair(path)
 
 
 @db.command()
 @click.pass_obj
 def vacuum(path: Path) -> None:
-    """Give the space of what was deleted back to the disk."""
+    """Compact the file after deletions."""
     run_vacuum(path)
 
 
@@ -307,8 +318,8 @@ def vacuum(path: Path) -> None:
 @click.option("--to", "target", required=True, type=_FILE, help="The new file.")
 @click.pass_obj
 def salvage(path: Path, file: Path | None, target: Path) -> None:
-    """Save what can be read of the damaged FILE (else the database) into a new file.
+    """Save what can be read of a damaged file.
 
-    It is read page by page and never changed.
+    FILE (default: the database) is read page by page and never changed.
     """
     run_salvage(file or path, target)

@@ -1,36 +1,55 @@
-"""`tui-chat endpoints`: list and test endpoints; `tui-chat loopback`: serve the offline one."""
+"""`tui-chat endpoints`: list and test endpoints, and print facts about their models; `tui-chat
+loopback`: serve the offline one.
+
+A test checks three things, one after the other:
+
+1. The key is where its reference says.
+2. The server answers and lists its models, among them the chosen one.
+3. A tiny chat arrives complete, and as a stream, with its token counts.
+
+Each check reports what it found and what to do about it. A check that depends on a failed one is
+skipped. Nothing is retried.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from dataclasses import asdict
+import re
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from time import monotonic
+from typing import Any, Literal, cast
 
 from tui_chat import paths
 from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import Styled, write_json, write_line
-from tui_chat.config import LOOPBACK_URL, Config, load_config
-from tui_chat.errors import InputError
-from tui_chat.models.endpoint import Endpoint
+from tui_chat.compose import Composed, compose
+from tui_chat.config import LOOPBACK_URL, OFFLINE, Config, load_config
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
+from tui_chat.models.endpoint import Endpoint, Retries
+from tui_chat.models.media import describe
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.preset import Preset
+from tui_chat.models.prices import prices_json
+from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
-
-if TYPE_CHECKING:
-    from tui_chat.cli.endpoint_checks import Check
-
+from tui_chat.providers import HttpClient, discover_endpoints, list_models, merge_discovered
+from tui_chat.providers.keys import describe_key_reference, resolve_key
+from tui_chat.send import receive
 
 _SIGNS = {"ok": "ok", "warning": "!!", "failed": "NO", "skipped": "--"}
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 
 
 def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
-    """Print all endpoints; with `look` also what runs on this machine. Raises ConfigError."""
+    """Print all endpoints; with `look` also servers on this machine. Raises ConfigError."""
     endpoints = _config(settings).endpoints
     found: tuple[Endpoint, ...] = ()
     if look:
-        from tui_chat.providers import merge_discovered
-
         found = asyncio.run(_discover(endpoints))
         endpoints = merge_discovered(endpoints, found)
     running = {endpoint.base_url for endpoint in found}
@@ -50,12 +69,10 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
         cells = [one_line(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
         write_line("  ".join((*cells, row[4])))
     if look and not found:
-        write_line("\nNo server runs on this machine at the addresses above.")
+        write_line("\nNo server on this machine answers at the addresses above.")
 
 
 async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    from tui_chat.providers import discover_endpoints
-
     client = open_http_client()
     try:
         return await discover_endpoints(endpoints, client)
@@ -71,8 +88,10 @@ def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
         "key": _key(endpoint),
         "models": list(endpoint.models),
         "facts": {
-            name: {key: value for key, value in asdict(facts).items() if value is not None}
+            name: _known(facts)
             for name, facts in (
+                *endpoint.server_facts,
+                *endpoint.facts_anywhere,
                 *endpoint.facts,
                 *((model, endpoint.facts_of(model)) for model in endpoint.models),
             )
@@ -81,12 +100,63 @@ def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
     }
 
 
+def _known(facts: ModelFacts) -> dict[str, Any]:
+    known = {each.name: getattr(facts, each.name) for each in fields(facts)}
+    if facts.prices is not None:
+        known["prices"] = prices_json(facts.prices)
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def run_facts(
+    settings: dict[str, object], name: str, models: tuple[str, ...], *, as_json: bool
+) -> None:
+    """Print what is known of models at an endpoint, and which source says it. Raises ConfigError.
+
+    The text has the form of `config.toml`, so that a line can be copied there and changed.
+    """
+    endpoint = _config(settings).endpoint_named(name)
+    models = models or endpoint.models
+    if as_json:
+        write_json({model: _known(endpoint.facts_of(model)) for model in models})
+        return
+    if not models:
+        write_line(f"“{name}” has no models of its own; name one.")
+    for number, model in enumerate(models):
+        if number:
+            write_line("")
+        write_line(one_line(f"[endpoints.{_toml_key(name)}.facts.{_toml_key(model)}]"))
+        known = _known(endpoint.facts_of(model))
+        sources = tuple(endpoint.facts_by_source(model))
+        if not known:
+            write_line("# Nothing is known of it.")
+        for key, value in known.items():
+            text = f"{key} = {_toml(value)}"
+            source = next(name for name, facts in sources if getattr(facts, key) is not None)
+            write_line(f"{text:<50}  # {source}")
+
+
+def _toml_key(name: str) -> str:
+    is_bare = re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
+    return name if is_bare else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """Return a fact's value as TOML."""
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        inner = (
+            f"{key} = {each if key in ('from', 'until') else _toml(each)}" for key, each in items
+        )
+        return f"{{ {', '.join(inner)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
+    return json.dumps(value)
+
+
 def _key(endpoint: Endpoint) -> str:
-    """Return where the key is, never the key. Only the environment is looked into: a keyring may
+    """Describe where the key is, without the key. Only the environment is checked: a keyring may
     ask for a password, and a command may do anything.
     """
-    from tui_chat.providers.keys import describe_key_reference
-
     if endpoint.key_header(("", "")) is None:
         return "none needed"
     kind, _, name = endpoint.key.partition(":")
@@ -95,7 +165,7 @@ def _key(endpoint: Endpoint) -> str:
 
 
 def run_test(settings: dict[str, object], name: str, model: str, *, as_json: bool) -> bool:
-    """Print what works and what does not; True where nothing failed. Raises ConfigError."""
+    """Print the checks of an endpoint; return True if none failed. Raises ConfigError."""
     endpoint = _config(settings).endpoint_named(name)
     checks = asyncio.run(_test(endpoint, model, show=not as_json))
     failed = [check.name for check in checks if check.result == "failed"]
@@ -115,8 +185,6 @@ def run_test(settings: dict[str, object], name: str, model: str, *, as_json: boo
 
 
 async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
-    from tui_chat.cli.endpoint_checks import check_endpoint
-
     client = open_http_client()
     checks: list[Check] = []
     if show:
@@ -133,9 +201,7 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
 
 
 def _chat_url(endpoint: Endpoint, model: str) -> str:
-    """Return where a chat goes: the base URL as it was read, and the protocol's path."""
-    from tui_chat.cli.endpoint_checks import tiny_chat
-
+    """Return the URL of a chat request: the parsed base URL and the protocol's path."""
     model = model or ("" if endpoint.models else "MODEL")
     return tiny_chat(endpoint, model, stream=True).url
 
@@ -154,7 +220,7 @@ def _config(settings: dict[str, object]) -> Config:
 
 
 def run_loopback(host: str, port: int) -> None:
-    """Serve until interrupted. Raises InputError where the address cannot be had."""
+    """Serve until interrupted. Raises InputError if the address cannot be used."""
     try:
         asyncio.run(_serve(host, port))
     except KeyboardInterrupt:
@@ -168,13 +234,186 @@ async def _serve(host: str, port: int) -> None:
 
     async with serve(host=host, port=port) as server:
         base = server.base_url
-        write_line(f"The offline provider answers at {base}, with any key, in four protocols:")
-        for name, url in (
-            ("OpenAI Chat", f"{base}/v1"),
-            ("OpenAI Responses", f"{base}/v1"),
-            ("Anthropic", base),
-            ("Gemini", base),
-        ):
-            write_line(f"  {name:<17} base URL {url}")
+        write_line(f"The offline provider answers at {base}, with any key, in these protocols:")
+        for endpoint in OFFLINE:
+            url = endpoint.base_url.replace(LOOPBACK_URL, base)
+            write_line(f"  {endpoint.protocol.label:<17} base URL {url}")
         write_line("Ctrl+C stops it.")
         await asyncio.Event().wait()
+
+
+PROMPT = "Reply with the single word: ok"
+REPLY_LIMIT = 256
+"""Tokens; enough for a model to think a little before its one word."""
+
+_SILENCE = 90.0
+"""Maximum seconds without data during a check; the endpoint's own limit if that is lower."""
+
+Result = Literal["ok", "warning", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check."""
+
+    name: str
+    result: Result
+    sentence: str
+    advice: str = ""
+    seconds: float | None = None
+    """Its duration, if that is informative."""
+
+
+async def check_endpoint(
+    endpoint: Endpoint, model: str, client: HttpClient
+) -> AsyncIterator[Check]:
+    """Yield the checks as they end. For an empty `model` one that the server lists is used."""
+    limits = replace(endpoint.timeouts, silence=min(endpoint.timeouts.silence, _SILENCE))
+    endpoint = replace(endpoint, timeouts=limits, retries=Retries(times=0))
+    key = await _check_key(endpoint)
+    yield key
+    if key.result == "failed":
+        for name in ("server", "model", "chat", "stream", "usage"):
+            yield Check(name, "skipped", "Not tried without a key.")
+        return
+    server, models = await _check_server(endpoint, client)
+    yield server
+    if server.result == "failed" and models is None:
+        for name in ("model", "chat", "stream", "usage"):
+            yield Check(name, "skipped", "The server cannot be reached.")
+        return
+    chosen = _check_model(endpoint, model, models or ())
+    yield chosen
+    if chosen.result == "failed":
+        for name in ("chat", "stream", "usage"):
+            yield Check(name, "skipped", "Not tried without a model.")
+        return
+    model_used = model or _default_model(endpoint, models or ())
+    whole, whole_reply = await _check_chat(endpoint, model_used, client, stream=False)
+    yield whole
+    streamed, stream_reply = await _check_chat(endpoint, model_used, client, stream=True)
+    yield streamed
+    yield _check_usage(whole_reply, stream_reply)
+
+
+async def _check_key(endpoint: Endpoint) -> Check:
+    if endpoint.key_header(("", "")) is None:
+        return Check("key", "ok", "No key is needed.")
+    try:
+        await resolve_key(endpoint.key, os.environ)
+    except InputError as error:
+        return Check("key", "failed", str(error), error.advice)
+    return Check("key", "ok", f"Found: {describe_key_reference(endpoint.key)}.")
+
+
+async def _check_server(
+    endpoint: Endpoint, client: HttpClient
+) -> tuple[Check, tuple[str, ...] | None]:
+    """Return the check, and the listed models; None if the server cannot be reached."""
+    began = monotonic()
+    try:
+        models = await list_models(endpoint, client)
+    except Unreachable as error:
+        return Check("server", "failed", str(error), error.advice), None
+    except Refused as error:
+        if error.status in (401, 403):
+            return Check("server", "failed", str(error), error.advice), ()
+        sentence = f"The server answers, but lists no models: {error}"
+        return Check("server", "warning", sentence, "Chats may still work."), ()
+    except TuiChatError as error:
+        sentence = f"The server answers, but lists no models: {error}"
+        return Check("server", "warning", sentence, error.advice), ()
+    some = ", ".join(models[:4]) + (" …" if len(models) > 4 else "")
+    count = f"{len(models)} model{'s' * (len(models) != 1)}"
+    sentence = f"{endpoint.base_url} has {count}" + (f": {some}." if models else ".")
+    return Check("server", "ok", sentence, seconds=monotonic() - began), models
+
+
+def _default_model(endpoint: Endpoint, models: tuple[str, ...]) -> str:
+    there = (model for model in endpoint.models if not models or model in models)
+    return next(there, None) or next(iter(models), "")
+
+
+def _check_model(endpoint: Endpoint, model: str, models: tuple[str, ...]) -> Check:
+    model_used = model or _default_model(endpoint, models)
+    if not model_used:
+        advice = "Set --model, or `models` of the endpoint."
+        return Check(
+            "model", "failed", "No model is configured, and the server lists none.", advice
+        )
+    facts = endpoint.facts_of(model_used)
+    known = f"{facts.context_limit:,} tokens" if facts.context_limit else "unknown"
+    about = f"its context limit is {known}"
+    if not models:
+        return Check("model", "ok", f"{model_used} is used; {about}.")
+    if model_used in models:
+        return Check("model", "ok", f"{model_used} exists; {about}.")
+    advice = "Providers accept some unlisted names; the chat below shows if this one is."
+    return Check("model", "warning", f"{model_used} is not listed; {about}.", advice)
+
+
+def tiny_chat(endpoint: Endpoint, model: str, *, stream: bool) -> Composed:
+    """Return the request that the checks send; an empty `model` is the endpoint's first."""
+    settings = SessionSettings(model=model, max_tokens=REPLY_LIMIT)
+    preset = Preset("test")
+    return compose(Inputs(endpoint, preset, draft=PROMPT, settings=settings, stream=stream))
+
+
+async def _check_chat(
+    endpoint: Endpoint, model: str, client: HttpClient, *, stream: bool
+) -> tuple[Check, Reply | None]:
+    name = "stream" if stream else "chat"
+    composed = tiny_chat(endpoint, model, stream=stream)
+    replies: list[Reply] = []
+    began = monotonic()
+    first: list[float] = []
+
+    def on_reply(reply: Reply, _: int) -> None:
+        replies.append(reply)
+        if not first and not reply.is_empty:
+            first.append(monotonic() - began)
+
+    try:
+        await receive(composed, client, on_reply, lambda _pause: None)
+    except TuiChatError as error:
+        partial = replies[-1] if replies else None
+        return Check(name, "failed", str(error), error.advice), partial
+    seconds = monotonic() - began
+    reply = replies[-1]
+    words = _reply_excerpt(reply)
+    if not stream:
+        return Check(name, "ok", f"A complete reply arrived: {words}.", seconds=seconds), reply
+    if len(replies) == 1:
+        sentence = f"The reply arrived at once, although a stream was requested: {words}."
+        return Check(name, "warning", sentence, "Replies work, but do not appear gradually."), reply
+    sentence = f"A reply was streamed, starting after {first[0] if first else seconds:.2f} s: "
+    return Check(name, "ok", f"{sentence}{words}.", seconds=seconds), reply
+
+
+def _reply_excerpt(reply: Reply) -> str:
+    text = " ".join(reply.text.split())
+    if text:
+        return f"“{text if len(text) <= 40 else text[:39] + '…'}”"
+    if reply.finish is not None and reply.finish.reason == "length":
+        return "no text, because thinking used up the output limit of this test"
+    if reply.parts:
+        return f"no text, but {one_line(describe(reply.parts[0]), 40)}"
+    return "reasoning without text" if reply.reasoning else "no text"
+
+
+def _check_usage(whole: Reply | None, streamed: Reply | None) -> Check:
+    reported = [
+        f"{reply.usage.input} in and {reply.usage.output} out {how}"
+        for how, reply in (("complete", whole), ("streamed", streamed))
+        if reply is not None and reply.usage.output is not None
+    ]
+    replies = [reply for reply in (whole, streamed) if reply is not None]
+    if not replies:
+        return Check("usage", "skipped", "No reply arrived.")
+    if len(reported) == len(replies):
+        return Check("usage", "ok", f"Token counts are reported: {', '.join(reported)}.")
+    advice = "tui-chat counts tokens itself; a limit may be reached earlier than shown."
+    missing = f"Token counts are {'partly' if reported else 'not'} reported"
+    return Check(
+        "usage", "warning", f"{missing}{': ' + ', '.join(reported) if reported else ''}.", advice
+    )

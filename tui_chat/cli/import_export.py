@@ -1,26 +1,47 @@
-"""`tui-chat import` and `tui-chat export`: conversations between files and the database."""
+"""`tui-chat import`, `export` and `view`: conversations between files and the database.
+
+`view` imports into a temporary database, which is deleted when the app closes. It opens the app
+without accounts and network: only the endpoints of the offline provider exist.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import difflib
 import re
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from tui_chat.cli.app import open_store
-from tui_chat.cli.files import STANDARD_INPUT, named
+from tui_chat import paths
+from tui_chat.cli.app import (
+    new_id,
+    open_store,
+    open_workspace,
+    require_terminal,
+    settled_config,
+    show,
+)
+from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
+from tui_chat.config import Config
 from tui_chat.errors import InputError
-from tui_chat.exporting import ENDINGS, ONE_FILE, Format, exported, write_file
-from tui_chat.files import copy_standard_input
-from tui_chat.importing import Report, import_files
+from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
+from tui_chat.workspace.exporter import (
+    ENDINGS,
+    MULTI_SESSION_FORMATS,
+    Format,
+    exported_texts,
+    write_file,
+)
+from tui_chat.workspace.importer import Report, import_files
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
@@ -29,7 +50,7 @@ if TYPE_CHECKING:
 def run_import(
     settings: Mapping[str, object], files: Sequence[Path], *, dry_run: bool, as_json: bool
 ) -> bool:
-    """Take the files in and tell what came of it; return whether all could be read.
+    """Import files and print the reports; return False if something could not be read.
 
     Raises StoreError and InputError.
     """
@@ -39,8 +60,7 @@ def run_import(
     finally:
         meter.clear()
     if as_json:
-        told = [report_json(report) for report in reports]
-        write_json(told)
+        write_json([report_json(report) for report in reports])
     else:
         for report in reports:
             _print_report(report, dry_run)
@@ -62,7 +82,7 @@ async def _import(
 
 @contextmanager
 def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
-    """Give files that can be read from their middle, too: the standard input is written into one.
+    """Replace the standard input among files by a temporary file, since importing seeks.
 
     Raises InputError.
     """
@@ -80,7 +100,7 @@ def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
 
 
 def report_json(report: Report) -> dict[str, object]:
-    """Return what came of a file, for programs."""
+    """Return a report as JSON."""
     return {
         "file": str(report.path),
         "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
@@ -96,7 +116,7 @@ def report_json(report: Report) -> dict[str, object]:
 
 
 def _print_report(report: Report, dry_run: bool) -> None:
-    name = one_line(named(report.path))
+    name = one_line(input_name(report.path))
     sessions = report.new + report.grown + report.known
     if sessions:
         new = "would be new" if dry_run else "new"
@@ -107,7 +127,7 @@ def _print_report(report: Report, dry_run: bool) -> None:
             f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
         )
     elif not report.faults:
-        write_line(f"{name}: no conversations in it.")
+        write_line(f"{name}: no conversations found.")
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")
     print_faults(report)
@@ -125,8 +145,8 @@ def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
 
 
 def print_faults(report: Report) -> None:
-    """Tell on the standard error stream what of a file could not be read, and what to do."""
-    name = one_line(named(report.path))
+    """Print the faults of a file on the standard error stream, with advice."""
+    name = one_line(input_name(report.path))
     for fault in report.faults:
         place = f"{one_line(fault.place)}: " if fault.place else ""
         write_line(f"{name}: {place}{one_line(fault.sentence)}", err=True)
@@ -141,13 +161,13 @@ def _counted(number: int, word: str) -> str:
 
 
 class Meter:
-    """How far an import is, on a line of the terminal; silent where there is none."""
+    """The progress line of an import; invisible without a terminal."""
 
     def __init__(self) -> None:
         self._shown = False
 
     def show(self, report: Report) -> None:
-        """Draw the state anew."""
+        """Draw the progress."""
         done = min(report.read * 100 // report.size, 100) if report.size else 0
         sessions = report.new + report.grown + report.known
         line = f"{one_line(report.path.name, 40)}  {done}%  {_counted(sessions, 'session')}"
@@ -155,7 +175,7 @@ class Meter:
         self._shown = True
 
     def clear(self) -> None:
-        """Leave the line as it was."""
+        """Remove the line."""
         if self._shown:
             write_progress("")
 
@@ -169,17 +189,17 @@ def run_export(
     everything: bool,
     force: bool,
 ) -> None:
-    """Write one session, or all, to a file or the standard output.
+    """Write one session or all to a file or the standard output.
 
-    Raises InputError where the session or the place is not to be had, and StoreError.
+    Raises InputError for an unknown session or an unusable path, and StoreError.
     """
     if everything == (name is not None):
-        raise InputError("Name one session, or give --all for all of them.")
-    if everything and kind not in ONE_FILE and output is None:
+        raise InputError("Name one session, or use --all.")
+    if everything and kind not in MULTI_SESSION_FORMATS and output is None:
         raise InputError(
-            f"All sessions as {kind} are many files.", advice="Name a folder with --output."
+            f"All sessions as {kind} need several files.", advice="Name a folder with --output."
         )
-    into_folder = everything and kind not in ONE_FILE
+    into_folder = everything and kind not in MULTI_SESSION_FORMATS
     is_there = output is not None and (output.is_file() or output.is_dir())
     if is_there and not (force or into_folder):
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
@@ -193,21 +213,21 @@ async def _export_sessions(
         sessions = await store.sessions.list()
         chosen = list(sessions) if name is None else [find_session(sessions, name)]
         ids = [each.session_id for each in chosen]
-        if name is None and kind not in ONE_FILE:
+        if name is None and kind not in MULTI_SESSION_FORMATS:
             assert output is not None  # checked before
             await _write_each(store, chosen, kind, output, force)
         elif output is None:
-            async for text in exported(store, ids, kind, _local_zone()):
+            async for text in exported_texts(store, ids, kind, _local_zone()):
                 write_export(text)
             finish()
         else:
-            await write_file(exported(store, ids, kind, _local_zone()), output)
+            await write_file(exported_texts(store, ids, kind, _local_zone()), output)
 
 
 def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
-    """Return the session with this id, this beginning of an id, or exactly this title.
+    """Return the session with this id, start of an id, or exact title.
 
-    Raises InputError that names those that come near.
+    Raises InputError, which suggests similar sessions.
     """
     exact = [each for each in sessions if each.session_id == name]
     titled = [each for each in sessions if each.title == name]
@@ -230,13 +250,13 @@ def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummar
         f"There is no session “{one_line(name, 80)}”.",
         advice=f"Did you mean {_session_list(hints)}?"
         if hints
-        else "`tui-chat sessions list` shows those there are.",
+        else "`tui-chat sessions list` lists them.",
     )
 
 
 def _session_list(sessions: Sequence[SessionSummary]) -> str:
-    told = [f"{each.session_id} ({one_line(each.title, 50)})" for each in sessions[:5]]
-    return ", ".join(told) + (", …" if len(sessions) > 5 else "")
+    some = [f"{each.session_id} ({one_line(each.title, 50)})" for each in sessions[:5]]
+    return ", ".join(some) + (", …" if len(sessions) > 5 else "")
 
 
 async def _write_each(
@@ -247,21 +267,76 @@ async def _write_each(
         target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ENDINGS[kind]}"
         if target.exists() and not force:
             raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
-        await write_file(exported(store, [session.session_id], kind, _local_zone()), target)
+        await write_file(exported_texts(store, [session.session_id], kind, _local_zone()), target)
 
 
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
 
 
 def _local_zone() -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
-    assert zone is not None  # astimezone gives one
+    assert zone is not None  # astimezone sets it
     return zone
 
 
 def _slug(title: str) -> str:
     return re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
+
+
+OFFLINE = "loopback"
+"""The start of the names of endpoints that need neither key nor network."""
+
+
+def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
+    """Open the app on files. Raises InputError if they have no conversation, ConfigError and
+    StoreError.
+    """
+    require_terminal()
+    flags = cast("Mapping[str, str | None]", settings["flags"])
+    config = settled_config(None, cast("Path | None", settings["config_dir"]), flags)
+    share_heap()
+    with TemporaryDirectory(prefix="tui-chat-") as folder:
+        meter = Meter()
+        try:
+            reports = asyncio.run(import_into(Path(folder), files, meter))
+        finally:
+            meter.clear()
+        for report in reports:
+            print_faults(report)
+        if not any(report.session_ids for report in reports):
+            raise InputError("There is no conversation in the files.")
+        from tui_chat.ui.app import TuiChat
+
+        config = read_only_config(config, Path(folder))
+        show(TuiChat(config, lambda: open_workspace(config), read_only=banner(files)))
+
+
+async def import_into(folder: Path, files: Sequence[Path], meter: Meter) -> tuple[Report, ...]:
+    """Import the files into a new database in a folder, and make the first session active."""
+    from tui_chat.store import Store
+
+    path = paths.database_file(folder)
+    async with await Store.open(path, now=time.time, new_id=new_id) as store:
+        reports = await import_files(store, files, progress=meter.show)
+        first = next((found for report in reports for found in report.session_ids), None)
+        if first is not None:
+            await store.settings.set("session", first)
+        return reports
+
+
+def read_only_config(config: Config, folder: Path) -> Config:
+    """Return a configuration with this data folder, without network."""
+    # The built-in ones: the user's file may redefine their names.
+    offline = tuple(each for each in Config().endpoints if each.name.startswith(OFFLINE))
+    return replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
+
+
+def banner(files: Sequence[Path]) -> str:
+    """Return the line that says that the app is read-only, and how to keep the files."""
+    names = " ".join(str(file) for file in files)
+    many = f"{len(files)} files" if len(files) > 1 else one_line(files[0].name, 60)
+    return f"Read-only: {many}. To keep it and go on: tui-chat import {one_line(names, 120)}"

@@ -1,12 +1,12 @@
 """Everything that the command line prints goes through here.
 
-1. What a provider, a file, an argument or the configuration says is shown and never obeyed: text
-   passes `models.sanitize`, and in JSON the same characters become escapes, which is equal JSON.
-   Only our own colours and the progress line are given to the terminal as they are.
-2. The exact bytes of a request (`build`, `convert`) are promised to who keeps them: they go to a
-   file or a pipe unchanged. On a terminal the harmful characters in them are JSON escapes.
-3. A reader that had enough (`| head`) ends the command quietly, with the status of a program that
-   is ended by SIGPIPE, as other tools do.
+1. Text of providers, files, arguments and the configuration is sanitized (`models.sanitize`), so
+   the terminal never obeys it. In JSON the same characters become escapes: equal JSON. Only our
+   own colors and the progress line reach the terminal as they are.
+2. The bytes of a request (`build`, `convert`) go to a file or a pipe unchanged. On a terminal the
+   harmful characters in them become JSON escapes.
+3. If the reader of the output closes it (`| head`), the command ends without a message, with the
+   exit status of a program that SIGPIPE ended.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from tui_chat.models.sanitize import sanitize
 
 CLOSED = 141
-"""Exit status after the reader of the output is gone: 128 + SIGPIPE."""
+"""Exit status after the reader closed the output: 128 + SIGPIPE."""
 
 
 class OutputClosed(Exception):
-    """Nobody reads the output any more."""
+    """The reader of the output closed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """Text in a colour, on a terminal."""
+    """Text with a color, which is used on a terminal only."""
 
     text: str
     fg: str | None = None
@@ -38,33 +38,33 @@ class Styled:
 
 
 def write_line(*parts: str | Styled, err: bool = False) -> None:
-    """Print a line of text, its parts one after the other. Raises OutputClosed, OSError."""
+    """Print a line made of parts. Raises OutputClosed, OSError."""
     colour = is_terminal(err=err) and not os.environ.get("NO_COLOR")
     line = "".join(_shown(part, colour) for part in parts)
     _write(line + "\n", err=err)
 
 
 def write_json(value: object) -> None:
-    """Print a value as JSON, for programs. Raises OutputClosed, OSError."""
+    """Print a value as JSON. Raises OutputClosed, OSError."""
     _write(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
 
 
 def write_body(body: bytes) -> None:
-    """Print the body of a request: its exact bytes, or on a terminal equal JSON without harm.
+    """Print the body of a request: its exact bytes, or on a terminal equal, harmless JSON.
 
     Raises OutputClosed, OSError.
     """
     if is_terminal():
         _write(sanitize(body.decode("utf-8", "replace"), "json") + "\n")
         return
-    with noticing_the_end():
+    with detect_closed_output():
         sys.stdout.flush()
         sys.stdout.buffer.write(body)
         sys.stdout.buffer.flush()
 
 
 def write_request(text: str) -> None:
-    """Print a request as text with its exact body, as `write_body` does its bytes."""
+    """Print a request as text, sanitized on a terminal only, like `write_body`."""
     if is_terminal():
         _write(sanitize(text, "json") + "\n")
     else:
@@ -72,39 +72,37 @@ def write_request(text: str) -> None:
 
 
 def write_export(text: str) -> None:
-    """Print a piece of an export, which is harmless already. Raises OutputClosed, OSError."""
-    with noticing_the_end():
+    """Print a piece of an export, which is sanitized already. Raises OutputClosed, OSError."""
+    with detect_closed_output():
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
 
 
 def write_progress(text: str) -> None:
-    """Draw the line that says how far a command is; empty text removes it. Nothing happens where
-    the error stream is no terminal.
-    """
+    """Draw the progress line on the error stream if that is a terminal. Empty text removes it."""
     if is_terminal(err=True):
-        with noticing_the_end():
+        with detect_closed_output():
             sys.stderr.write(f"\r{sanitize(text)}\x1b[K")
             sys.stderr.flush()
 
 
 def write_error(sentence: str, advice: str = "") -> None:
-    """Print a fault on the standard error stream, with what to do about it."""
+    """Print an error and advice on the standard error stream."""
     write_line(f"Error: {sentence}" + (f" {advice}" if advice else ""), err=True)
 
 
 def is_terminal(*, err: bool = False) -> bool:
-    """Return whether a person looks at what is printed."""
+    """Return True if the stream is a terminal."""
     return (sys.stderr if err else sys.stdout).isatty()
 
 
 def finish() -> None:
-    """Print what is still in memory. Raises OutputClosed, OSError."""
-    with noticing_the_end():
+    """Flush the standard output. Raises OutputClosed, OSError."""
+    with detect_closed_output():
         sys.stdout.flush()
 
 
 def discard() -> None:
-    """Print nothing any more, so that nothing fails when Python ends."""
+    """Redirect the streams to the null device, so that flushing at exit cannot fail."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
@@ -114,8 +112,8 @@ def discard() -> None:
 
 
 @contextmanager
-def noticing_the_end() -> Generator[None]:
-    """Raise OutputClosed where what the block prints is read by nobody."""
+def detect_closed_output() -> Generator[None]:
+    """Raise OutputClosed if the block writes to a closed pipe."""
     try:
         yield
     except BrokenPipeError as error:
@@ -134,6 +132,6 @@ def _shown(part: str | Styled, colour: bool) -> str:
 
 def _write(text: str, *, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
-    with noticing_the_end():
+    with detect_closed_output():
         stream.write(text)
         stream.flush()

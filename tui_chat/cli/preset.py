@@ -28,7 +28,7 @@ from tui_chat.config import load_config
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text, write_text
-from tui_chat.library import Finding
+from tui_chat.library.file_reader import Finding
 from tui_chat.library.located_json import locate
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
@@ -41,7 +41,7 @@ _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
 
 
 def run_check(files: Sequence[Path], as_json: bool) -> None:
-    """Print what there is to say about each file, and exit with 1 where there are errors."""
+    """Print the findings about each file, and exit with 1 if there are errors."""
     found = [(path, finding) for path in _presets(files) for finding in _checked(path)]
     if as_json:
         body = [
@@ -69,7 +69,7 @@ def run_check(files: Sequence[Path], as_json: bool) -> None:
 
 
 def _presets(files: Sequence[Path]) -> list[Path]:
-    """Return the files to check: of a folder, the presets directly in it."""
+    """Return the files to check; for a folder, the JSON files directly in it."""
     return [
         path
         for given in files
@@ -97,25 +97,25 @@ def _summarize(levels: Counter[Level], files: int) -> None:
         )
         if levels[level]
     ]
-    validate = f"{files} file{'' if files == 1 else 's'} checked"
-    write_line(f"{validate}: {', '.join(counts) or 'nothing to say'}.", err=True)
+    checked = f"{files} file{'' if files == 1 else 's'} checked"
+    write_line(f"{checked}: {', '.join(counts) or 'no findings'}.", err=True)
 
 
 def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:
-    """Write each file as a preset of ours, and tell where it is and what was not taken over.
+    """Import each file as a preset, and print its path and notes.
 
-    Raises InputError naming the file and the fault; the files before it are written.
+    Raises InputError naming the file and the fault; the files before it are imported.
     """
     if name and len(files) > 1:
-        raise InputError("One name is for one file.", advice="Leave --name out.")
+        raise InputError("--name needs a single file.", advice="Omit --name.")
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     own = open_library(load_config(config_dir, Path(), os.environ, {}))
     for file in files:
         found = load_sillytavern_preset(file, name)
-        kept = own.add_preset(found.preset)
-        write_line(str(own.preset_file(kept)))
-        for notes in found.notes:
-            write_line(f"{notes.level}: {one_line(notes.sentence)}", err=True)
+        preset_name = own.add_preset(found.preset)
+        write_line(str(own.preset_file(preset_name)))
+        for note in found.notes:
+            write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
 
 
 _PASSED = Styled("passed", "green")
@@ -124,7 +124,7 @@ _FAILED = Styled("FAILED", "red")
 
 
 def run_test(folders: Sequence[Path], update: bool) -> None:
-    """Run all cases; exit with 1 where one fails, with 2 where there is none."""
+    """Run all cases; exit with 1 if one fails. Raises InputError if there is none."""
     paths = [
         path for folder in folders for path in (find_cases(folder) if folder.is_dir() else [folder])
     ]
@@ -165,7 +165,7 @@ def _run(path: Path, update: bool) -> str:
     if update:
         write_line(_UPDATED, f" {_case_title(case)}")
     else:
-        missing = " (nothing is expected yet; --update writes it)"
+        missing = " (no “expected” yet; --update writes it)"
         write_line(_FAILED, f" {_case_title(case)}{missing if case.expected is None else ''}")
     for line in difference(case.expected or (), turns):
         write_line("    ", _coloured(line))
@@ -176,17 +176,17 @@ def _run(path: Path, update: bool) -> str:
 
 
 def _turn(path: Path) -> TurnFile | None:
-    """Read a turn that the app exported; None where the file is something else."""
+    """Read an exported turn; None if the file is something else."""
     text = read_text(path)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return None  # whoever reads it as a case tells the fault with its place
+        return None  # load_case reports the fault with its place
     return read_turn(text, str(path)) if is_turn(found) else None
 
 
 def _run_turn(path: Path, turn: TurnFile) -> str:
-    """Hold a turn against what is composed of its inputs now: the bodies are to be the same."""
+    """Compose a turn's request again, and compare it with the one that was sent."""
     composed = compose(turn.inputs)
     if composed.payload.sha256 == turn.request.sha256:
         write_line(_PASSED, f" {path}")
@@ -227,7 +227,9 @@ def _lines(turn: ExpectedTurn) -> Iterator[str]:
 
 
 def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
-    """Say a turn in the words of the expected one that it is, else with what they all say."""
+    """Return the expected turn that this turn matches, else a new one with the fields that
+    expected turns use.
+    """
     for wanted in expected:
         if wanted.matches(turn):
             return wanted
@@ -244,8 +246,8 @@ def _coloured(line: str) -> Styled:
 
 
 def _updated(case: Case, turns: Sequence[Turn]) -> str:
-    """Return a case's text with other expected turns; everything else stays as it is written."""
-    told = [
+    """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
+    expected = [
         {
             key: value
             for key, value in _as_expected(turn, case.expected or ()).model_dump().items()
@@ -257,7 +259,7 @@ def _updated(case: Case, turns: Sequence[Turn]) -> str:
     found = locate(text, {(), ("expected",)}).spots
     indent = re.search(r"\n([ \t]+)\S", text)
     step = indent[1] if indent else "  "
-    body = json.dumps(told, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
+    body = json.dumps(expected, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
     if spot := found.get(("expected",)):
         return text[: spot.start] + body + text[spot.end :]
     end = len(text[: found[()].end - 1].rstrip())

@@ -1,11 +1,11 @@
-"""Cases: a preset, a conversation, and the turns that must come of them, as a JSON file.
+"""Test cases of presets: a preset, a conversation, and the expected turns, as a JSON file.
 
-1. What a case needs stands in it, or in a file named relative to it.
-2. An expected turn says `role` and `content`, and as much of `origin` and `placement` as
-   matters: `"preset"` or `"preset:reminder"`, `"depth"` or `"depth 3"`.
-3. A case is a test, so a key that it should not have is an error.
-4. A JSON file is a case if it has `expected`, or `preset` and one of `draft` and `history`;
-   every other file of a folder (presets, roles, lorebooks, conversations) is left alone.
+1. The parts of a case are in it, or in files named relative to it.
+2. An expected turn has `role` and `content`, and as much of `origin` and `placement` as matters:
+   `"preset"` or `"preset:reminder"`, `"depth"` or `"depth 3"`.
+3. A case is a test, so an unknown key is an error.
+4. A JSON file is a case if it has `expected`, or `preset` and one of `draft` and `history`. Other
+   files of a folder (presets, roles, lorebooks, conversations) are ignored.
 """
 
 from __future__ import annotations
@@ -18,21 +18,18 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, StrictInt, StrictStr
 
-from tui_chat.cli.moment import moment
-from tui_chat.context import Inputs, Settings
+from tui_chat.cli.build import parse_time
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
-from tui_chat.library import (
-    parse_preset,
-    parse_profile,
-    parse_role,
-)
 from tui_chat.library.file_reader import FileModel, JsonFile, KnownKeys, as_list, as_object
 from tui_chat.library.located_json import Path as JsonPath
 from tui_chat.library.located_json import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.presets import parse_preset
+from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message, MessageRole
@@ -43,11 +40,11 @@ from tui_chat.turn_file import is_turn
 T = TypeVar("T")
 
 MODEL = "gpt-4o"
-"""Whose tokens are counted where a case names no model: its vocabulary is at hand."""
+"""The model of cases that name none; its vocabulary is bundled."""
 
 
 class ExpectedTurn(FileModel):
-    """A turn as a case says it."""
+    """A turn as a case describes it."""
 
     role: MessageRole
     content: StrictStr
@@ -55,7 +52,7 @@ class ExpectedTurn(FileModel):
     placement: StrictStr | None = None
 
     def matches(self, turn: Turn) -> bool:
-        """Whether a turn is what this one says."""
+        """Return True if a turn has everything that this one names."""
         return (
             self.role == turn.role
             and self.content == turn.text.plain
@@ -65,7 +62,7 @@ class ExpectedTurn(FileModel):
 
 
 def origin_words(turn: Turn) -> str:
-    """Say where a turn came from: `preset:reminder`, `history:3`, `draft`."""
+    """Return a turn's origin as a case writes it: `preset:reminder`, `history:3`, `draft`."""
     origin = turn.origin
     if origin.kind is OriginKind.DRAFT or not origin.id:
         return origin.kind.value
@@ -73,7 +70,7 @@ def origin_words(turn: Turn) -> str:
 
 
 def placement_words(turn: Turn) -> str:
-    """Say where a turn was put: `system`, `depth 3`, `before world`."""
+    """Return a turn's placement as a case writes it: `system`, `depth 3`, `before world`."""
     placement = turn.placement
     if placement.depth is not None:
         return f"{placement.kind} {placement.depth}"
@@ -102,14 +99,14 @@ class _CaseFile(FileModel):
 
 
 _CASE_KEYS = KnownKeys(
-    _CaseFile,
+    _CaseFile.model_fields,
     {
         "lorebooks": ("lorebook",),
         "limit": ("contextLimit", "context_limit"),
         "reserve": ("replyReserve", "reply_reserve"),
     },
 )
-_TURN_KEYS = KnownKeys(ExpectedTurn)
+_TURN_KEYS = KnownKeys(ExpectedTurn.model_fields)
 _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 
@@ -122,11 +119,11 @@ class Case:
     text: str
     inputs: Inputs
     expected: tuple[ExpectedTurn, ...] | None
-    """None where nobody has said yet."""
+    """None if the case has no expectation yet."""
 
 
 def find_cases(folder: Path) -> Iterator[Path]:
-    """Yield the cases in a folder and below it, by name; also files that may be broken ones."""
+    """Yield the cases in a folder and its subfolders, by name; also files that cannot be read."""
     for path in sorted(folder.rglob("*.json")):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
@@ -151,7 +148,7 @@ def load_case(path: Path) -> Case:
     given = as_object(file.value)
     file.raise_errors(str(path))
     if given is None:
-        raise InputError(f"{path}: a case must be an object")
+        raise InputError(f"{path}: a case must be a JSON object")
     fields = file.sort_keys(given, (), _CASE_KEYS).fields
     if isinstance(fields.get("expected"), list):
         at = file.path_of((), "expected")
@@ -177,10 +174,10 @@ def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
         draft=found.draft,
         role=parts.one("role", parse_role),
         profile=parts.one("profile", _profile),
-        settings=Settings(model=found.model),
+        settings=SessionSettings(model=found.model),
         context_limit=found.limit,
         reply_reserve=found.reserve,
-        now=moment(found.at, f"{parts.path}: $.at") if found.at else EPOCH,
+        now=parse_time(found.at, f"{parts.path}: $.at") if found.at else EPOCH,
         seed=found.seed,
         session_seed=found.seed,
         lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),
@@ -197,24 +194,24 @@ def _profile(text: str, source: str, _: str) -> Profile:
 
 
 Parse = Callable[[str, str, str], T]
-"""Reads a text, which has a source and a name, to be used where the text has none."""
+"""Parses a text; its source is for errors, and its name for values that have none."""
 
 
 class _Parts:
-    """What belongs to a case: in the case itself, or in files named relative to it."""
+    """Reads the parts of a case: from the case itself, or from files named relative to it."""
 
     def __init__(self, path: Path, file: JsonFile) -> None:
         self.path = path
         self._reading = file
 
     def one(self, name: str, parse: Parse[T]) -> T | None:
-        """Read a part; None where the case has none."""
+        """Read a part; None if the case has none."""
         where = self._reading.path_of((), name)
         value = (as_object(self._reading.value) or {}).get(str(where[-1]))
         return None if value is None else self._part(value, where, parse)
 
     def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
-        """Read a part that there may be several of, as a list."""
+        """Read the parts of a list, or a single part without a list."""
         where = self._reading.path_of((), name)
         value = (as_object(self._reading.value) or {}).get(str(where[-1]))
         if value is None:
@@ -235,11 +232,11 @@ class _Parts:
         if isinstance(value, dict | list):
             source = f"{self.path} ({format_path(where)})"
             return parse(self._in_its_place(where), source, self.path.stem)
-        raise InputError(f"{self.path}: {format_path(where)}: must be a path, or stand here itself")
+        raise InputError(f"{self.path}: {format_path(where)}: must be a path, or the value itself")
 
     def _in_its_place(self, where: JsonPath) -> str:
-        """Return the text of a part, as far down and right as it stands in the case, so that
-        a fault in it is told at its line.
+        """Return the text of a part, indented to its place in the case, so that faults in it are
+        reported with the right line.
         """
         text = self._reading.text
         spot = locate(text, {where}).spots[where]

@@ -1,4 +1,4 @@
-"""The commands about conversations that are kept, and their flags."""
+"""The commands about stored conversations, and their flags, declared for click."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ _FILE_OR_INPUT = click.Path(path_type=Path, allow_dash=True)
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE_OR_INPUT)
-@click.option("--dry-run", is_flag=True, help="Only tell what would be taken in.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, for programs.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def import_command(
     settings: dict[str, object], files: tuple[Path, ...], dry_run: bool, as_json: bool
 ) -> None:
-    """Take conversations in from files.
+    """Import conversations from files.
 
-    Read are the exports of ChatGPT and Claude (the archive, the folder it was unpacked to, or the
+    Formats: exports of ChatGPT and Claude (the archive, its unpacked folder, or the
     conversations.json in it), SillyTavern's chats, tui-chat's own JSON, and JSON or JSON lines of
-    messages; `-` is the standard input. Of a folder every such file is read. What is there
-    already is not added again. Exits with 1 where something could not be read; the rest is in.
+    messages. `-` is the standard input; for a folder, every such file in it is imported. Messages
+    that are already stored are not added again. Exits with 1 if something could not be read; the
+    rest is imported.
     """
     from tui_chat.cli.import_export import run_import
 
@@ -44,18 +45,18 @@ def import_command(
     type=click.Choice(["json", "jsonl", "markdown", "html"]),
     default="json",
     show_default=True,
-    help="JSON has everything and can be imported again; JSON lines are messages; the others "
-    "are for reading.",
+    help="json is complete and can be imported again; jsonl has the messages; the others are for "
+    "reading.",
 )
-@click.option("--output", type=_FILE, help="A file; with --all a folder, or one file for JSON.")
-@click.option("--all", "everything", is_flag=True, help="Every session.")
+@click.option("--output", type=_FILE, help="A file; with --all a folder, or for JSON one file.")
+@click.option("--all", "everything", is_flag=True, help="Export all sessions.")
 @click.option(
     "--without-requests",
     is_flag=True,
-    help="Of JSON, leave out what was sent for the replies, with its presets, profiles and "
-    "lorebooks, and the draft: for a file that is given to others.",
+    help="Omit requests (with their presets, profiles and lorebooks) and drafts from JSON, for "
+    "a file that you share.",
 )
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.pass_obj
 def export_command(
     settings: dict[str, object],
@@ -68,7 +69,7 @@ def export_command(
 ) -> None:
     """Write a session to a file or the standard output.
 
-    SESSION is an id, the beginning of one, or a title.
+    SESSION is an id, the start of one, or a title.
     """
     from tui_chat.cli.import_export import run_export
 
@@ -79,24 +80,24 @@ def export_command(
 
 @click.group("sessions")
 def sessions_group() -> None:
-    """Show the sessions there are."""
+    """List sessions."""
 
 
 @sessions_group.command("list")
-@click.option("--role", default="", help="Only those with this role.")
-@click.option("--model", default="", help="Only those with this model.")
-@click.option("--endpoint", default="", help="Only those with this endpoint.")
-@click.option("--tag", default="", help="Only those with this tag.")
-@click.option("--folder", default="", help="Only those in this folder.")
-@click.option("--title", default="", help="Only those whose title has these words.")
-@click.option("--archived", is_flag=True, help="Archived ones too.")
-@click.option("--deleted", is_flag=True, help="Only those in the trash.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, for programs.")
+@click.option("--role", default="", help="Only sessions with this role.")
+@click.option("--model", default="", help="Only sessions with this model.")
+@click.option("--endpoint", default="", help="Only sessions with this endpoint.")
+@click.option("--tag", default="", help="Only sessions with this tag.")
+@click.option("--folder", default="", help="Only sessions in this folder.")
+@click.option("--title", default="", help="Only sessions whose title contains this text.")
+@click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--deleted", is_flag=True, help="Only sessions in the trash.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sessions.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def sessions_list(settings: dict[str, object], as_json: bool, **filters: Any) -> None:
-    """List sessions, the one that was active last first."""
-    from tui_chat.cli.sessions import Filters, run_list
+    """List sessions, most recently active first."""
+    from tui_chat.cli.session_output import Filters, run_list
 
     run_list(settings, Filters(**filters), as_json=as_json)
 
@@ -104,20 +105,20 @@ def sessions_list(settings: dict[str, object], as_json: bool, **filters: Any) ->
 @click.command("search")
 @click.argument("text", metavar="QUERY")
 @click.option("--role", "role_name", default="", help="Only sessions with this role.")
-@click.option("--model", default="", help="Only what this model wrote.")
-@click.option("--endpoint", default="", help="Only what this endpoint answered.")
+@click.option("--model", default="", help="Only messages of this model.")
+@click.option("--endpoint", default="", help="Only messages of this endpoint.")
 @click.option(
     "--message-role",
     type=click.Choice(["system", "user", "assistant", "tool"]),
-    help="Only what was said by this side.",
+    help="Only messages with this role.",
 )
 @click.option("--tag", default="", help="Only sessions with this tag.")
 @click.option("--session", "session_id", default="", help="Only the session with this id.")
-@click.option("--since", type=click.DateTime(), help="From this day or moment on.")
-@click.option("--until", type=click.DateTime(), help="Before this day or moment.")
-@click.option("--newest", is_flag=True, help="Newest first; otherwise the best first.")
+@click.option("--since", type=click.DateTime(), help="From this day or time.")
+@click.option("--until", type=click.DateTime(), help="Before this day or time.")
+@click.option("--newest", is_flag=True, help="Sort by time instead of relevance.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def search_command(
     settings: dict[str, object],
@@ -127,12 +128,12 @@ def search_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Search all that was said, reasoning and tool calls too, and titles and roles of sessions.
+    """Search messages and sessions.
 
-    All words must be there; "words in quotes" follow each other, and word* finds what begins so.
-    Exits with 1 where nothing is found.
+    Searches texts, reasoning, tool calls, titles and roles. All words must occur; "words in quotes"
+    must be adjacent, and word* matches a beginning. Exits with 1 if nothing is found.
     """
-    from tui_chat.cli.sessions import run_search
+    from tui_chat.cli.session_output import run_search
     from tui_chat.models.search import Query
 
     query = Query(
@@ -143,7 +144,7 @@ def search_command(
     )
     if not run_search(settings, query, as_json=as_json):
         if not as_json:
-            write_line("Nothing was found.", err=True)
+            write_line("Nothing found.", err=True)
         sys.exit(1)
 
 
@@ -151,12 +152,12 @@ def search_command(
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
 @click.pass_obj
 def view_command(settings: dict[str, object], files: tuple[Path, ...]) -> None:
-    """Look at exported conversations, read-only.
+    """Open exported conversations in the app, read-only.
 
-    Opens every kind of file that `import` reads, without an account, a network, or a trace in
-    your own conversations.
+    Accepts every format that `import` does. Needs no account or network, and does not touch your
+    own conversations.
     """
-    from tui_chat.cli.view import run_view
+    from tui_chat.cli.import_export import run_view
 
     run_view(settings, files)
 

@@ -3,16 +3,16 @@
     endpoint = "work"            # what new sessions use
     model = "gpt-5-mini"
     theme = "tui-chat-light"
-    notify = "osc777"            # long replies, while you look elsewhere: or osc9, bell, off
+    notify = "osc777"            # announces long replies while unfocused: or osc9, bell, off
 
     [keys]
     new = "Ctrl+N, F9"           # an action's id, and its keys; "" for none
 
-    [endpoints.anthropic]        # laid over the ready-made entry: the rest of it stays
+    [endpoints.anthropic]        # overrides keys of the built-in endpoint
     key = "keyring:tui-chat/anthropic"
 
     [endpoints.work]
-    protocol = "openai_chat"     # or openai_responses, anthropic, gemini
+    protocol = "openai_chat"     # or openai_responses, anthropic, gemini, ollama
     base_url = "https://llm.example.org/v1"
     key = "env:WORK_LLM_KEY"     # or "command:op read op://team/llm/key"; never the key itself
     auth = "header:X-Work-Key"   # or bearer, x-api-key, x-goog-api-key, none
@@ -25,21 +25,30 @@
     timeouts = { connect = 5, silence = 120 }          # seconds
     retries = { times = 4, first_wait = 1, longest_wait = 30 }
 
-    [endpoints.work.facts."gpt-5*"]   # one model, or all whose names begin so
+    [endpoints.work.parameters]       # settings where session, preset and role have none
+    temperature = 0.7                 # docs/settings.md has all of them
+    effort = "high"
+    web_search = true
+
+    [endpoints.work.facts."gpt-5*"]   # one model, or all with this prefix; docs/settings.md
     context_limit = 400000
     sampling = false
-    prices = { input = 1.25, output = 10 }    # US dollars for a million tokens
+    prices = { input = 1.25, output = 10 }    # US dollars per million tokens
 
-    [tools.weather]              # what models may call; the command gets the arguments as JSON
+    [models."claude-opus-4-9"]   # the same for all endpoints, in any spelling of the name
+    efforts = ["none", "low", "medium", "high"]
+    input_media = ["text", "image", "pdf"]     # also audio, video
+
+    [tools.weather]              # a tool that models may call
     description = "The weather in a city."
     parameters = '''{"type": "object", "properties": {"city": {"type": "string"}}}'''
-    command = ["weather-now", "--json"]       # no shell; none for a tool that you answer yourself
+    command = ["weather-now", "--json"]       # gets the arguments as JSON; none: you answer
     consent = "ask"              # or "always"
-    offered = true               # whether new sessions offer it
+    offered = true               # to the models of new sessions
     timeout = 60                 # seconds
-    most_output = 100000         # bytes; the rest is cut off
+    most_output = 100000         # bytes; more is cut off
 
-Unknown keys are faults: a misspelled setting that does nothing would be worse.
+Unknown keys are errors, so that a misspelled setting is noticed.
 """
 
 from __future__ import annotations
@@ -53,41 +62,45 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
-from tui_chat.config.toml_file import read_toml
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
-from tui_chat.models.base_url import read_base_url
+from tui_chat.files import read_toml
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.model_facts import ModelFacts, Prices
+from tui_chat.models.model_facts import ModelFacts, spellings
+from tui_chat.models.prices import Prices, PriceTier
 from tui_chat.models.tool import Tool
+from tui_chat.protocols.base_url import read_base_url
 
 _MOST_FAULTS = 5
 
 
 def read_config_file(path: Path, defaults: Config) -> Config:
-    """Read the file over the defaults. Raises ConfigError naming file, key and fault."""
+    """Return the defaults overridden by the file. Raises ConfigError with file, key and fault."""
     raw = read_toml(path)
     try:
         found = FileTable.model_validate(raw)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)
-        told = "; ".join(_fault(fault) for fault in faults[:_MOST_FAULTS])
+        sentences = "; ".join(_fault(fault) for fault in faults[:_MOST_FAULTS])
         more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-        # No faulty value is repeated: somebody may have put a key there. For the same reason
-        # the error behind this one, which knows them, is not kept.
-        raise ConfigError(f"{path}: {told}{more}") from None
+        # Values are not repeated, since they may be keys; therefore `from None`, too.
+        raise ConfigError(f"{path}: {sentences}{more}") from None
     endpoints = {endpoint.name: endpoint for endpoint in defaults.endpoints}
     for name, given in found.endpoints.items():
         try:
-            endpoints[name] = _laid_over(endpoints.get(name), name, given)
+            endpoints[name] = _override(endpoints.get(name), name, given)
         except _Incomplete as error:
             raise ConfigError(f"{path}: endpoints.{name}.{error}: is missing") from None
         except ValueError as error:
             raise ConfigError(f"{path}: endpoints.{name}.base_url: {error}") from None
+    anywhere = tuple(
+        (pattern if pattern.endswith("*") else spellings(pattern)[-1], facts)
+        for pattern, facts in _facts(found.models)
+    )
     return replace(
         defaults,
-        endpoints=tuple(endpoints.values()),
+        endpoints=tuple(replace(each, facts_anywhere=anywhere) for each in endpoints.values()),
         endpoint=found.endpoint or defaults.endpoint,
         model=found.model or defaults.model,
         theme=found.theme or defaults.theme,
@@ -98,7 +111,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
 
 
 def _tool(name: str, given: ToolTable) -> Tool:
-    parameters = cast("dict[str, Any]", given.parameters)  # as JSON text it was read by then
+    parameters = cast("dict[str, Any]", given.parameters)  # the schema has parsed JSON text
     return Tool(
         ToolDefinition(name, given.description, parameters),
         command=given.command,
@@ -110,54 +123,58 @@ def _tool(name: str, given: ToolTable) -> Tool:
 
 
 def _fault(fault: ErrorDetails) -> str:
-    """Put one fault into words: the place, and what is wrong there."""
+    """Return a fault as a sentence with its place."""
     steps = [str(step) for step in fault["loc"] if step != "[key]"]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     if fault["type"] != "extra_forbidden":
         return f"{place}: {fault['msg'].removeprefix('Value error, ')}"
     meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
-    return f"{place}: is no setting" + (f"; is “{meant[0]}” meant?" if meant else "")
+    return f"{place}: is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
 
 
 class _Incomplete(Exception):
-    """A new endpoint lacks what no ready-made entry gives it."""
+    """A new endpoint lacks a required key, which is the message."""
 
 
-def _laid_over(ready: Endpoint | None, name: str, given: EndpointTable) -> Endpoint:
-    """Return the endpoint that the table describes: what it does not say is as `ready` has it.
+def _override(built_in: Endpoint | None, name: str, given: EndpointTable) -> Endpoint:
+    """Return the built-in endpoint with the table's changes, or a new one.
 
     Raises _Incomplete, and ValueError for a base URL of another protocol.
     """
-    said = given.model_fields_set
-    changes: dict[str, Any] = {key: getattr(given, key) for key in said & _AS_THEY_ARE}
-    if "headers" in said:
+    set_keys = given.model_fields_set
+    changes: dict[str, Any] = {key: getattr(given, key) for key in set_keys & _SAME_KEYS}
+    if "headers" in set_keys:
         changes["headers"] = tuple(given.headers.items())
-    if "query" in said:
+    if "query" in set_keys:
         changes["query"] = tuple(given.query.items())
+    if "parameters" in set_keys:
+        changes["settings"] = given.parameters
     if given.timeouts is not None:
         changes["timeouts"] = Timeouts(**given.timeouts.model_dump())
     if given.retries is not None:
         changes["retries"] = Retries(**given.retries.model_dump())
-    if "facts" in said:
-        own = [(model, _facts(facts)) for model, facts in given.facts.items()]
-        changes["facts"] = (*own, *_outdone(ready.facts if ready else (), own))
-    protocol = given.protocol or (ready.protocol if ready else None)
+    if "facts" in set_keys:
+        changes["facts"] = _facts(given.facts)
+    protocol = given.protocol or (built_in.protocol if built_in else None)
     if given.base_url is not None and protocol is not None:
         place = read_base_url(given.base_url, protocol)
         changes["base_url"] = place.url
         if place.query:
-            changes["query"] = (*place.query, *changes.get("query", ready.query if ready else ()))
+            changes["query"] = (
+                *place.query,
+                *changes.get("query", built_in.query if built_in else ()),
+            )
         if place.api_version:
             changes.setdefault("api_version", place.api_version)
-    if ready is not None:
-        return replace(ready, **{k: v for k, v in changes.items() if v is not None})
+    if built_in is not None:
+        return replace(built_in, **{k: v for k, v in changes.items() if v is not None})
     for key in ("protocol", "base_url"):
         if changes.get(key) is None:
             raise _Incomplete(key)
     return Endpoint(name=name, **changes)
 
 
-_AS_THEY_ARE = frozenset(
+_SAME_KEYS = frozenset(
     {
         "protocol",
         "base_url",
@@ -172,28 +189,17 @@ _AS_THEY_ARE = frozenset(
         "provider_keeps",
     }
 )
-"""Keys whose values mean the same in the file and in `Endpoint`."""
+"""Keys with the same values in the file and in `Endpoint`."""
 
 
-def _outdone(
-    facts: tuple[tuple[str, ModelFacts], ...], own: list[tuple[str, ModelFacts]]
-) -> list[tuple[str, ModelFacts]]:
-    """Return ready-made facts without those that the user's own, for the same models, outdo."""
-    left: list[tuple[str, ModelFacts]] = []
-    for model, known in facts:
-        gone = {
-            key
-            for pattern, said in own
-            if pattern == model or (pattern.endswith("*") and model.startswith(pattern[:-1]))
-            for key in FactsTable.model_fields
-            if getattr(said, key) is not None
-        }
-        left.append((model, replace(known, **dict.fromkeys(gone))))
-    return left
-
-
-def _facts(given: FactsTable) -> ModelFacts:
-    values = given.model_dump()
-    if given.prices is not None:
-        values["prices"] = Prices(**given.prices.model_dump())
-    return ModelFacts(**values)
+def _facts(given: dict[str, FactsTable]) -> tuple[tuple[str, ModelFacts], ...]:
+    """Return the facts of models by their patterns."""
+    found: list[tuple[str, ModelFacts]] = []
+    for pattern, table in given.items():
+        values = table.model_dump()
+        if table.prices is not None:
+            own: dict[str, Any] = values["prices"]
+            own["tiers"] = tuple(PriceTier(**tier) for tier in own["tiers"])
+            values["prices"] = Prices(**own)
+        found.append((pattern, ModelFacts(**values)))
+    return tuple(found)

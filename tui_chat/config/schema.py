@@ -1,7 +1,7 @@
-"""What may stand in `config.toml`. Unknown keys are faults; a fault never repeats the value.
+"""The keys of `config.toml` and their values. An error never repeats a value.
 
-Everything is optional, so that an entry can be laid over a ready-made one; what a new endpoint
-needs is checked where the two are put together.
+Everything is optional, so that an entry can override a built-in endpoint; `file` checks that a new
+endpoint is complete.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator
 
-from tui_chat.models.base_url import with_scheme
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.model_facts import MEDIA
+from tui_chat.models.settings import EFFORTS, NO_SETTINGS, SettingError, Settings, read_settings
+from tui_chat.protocols.base_url import with_scheme
 
 _SECRET_NAMES = frozenset(
     {
@@ -32,22 +36,20 @@ _SECRET_NAMES = frozenset(
         "token",
     }
 )
-"""Headers and query parameters that carry keys: what stands there would be shown."""
+"""Headers and query parameters that contain keys, which would be visible there."""
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _base_url(url: str) -> str:
-    """Return a base URL with its scheme; what it is put together of is read when the protocol is
-    known.
-    """
+    """Return a base URL with its scheme. Its parts are read when the protocol is known."""
     url = with_scheme(url.strip())
     parts = _url(url, ("http", "https"))
     if parts.fragment:
         raise ValueError("must have no fragment")
     for name, _ in parse_qsl(parts.query, keep_blank_values=True):
         if name.lower() in _SECRET_NAMES:
-            raise ValueError(f"has a key in its query ({name}); say where it is with `key`")
+            raise ValueError(f"has a key in its query ({name}); set a reference as `key` instead")
     return url
 
 
@@ -64,11 +66,11 @@ def _url(url: str, schemes: tuple[str, ...]) -> SplitResult:
         parts = urlsplit(url)
         readable = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise ValueError("is no URL: host and port cannot be read") from None
+        raise ValueError("is not a URL: host and port cannot be read") from None
     if not readable or not url.isprintable() or " " in url:
-        raise ValueError("is no URL: host and port cannot be read")
+        raise ValueError("is not a URL: host and port cannot be read")
     if "@" in parts.netloc:
-        raise ValueError("must not hold a user or a password; keys are references")
+        raise ValueError("must not contain a user or a password; keys are references")
     return parts
 
 
@@ -103,14 +105,14 @@ def _auth(auth: str) -> str:
 def _no_secrets(given: dict[str, str]) -> dict[str, str]:
     for name in given:
         if name.lower() in _SECRET_NAMES:
-            raise ValueError(f"{name} carries a key; say where it is with `key` and `auth`")
+            raise ValueError(f"{name} contains a key; set a reference as `key`, and `auth`")
     return given
 
 
 def _sendable(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not _NAME.fullmatch(name):
-            raise ValueError("a header's name has characters that no header may have")
+            raise ValueError("a header name has invalid characters")
         if not (value.isascii() and value.isprintable()):
             raise ValueError(f"{name} must be plain ASCII in one line")
     return headers
@@ -125,45 +127,134 @@ def _one_line(what: str) -> Callable[[str], str]:
     return check
 
 
+def _parameters(given: object) -> Settings:
+    try:
+        return read_settings(given)
+    except SettingError as error:
+        raise ValueError(error.sentence) from None
+
+
 class Strict(BaseModel):
     """A table whose keys are all known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class PricesTable(Strict):
-    """US dollars for a million tokens."""
+_Dollars = Annotated[Decimal, Field(ge=0, le=10**6, allow_inf_nan=False)]
 
-    input: float | None = Field(None, ge=0)
-    output: float | None = Field(None, ge=0)
-    cached: float | None = Field(None, ge=0)
-    cache_write: float | None = Field(None, ge=0)
+
+class PriceTierTable(Strict):
+    """Prices of requests with more than `above` tokens of input."""
+
+    above: int = Field(ge=0, le=10**9)
+    input: _Dollars | None = None
+    output: _Dollars | None = None
+    cached: _Dollars | None = None
+    cache_write: _Dollars | None = None
+    cache_write_1h: _Dollars | None = None
+    reasoning: _Dollars | None = None
+
+
+def _ascending(tiers: tuple[PriceTierTable, ...]) -> tuple[PriceTierTable, ...]:
+    return tuple(sorted(tiers, key=lambda tier: tier.above))
+
+
+class PricesTable(Strict):
+    """US dollars per million tokens; see `models.prices.Prices`."""
+
+    input: _Dollars | None = None
+    output: _Dollars | None = None
+    cached: _Dollars | None = None
+    cache_write: _Dollars | None = None
+    cache_write_1h: _Dollars | None = None
+    reasoning: _Dollars | None = None
+    per_request: _Dollars | None = None
+    tiers: Annotated[tuple[PriceTierTable, ...], AfterValidator(_ascending)] = ()
+    starts: date | None = Field(None, alias="from")
+    until: date | None = None
+
+
+def _efforts(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return efforts, the least first."""
+    for word in words:
+        if word not in EFFORTS:
+            raise ValueError(f"must be some of {', '.join(EFFORTS)}")
+    return tuple(word for word in EFFORTS if word in words)
+
+
+def _sampling_efforts(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return efforts; the empty word is the model's own default."""
+    known = _efforts(tuple(word for word in words if word))
+    return ("", *known) if "" in words else known
+
+
+def _budgets(tokens: tuple[int, ...]) -> tuple[int, ...]:
+    if tokens and not (len(tokens) == 2 and 0 <= tokens[0] <= tokens[1]):
+        raise ValueError("must be the least and the most tokens, or empty for none")
+    return tokens
+
+
+def _media(words: tuple[str, ...]) -> tuple[str, ...]:
+    for word in words:
+        if word not in MEDIA:
+            raise ValueError(f"must be some of {', '.join(MEDIA)}")
+    return tuple(word for word in MEDIA if word in words)
+
+
+_Media = Annotated[tuple[str, ...], AfterValidator(_media)]
+_Efforts = Annotated[tuple[str, ...], AfterValidator(_efforts)]
+_Tokens = Annotated[int, Field(gt=0, le=10**9)]
 
 
 class FactsTable(Strict):
-    """See `model.model_facts.ModelFacts`, whose fields these are but for one that no file sets."""
+    """The fields of `models.model_facts.ModelFacts`."""
 
-    context_limit: int | None = Field(None, gt=0)
+    context_limit: _Tokens | None = None
     sampling: bool | None = None
+    sampling_efforts: Annotated[tuple[str, ...], AfterValidator(_sampling_efforts)] | None = None
     developer_role: bool | None = None
     mid_history_system: bool | None = None
     prefill: bool | None = None
-    max_output: int | None = Field(None, gt=0)
+    max_output: _Tokens | None = None
     strict_keys: bool | None = None
     stream_usage: bool | None = None
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
     prices: PricesTable | None = None
+    efforts: _Efforts | None = None
+    reasons_by_default: bool | None = None
+    budgets: Annotated[tuple[int, ...], AfterValidator(_budgets)] | None = None
+    adaptive_thinking: bool | None = None
+    forced_tools: bool | None = None
+    stop: bool | None = None
+    response_schema: bool | None = None
+    cache_breakpoints: bool | None = None
+    hosted_beside_functions: bool | None = None
+    reasons: bool | None = None
+    input_media: _Media | None = None
+    output_media: _Media | None = None
+
+
+def _pattern(pattern: str) -> str:
+    if not pattern.strip() or not pattern.isprintable():
+        raise ValueError("a model's name must be text in one line")
+    if "*" in pattern[:-1]:
+        raise ValueError("a model's name may have a “*” only at its end")
+    return pattern
+
+
+_Facts = dict[Annotated[str, AfterValidator(_pattern)], FactsTable]
+"""Facts about models, by name, or by how the name begins: `gpt-5*`."""
 
 
 class TimeoutsTable(Strict):
-    """Seconds; see `model.endpoint.Timeouts`."""
+    """Seconds; see `models.endpoint.Timeouts`."""
 
     connect: float = Field(15.0, gt=0, le=3600)
     silence: float = Field(600.0, gt=0, le=86_400)
 
 
 class RetriesTable(Strict):
-    """See `model.endpoint.Retries`."""
+    """See `models.endpoint.Retries`."""
 
     times: int = Field(2, ge=0, le=10)
     first_wait: float = Field(0.5, gt=0, le=60)
@@ -171,7 +262,7 @@ class RetriesTable(Strict):
 
 
 class EndpointTable(Strict):
-    """One of `[endpoints.NAME]`; see `model.endpoint.Endpoint`."""
+    """One of `[endpoints.NAME]`; see `models.endpoint.Endpoint`."""
 
     protocol: Protocol | None = None
     base_url: Annotated[str, AfterValidator(_base_url)] | None = None
@@ -186,11 +277,12 @@ class EndpointTable(Strict):
     proxy: Annotated[str, AfterValidator(_proxy)] = ""
     timeouts: TimeoutsTable | None = None
     retries: RetriesTable | None = None
-    facts: dict[str, FactsTable] = Field(default_factory=dict)
+    facts: _Facts = Field(default_factory=dict)
     system_fallback: Literal["hoist", "user"] = "hoist"
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     max_tokens: int | None = Field(None, gt=0)
     provider_keeps: bool = False
+    parameters: Annotated[Settings, PlainValidator(_parameters)] = NO_SETTINGS
 
 
 def _schema(given: dict[str, Any] | str) -> dict[str, Any]:
@@ -204,12 +296,12 @@ def _schema(given: dict[str, Any] | str) -> dict[str, Any]:
     try:
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError):
-        raise ValueError("holds a value that JSON does not know, such as a date") from None
+        raise ValueError("has a value that JSON cannot represent, such as a date") from None
     return given
 
 
 class ToolTable(Strict):
-    """One of `[tools.NAME]`; see `model.tool.Tool`."""
+    """One of `[tools.NAME]`; see `models.tool.Tool`."""
 
     description: str = ""
     parameters: Annotated[dict[str, Any] | str, AfterValidator(_schema)] = Field(
@@ -235,11 +327,12 @@ class FileTable(Strict):
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     keys: dict[str, str] = Field(default_factory=dict)
     endpoints: dict[_EndpointName, EndpointTable] = Field(default_factory=dict)
+    models: _Facts = Field(default_factory=dict)
     tools: dict[_ToolName, ToolTable] = Field(default_factory=dict)
 
 
 def known_keys() -> tuple[str, ...]:
-    """Return every key there is, to guess what a misspelled one was meant to be."""
+    """Return all known keys, for suggestions on misspelled ones."""
     tables: tuple[type[Strict], ...] = (
         FileTable, EndpointTable, FactsTable, PricesTable, TimeoutsTable, RetriesTable,
         ToolTable,

@@ -1,4 +1,4 @@
-"""Config: everything that can be configured, and how it is read."""
+"""Config: all settings, and reading them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tui_chat.config.ready_made import BUILT_IN_ENDPOINTS
+from tui_chat.config.built_in_endpoints import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ConfigError
 from tui_chat.models.endpoint import Endpoint
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that can be configured."""
+    """All settings."""
 
     endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS
-    """Built-in ones, and those of the file, which may replace built-in ones by name."""
+    """Built-in ones, and those of the file, which override built-in ones by name."""
     endpoint: str = "loopback"
-    """Name of the one that new sessions use."""
+    """The name of the endpoint that new sessions use."""
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
     theme: str = "tui-chat-dark"
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
-    """How the end of a long reply is told while another window has the focus."""
+    """How the end of a long reply is announced while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
-    """Rebound keys: an action's id, and the keys for it, as they were written; empty for none."""
+    """Rebound keys: the id of an action, and its keys as written; empty for none."""
     tools: tuple[Tool, ...] = ()
-    """What models may call."""
+    """The tools that models may call."""
     data_dir: Path = Path()
-    """Where the database is."""
+    """The folder of the database."""
     config_dir: Path = Path()
-    """Where the configuration, presets, themes and profiles are."""
+    """The folder of the configuration, presets, themes and profiles."""
 
     def endpoint_named(self, name: str) -> Endpoint:
-        """Return an endpoint. Raises ConfigError, listing the names there are."""
+        """Return an endpoint. Raises ConfigError, which lists the names, if it does not exist."""
         for endpoint in self.endpoints:
             if endpoint.name == name:
                 return endpoint
         known = ", ".join(endpoint.name for endpoint in self.endpoints)
-        raise ConfigError(f"There is no endpoint “{name}”.", advice=f"There are: {known}.")
+        raise ConfigError(f"There is no endpoint “{name}”.", advice=f"Available: {known}.")
 
     def tool_named(self, name: str) -> Tool | None:
-        """Return a tool, None if there is none of this name."""
+        """Return a tool; None if it does not exist."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
@@ -58,13 +58,13 @@ def load_config(
 ) -> Config:
     """Read the configuration: defaults, then `config.toml`, then `TUI_CHAT_*`, then flags.
 
-    `flags` has the keys endpoint, model, theme, with None where the flag was not given.
+    `flags` has the keys endpoint, model and theme, with None for a flag that is not set.
     Raises ConfigError naming the place and the fault.
     """
     config = Config(config_dir=config_dir, data_dir=data_dir)
     path = config_dir / "config.toml"
     if path.exists():
-        from tui_chat.config.file import read_config_file  # pydantic, where there is a file
+        from tui_chat.config.file import read_config_file  # loads pydantic
 
         config = read_config_file(path, config)
     for name in ("endpoint", "model", "theme"):

@@ -1,13 +1,13 @@
-"""WHAT the model will see: pure functions from inputs to an envelope.
+"""What the model will see: pure functions from inputs to an envelope.
 
 inputs            Inputs: everything a request depends on, clock and seed included
 parameters        model, temperature, max tokens: from the session, else the role, else the endpoint
 resolved_message  a message with its origin and the reason why it is sent
-contributors      the extension point: who may add to a preset's messages
+contributors      the extension point: functions that add messages
 lorebooks         the contributor we ship
 scan              phase 1: find the anchors, put each message into its group
 macros            expansion of `{{...}}`, in the preset's order
-history_costs     the tokens of a history and the sums that truncation asks for
+history_costs     the tokens of a history and the sums that truncation needs
 history           phase 2: truncate the history to the budget, inject messages by depth
 skeleton          phase 3: walk the list, fill the anchors
 budget            notes about where the tokens went
@@ -17,7 +17,7 @@ builder           build_context, which reads like these phases
 from tui_chat.context.budget import count_envelope
 from tui_chat.context.builder import CONTRIBUTORS, build_context
 from tui_chat.context.contributors import Contribution, Contributor
-from tui_chat.context.inputs import Inputs, Settings
+from tui_chat.context.inputs import Inputs, SessionSettings
 from tui_chat.context.resolved_message import ResolvedMessage
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "Contributor",
     "Inputs",
     "ResolvedMessage",
-    "Settings",
+    "SessionSettings",
     "build_context",
     "count_envelope",
 ]

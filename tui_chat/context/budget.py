@@ -68,5 +68,5 @@ def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -
 
 
 def _empty_message(index: int, origin: Origin) -> Note:
-    sentence = f"Message {index + 1} of the history says nothing; some providers refuse that."
+    sentence = f"Message {index + 1} of the history is empty; some providers refuse that."
     return Note(Level.WARNING, "empty-message", sentence, origin)

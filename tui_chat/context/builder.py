@@ -3,9 +3,9 @@
 1. Contributors add their messages to the preset's.
 2. Phase 1, `scan`: all of them are sorted into groups.
 3. Macros are expanded, from the first message to the last.
-4. Phase 2, `history`: the history is cut to what the rest leaves of the budget, and the deep
-   messages are injected at their depths. The draft ends it: what is typed, else the stored user
-   message that ends the branch.
+4. Phase 2, `history`: the history is truncated to the rest of the budget, and the deep messages
+   are injected at their depths. The draft ends it: the typed one, else the user message that ends
+   the branch.
 5. Phase 3, `skeleton`: system messages, then the list with its anchors filled.
 """
 
@@ -24,7 +24,7 @@ from tui_chat.context.history import (
     truncate,
 )
 from tui_chat.context.history_costs import answered_turn, history_costs
-from tui_chat.context.inputs import Inputs, with_answered_as_draft
+from tui_chat.context.inputs import Inputs, with_answered_as_draft, without_expired_sounds
 from tui_chat.context.lorebooks.activation import activate_lorebooks
 from tui_chat.context.macros.preset_expansion import expand_all
 from tui_chat.context.parameters import active_role, context_limit, parameters, reply_reserve
@@ -46,7 +46,7 @@ Run = tuple[Sequence[Turn], Sequence[int]]
 
 
 CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks,)
-"""The contributors that are asked by default."""
+"""The default contributors."""
 
 
 def build_context(
@@ -59,7 +59,7 @@ def build_context(
     `counter` returns the token counter of a model by its name.
     """
     notes: list[Note] = []
-    inputs = with_answered_as_draft(inputs)
+    inputs = without_expired_sounds(with_answered_as_draft(inputs))
     asked = parameters(inputs)
     count = counter(asked.model.value).corrected(inputs.correction)
     role_prompt = _role_prompt(inputs, notes)
@@ -161,7 +161,7 @@ def _deep_turns(
             yield depth.place, turn, count.turn(turn)
 
 
-_TYPED = Placement("draft", rule="What is being typed ends the history.")
+_TYPED = Placement("draft", rule="The draft ends the history.")
 
 
 def _draft_run(inputs: Inputs, count: Counter) -> Run:

@@ -1,9 +1,9 @@
-"""The extension point: who may add to a preset's messages.
+"""The extension point: functions that add messages to the preset's.
 
 A contributor is a pure function of the inputs that returns preset messages with origins of their
-own. They are added to the list before it is sorted out, directly before the history, and are
-treated like the preset's own from there on: positions, order, macros and notes. A contributor
-that returns the same `ResolvedMessage` object again keeps everything that was derived from it.
+own. They are added directly before the history and then treated like the preset's own: positions,
+order, macros and notes. A contributor
+that returns the same `ResolvedMessage` object again keeps everything derived from it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ Contributor: TypeAlias = Callable[[Inputs, Counter], Contribution]
 """The counter is for contributors with a token budget of their own."""
 
 
-def _ask(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
-    """Ask a contributor. One that raises adds only a note, so that the request is composed and can
-    be seen without it.
-    """
+def _call(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
+    """Call a contributor. One that raises adds only a note."""
     try:
         return contributor(inputs, count)
-    except Exception as error:  # a stranger's code may raise whatever it likes
+    except Exception as error:  # third-party code may raise anything
         name = getattr(contributor, "__qualname__", type(contributor).__name__)
         why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         sentence = f"The contributor {name} failed and adds nothing. {why}"
@@ -47,8 +45,8 @@ def _ask(contributor: Contributor, inputs: Inputs, count: Counter) -> Contributi
 
 
 def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributor]) -> Contribution:
-    """Ask all contributors and join their contributions."""
-    asked = [_ask(contributor, inputs, count) for contributor in contributors]
+    """Call all contributors and join their contributions."""
+    asked = [_call(contributor, inputs, count) for contributor in contributors]
     given = [contribution for contribution in asked if contribution is not NOTHING_TO_ADD]
     if len(given) <= 1:
         return given[0] if given else NOTHING_TO_ADD

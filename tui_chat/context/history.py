@@ -43,7 +43,7 @@ def truncate(costs: HistoryCosts, allowance: int | None) -> TruncatedHistory:
     return _cut(costs, costs.first_kept(allowance))
 
 
-@recent_memo()  # a cut moves by a message now and then: at most keystrokes it stays the same
+@recent_memo()  # the cut rarely moves from one keystroke to the next
 def _cut(costs: HistoryCosts, cut: int) -> TruncatedHistory:
     """Keep the units from `cut` on, and the always kept ones before it."""
     always_kept = [
@@ -104,8 +104,8 @@ def _depth(line: ResolvedMessage, length: int, notes: list[Note]) -> DepthPlacem
     if place != wanted:
         end = "oldest" if wanted < 0 else "newest"
         sentence = (
-            f"{line.called} asks for depth {asked}, but the history sent "
-            f"has {length} messages; it goes to its {end} end."
+            f"{line.called} has depth {asked}, but the sent history has {length} messages; it goes "
+            f"to the {end} end."
         )
         notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
     rule = _where(asked, place, length)

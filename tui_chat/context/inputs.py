@@ -1,12 +1,13 @@
 """Everything a request depends on. The same inputs give the same bytes.
 
 The newest user message is the draft, typed or stored: `with_answered_as_draft` puts the branch's
-final user message into the draft's place, so that whatever reads the inputs afterwards (depths,
-macros, lorebooks, other contributors, the budget) cannot tell a regeneration from the first send.
+final user message into the draft's place, so that depths, macros, lorebooks,
+other contributors and the budget see no difference between a regeneration and the first send.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,26 +16,37 @@ from types import MappingProxyType
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.memo import recent_memo
+from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry
+from tui_chat.models.settings import Settings, setting_values
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The session's own settings; None and empty leave them to the role."""
+class SessionSettings(Settings):
+    """The session's own settings and its model; None and empty leave them to preset, role and
+    endpoint.
+    """
 
     model: str = ""
-    temperature: float | None = None
-    max_tokens: int | None = None
+
+    @classmethod
+    def of(cls, model: str, settings: Settings) -> SessionSettings:
+        """Return settings with a model."""
+        return cls(*setting_values(settings), model=model)
+
+    @property
+    def without_model(self) -> Settings:
+        """The settings alone."""
+        return Settings(*setting_values(self))
 
 
-NO_SETTINGS = Settings()
+NO_SESSION_SETTINGS = SessionSettings()
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
@@ -51,10 +63,10 @@ class Inputs:
     """What the user is typing; empty for none (a regeneration, or nothing typed yet). The context
     builder and its contributors find the answered message's text here; see `answered`."""
     draft_parts: tuple[Part, ...] = ()
-    """Pictures, sounds and files that go with the draft."""
+    """Images, audio and files that go with the draft."""
     role: Role | None = None
     profile: Profile | None = None
-    settings: Settings = NO_SETTINGS
+    settings: SessionSettings = NO_SESSION_SETTINGS
     stream: bool = True
     context_limit: int | None = None
     """Tokens of input and output together; None takes the model's limit, if it is known."""
@@ -70,8 +82,8 @@ class Inputs:
     lorebooks: tuple[Lorebook, ...] = ()
     """The books whose entries may be activated; earlier books go first."""
     variables: Mapping[str, str] = field(default_factory=lambda: NO_VARIABLES)
-    """Variables of the session, for `{{getvar::name}}` and `{{name}}`; they win over the
-    preset's. Not to be changed afterwards."""
+    """Variables of the session, for `{{getvar::name}}` and `{{name}}`; they override the
+    preset's. Must not be changed afterwards."""
     tools: tuple[ToolDefinition, ...] | None = None
     """The tools that the model may call; None sends no list of tools at all."""
     correction: Correction = NO_CORRECTION
@@ -100,15 +112,14 @@ class Inputs:
 
 @recent_memo()
 def _without_last(history: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the same tuple for the same history: what is known of one is found by its identity."""
+    """Return the same tuple for the same history, since results are remembered by identity."""
     return history[:-1]
 
 
 def with_answered_as_draft(inputs: Inputs) -> Inputs:
     """Return the inputs with the branch's final user message in the draft's place.
 
-    Where something is typed, or the branch does not end with a user message, the inputs are
-    returned as they are.
+    If a draft is typed, or the branch does not end with a user message, nothing changes.
     """
     history = inputs.history
     if inputs.draft or inputs.draft_parts or not history or history[-1].role != "user":
@@ -124,13 +135,14 @@ def with_answered_as_draft(inputs: Inputs) -> Inputs:
 
 
 def sendable_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
-    """Return the messages of a branch that the model is shown: all but empty replies."""
+    """Return the messages of a branch that are sent: all but empty replies."""
     return tuple(
         entry.message
         for entry in entries
         if entry.message.role != "assistant"
         or entry.message.content.strip()
         or entry.message.tool_calls
+        or entry.message.parts
         or entry.message.semantics.refusal
     )
 
@@ -143,6 +155,57 @@ def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
     """
     last = history[-1]
     text = replace(
-        last, content=last.content.rstrip(), tool_calls=(), semantics=NO_MESSAGE_SEMANTICS
+        last,
+        content=last.content.rstrip(),
+        tool_calls=(),
+        parts=(),
+        semantics=NO_MESSAGE_SEMANTICS,
     )
     return (*history[:-1], text)
+
+
+def without_expired_sounds(inputs: Inputs) -> Inputs:
+    """Return the inputs without the ids of spoken replies that OpenAI keeps no longer, so that
+    their transcripts are sent.
+    """
+    seconds = inputs.now.timestamp()
+    expired = tuple(index for index, expires in _expiries(inputs.history) if expires <= seconds)
+    if not expired:
+        return inputs
+    return replace(inputs, history=_without_sound_ids(inputs.history, expired))
+
+
+@recent_memo()
+def _expiries(history: tuple[Message, ...]) -> tuple[tuple[int, float], ...]:
+    """Return the messages, by index, that have a sound with an id, and when it expires."""
+    found: list[tuple[int, float]] = []
+    for index, message in enumerate(history):
+        layout = message.semantics.layout if message.parts else None
+        for piece in layout.pieces if layout else ():
+            if piece.kind == "part" and piece.id and "expires_at" in piece.extras:
+                expires = json.loads(piece.extras).get("expires_at")
+                if isinstance(expires, int | float):
+                    found.append((index, expires))
+    return tuple(found)
+
+
+@recent_memo()
+def _without_sound_ids(
+    history: tuple[Message, ...], expired: tuple[int, ...]
+) -> tuple[Message, ...]:
+    messages = list(history)
+    for index in expired:
+        messages[index] = _without_part_ids(messages[index])
+    return tuple(messages)
+
+
+@Memo
+def _without_part_ids(message: Message) -> Message:
+    layout = message.semantics.layout
+    assert layout is not None
+    pieces = tuple(
+        replace(piece, id="", extras="") if piece.kind == "part" else piece
+        for piece in layout.pieces
+    )
+    semantics = replace(message.semantics, layout=replace(layout, pieces=pieces))
+    return replace(message, semantics=semantics)

@@ -1,16 +1,19 @@
-"""Model, temperature and token limits: from the session, else the role, else the endpoint."""
+"""Settings of a request: from the session, else the preset, else the role, else the endpoint; the
+model from the session, else the role, else the endpoint.
+"""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, cast
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Parameters, Sourced
 from tui_chat.models.role import Role
+from tui_chat.models.semantics import HostedTool
+from tui_chat.models.settings import NO_SETTINGS, SETTINGS, Settings, setting_values
 from tui_chat.models.text import Origin, OriginKind
 
-T = TypeVar("T")
-
+_REASONING = frozenset({"effort", "reasoning_budget"})
 RESERVE_SHARE = 4
 """Without a reply limit, at most this fraction (a fourth) of the context is reserved."""
 
@@ -19,21 +22,45 @@ USUAL_RESERVE = 4096
 
 
 def parameters(inputs: Inputs) -> Parameters:
-    """Return the parameters of a request, each with its origin."""
-    settings, role, endpoint = inputs.settings, active_role(inputs), inputs.endpoint
-    default_model = endpoint.models[0] if endpoint.models else ""
-    model = (
-        _sourced("model", settings.model or None, "session", "")
-        or _sourced("model", role.model or None if role else None, "role", _name(role))
-        or Sourced(default_model, _origin("model", "endpoint", endpoint.name))
-    )
-    temperature = _sourced("temperature", settings.temperature, "session", "") or _sourced(
-        "temperature", role.temperature if role else None, "role", _name(role)
-    )
-    max_tokens = _sourced("max_tokens", settings.max_tokens, "session", "") or _sourced(
-        "max_tokens", role.max_tokens if role else None, "role", _name(role)
-    )
-    return Parameters(model, temperature, max_tokens, inputs.stream)
+    """Return the parameters of a request, each with the origin that set it.
+
+    Effort and reasoning budget are one choice: of two places, only the first one's counts.
+    """
+    role, endpoint, preset = active_role(inputs), inputs.endpoint, inputs.preset
+    places: list[tuple[Settings, str]] = [(inputs.settings, "session")]
+    places.append((preset.settings, f"preset {preset.name}"))
+    if role is not None:
+        places.append((role.settings, f"role {role.name}"))
+    places.append((endpoint.settings, f"endpoint {endpoint.name}"))
+    found: dict[str, Sourced[Any]] = {}
+    for settings, by in places:
+        if settings is NO_SETTINGS:
+            continue
+        given = {
+            name: Sourced(value, _origin(name, by))
+            for name, value in zip(SETTINGS, setting_values(settings), strict=True)
+            if value is not None
+        }
+        if found.keys() & _REASONING:
+            given = {name: each for name, each in given.items() if name not in _REASONING}
+        found = given | found
+    if "stop" in found and not found["stop"].value:
+        del found["stop"]
+    search = found.pop("web_search", None)
+    if search is not None:
+        tools = (HostedTool("web_search", search.value),) if search.value.enabled else ()
+        found["hosted_tools"] = Sourced(tools, search.origin)
+    return Parameters(_model(inputs, role), stream=inputs.stream, **cast("dict[str, Any]", found))
+
+
+def _model(inputs: Inputs, role: Role | None) -> Sourced[str]:
+    endpoint = inputs.endpoint
+    if inputs.settings.model:
+        return Sourced(inputs.settings.model, _origin("model", "session"))
+    if role is not None and role.model:
+        return Sourced(role.model, _origin("model", f"role {role.name}"))
+    default = endpoint.models[0] if endpoint.models else ""
+    return Sourced(default, _origin("model", f"endpoint {endpoint.name}"))
 
 
 def active_role(inputs: Inputs) -> Role | None:
@@ -64,14 +91,5 @@ def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
     return min(inputs.endpoint.max_tokens or USUAL_RESERVE, limit // RESERVE_SHARE)
 
 
-def _name(role: Role | None) -> str:
-    return role.name if role else ""
-
-
-def _sourced(setting: str, value: T | None, who: str, name: str) -> Sourced[T] | None:
-    return None if value is None else Sourced(value, _origin(setting, who, name))
-
-
-def _origin(setting: str, who: str, name: str) -> Origin:
-    by = f"{who} {name}".strip()
+def _origin(setting: str, by: str) -> Origin:
     return Origin(OriginKind.SETTING, setting, f"{setting}, set by the {by}")

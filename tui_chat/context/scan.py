@@ -36,7 +36,7 @@ class AnchorNeighbors:
 
 @dataclass(slots=True)
 class MessageGroups:
-    """The messages by group. Not to be changed once `scan` has returned it."""
+    """The messages by group. Immutable once `scan` has returned it."""
 
     listed: list[ResolvedMessage] = field(default_factory=list[ResolvedMessage])
     """All enabled messages, anchors included, in their order."""
@@ -147,7 +147,7 @@ def _has_content(line: ResolvedMessage, groups: MessageGroups) -> bool:
         sentence = f"{line.called} is empty and is not sent."
         groups.add_note(Level.INFO, "empty-content", sentence, line)
     elif not content.strip():
-        sentence = f"{line.called} is nothing but white space; it is sent, but some refuse that."
+        sentence = f"{line.called} is only white space; it is sent, but some providers refuse that."
         groups.add_note(Level.WARNING, "blank-content", sentence, line)
     return bool(content)
 
@@ -180,8 +180,8 @@ def _anchor(line: ResolvedMessage, target: str, groups: MessageGroups) -> None:
     beside = groups.beside.get(target)
     if beside is None:
         sentence = (
-            f"{line.called} wants to stand beside “{target}”, which is not an enabled "
-            "anchor of this preset; it stays at its own place in the list."
+            f"{line.called} targets “{target}”, which is not an enabled anchor of this preset; "
+            "it stays at its place in the list."
         )
         groups.add_note(Level.WARNING, "unknown-anchor", sentence, line)
         groups.skeleton.append(line)
@@ -192,7 +192,7 @@ def _anchor(line: ResolvedMessage, target: str, groups: MessageGroups) -> None:
 
 
 def _sort(groups: MessageGroups) -> None:
-    """Sort the messages at one point by `order`; `sort` is stable, so equal orders keep theirs."""
+    """Sort the messages at one point by `order`; equal orders keep the preset's order."""
     groups.deep.sort(key=lambda line: line.order)
     for beside in groups.beside.values():
         beside.before.sort(key=lambda line: line.order)
@@ -205,5 +205,5 @@ def _unused_anchors(groups: MessageGroups) -> Iterator[Note]:
         if line.message.type == "placeholder":
             beside = groups.beside[line.message.id]
             if not beside.before and not beside.after:
-                sentence = f"Nothing is put at the placeholder {line.called}."
+                sentence = f"No message targets the placeholder {line.called}."
                 yield Note(Level.INFO, "idle-anchor", sentence, line.origin)

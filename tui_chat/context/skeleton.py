@@ -15,11 +15,11 @@ from tui_chat.models.envelope import Placement
 from tui_chat.models.profile import Profile
 
 Placed = tuple[ResolvedMessage, Placement]
-"""A message and where it stands."""
+"""A message and its placement."""
 
 _FIRST = Placement("system", rule="System messages go first.")
 _ROLE_FIRST = Placement("system", rule="The role's system prompt goes first.")
-_IN_PLACE = Placement("skeleton", rule="It stands here in the preset.")
+_IN_PLACE = Placement("skeleton", rule="This is its place in the preset.")
 _NOTHING = AnchorNeighbors()
 
 
@@ -54,7 +54,9 @@ def populate(
 
 def _placement(line: ResolvedMessage) -> Placement:
     if line.why:
-        return Placement("skeleton", rule="It stands before the history, having no other place.")
+        return Placement(
+            "skeleton", rule="Without a position of its own, it goes before the history."
+        )
     return _IN_PLACE
 
 

@@ -1,17 +1,16 @@
-"""Conversations as ChatGPT exports them: `conversations.json`.
+"""ChatGPT's exports: `conversations.json`.
 
 1. A conversation is a `mapping` of nodes, each with its parent; edits and regenerations are
-   siblings, `current_node` is the end of the branch that is shown.
-2. A node without a message, or whose message says nothing to a reader (the empty system message
-   at the root, a recap of how long was thought), is stepped over: its children hang on what
-   comes before it.
-3. `thoughts` are a node of their own there and the reasoning of the reply that follows here.
-4. What the assistant writes to a `recipient` other than all is a tool call; the message of the
-   tool that follows is its result.
-5. Pictures and files lie beside the export under names that only it knows. They become parts
-   that name them, and a note counts them.
-6. Custom instructions are a system message here, since that is how the model got them. What
-   else was hidden from the reader is left out, and counted.
+   siblings, and `current_node` is the end of the active branch.
+2. A node without a message or without content for a reader (the empty system message at the root,
+   a recap of the thinking time) is skipped; its children follow its parent.
+3. `thoughts` are a separate node there, and the reasoning of the following reply here.
+4. An assistant's message with a `recipient` other than `all` is a tool call; the tool's message
+   after it is the result.
+5. Images and files are stored beside the export under internal names. They become parts with that
+   name, and a note counts them.
+6. Custom instructions become a system message, since the model receives them so. Other hidden
+   messages are skipped, and counted.
 """
 
 from __future__ import annotations
@@ -22,84 +21,91 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
+from tui_chat.interop.transcript_builder import (
+    TranscriptBuilder,
+    UnreadableConversation,
+    references_of,
+)
+from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
+    as_count,
     as_object,
     as_string,
     to_json,
 )
+from tui_chat.protocols.common.reply_events import ReplyEvents
 
-LOST = "A picture or file lies beside the export and is not taken in; its name is kept."
-HIDDEN = "A message that was hidden from you there is left out."
-UNKNOWN = "A content of an unknown kind is left out."
-ADRIFT = "A message that hangs on nothing is left out."
-BROKEN = "An item that is not a valid message is skipped."
-CUSTOM = "The instructions of a custom GPT are not in the export."
+MISSING_FILE = "An image or file beside the export was not imported; its name was kept."
+HIDDEN = "A hidden message was skipped."
+UNKNOWN = "Content of an unknown type was skipped."
+DETACHED = "A message outside the tree was skipped."
+INVALID = "An invalid message was skipped."
+CUSTOM_GPT = "The instructions of a custom GPT are not in the export."
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201")
 
 
-def is_conversation(said: JsonObject) -> bool:
-    """Tell whether an object looks like one of ChatGPT's conversations."""
-    return isinstance(said.get("mapping"), dict)
+def is_conversation(data: JsonObject) -> bool:
+    """Return True if an object looks like a conversation of ChatGPT."""
+    return isinstance(data.get("mapping"), dict)
 
 
-def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
-    """Return the conversation and its notes. Raises Unreadable."""
-    nodes = as_object(said.get("mapping"))
-    created, title = parse_timestamp(said.get("create_time")), as_string(said.get("title"))
-    name = as_string(said.get("conversation_id")) or as_string(said.get("id"))
+def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+    """Return the transcript and its notes. Raises UnreadableConversation."""
+    nodes = as_object(data.get("mapping"))
+    created, title = parse_timestamp(data.get("create_time")), as_string(data.get("title"))
+    name = as_string(data.get("conversation_id")) or as_string(data.get("id"))
     tree = TranscriptBuilder("chatgpt", *([name] if name else ["", title, str(created)]))
-    if as_string(said.get("gizmo_id")):
-        tree.notes.append(CUSTOM)
-    model = as_string(said.get("default_model_slug"))
-    ends = _Reader(tree, nodes, model).read()
+    if as_string(data.get("gizmo_id")):
+        tree.notes.append(CUSTOM_GPT)
+    model = as_string(data.get("default_model_slug"))
+    ends = _ConversationReader(tree, nodes, model).read()
     transcript = tree.transcript(
         title=title,
-        head_id=ends.get(as_string(said.get("current_node"))),
+        head_id=ends.get(as_string(data.get("current_node"))),
         created=created,
-        updated=parse_timestamp(said.get("update_time")),
-        archived=said.get("is_archived") is True,
-        pinned=said.get("is_starred") is True,
+        updated=parse_timestamp(data.get("update_time")),
+        archived=data.get("is_archived") is True,
+        pinned=data.get("is_starred") is True,
         model=model,
     )
     return transcript, tree.notes
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """What a node follows."""
+class _Predecessor:
+    """What precedes a node on its branch."""
 
     entry_id: str | None = None
-    """The last message on the way to it."""
+    """The last message."""
     reasoning: tuple[ReasoningBlock, ...] = ()
-    """Thoughts that wait for their reply."""
+    """Thoughts without their reply so far."""
     thought_in: str = ""
-    """The node they were in."""
+    """The node of these thoughts."""
     call_id: str = ""
-    """The tool call that a result would answer."""
+    """The tool call that a result answers."""
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ConversationReader:
     tree: TranscriptBuilder
     nodes: JsonObject
     model: str
     ends: dict[str, str] = field(default_factory=dict[str, str])
-    """The message that each node is, or hangs on."""
+    """The message of each node, or the last one before it."""
 
     def read(self) -> dict[str, str]:
         children = self._children()
         if self.nodes and not children.get(None):
-            raise UnreadableConversation(".mapping", "no message in it is the first")
-        waiting = [(key, _Before()) for key in reversed(children.get(None, []))]
+            raise UnreadableConversation(".mapping", "has no first message")
+        waiting = [(key, _Predecessor()) for key in reversed(children.get(None, []))]
         seen = 0
         while waiting:
             key, before = waiting.pop()
@@ -107,18 +113,18 @@ class _Reader:
             after = self._node(key, as_object(self.nodes[key]), before)
             below = children.get(key, [])
             if not below and after.reasoning:
-                after = self._only_thoughts(after)
+                after = self._add_thoughts(after)
             if after.entry_id is not None:
                 self.ends[key] = after.entry_id
             waiting += [(child, after) for child in reversed(below)]
-        self.tree.notes += [ADRIFT] * (len(self.nodes) - seen)
+        self.tree.notes += [DETACHED] * (len(self.nodes) - seen)
         return self.ends
 
     def _children(self) -> dict[str | None, list[str]]:
-        """Return the children of each node, in the order in which their parent names them."""
+        """Return the children of each node, in their parent's order."""
         children: dict[str | None, list[str]] = {}
-        for key, said in self.nodes.items():
-            parent = as_string(as_object(said).get("parent"))
+        for key, data in self.nodes.items():
+            parent = as_string(as_object(data).get("parent"))
             children.setdefault(parent if parent in self.nodes else None, []).append(key)
         for parent, keys in children.items():
             if parent is not None and len(keys) > 1:
@@ -127,20 +133,20 @@ class _Reader:
                 keys.sort(key=lambda key, place=place: place.get(key, len(place)))
         return children
 
-    def _node(self, key: str, node: JsonObject, before: _Before) -> _Before:
-        """Add the message of a node; return what its children follow."""
-        said = as_object(node.get("message"))
-        if not said:
+    def _node(self, key: str, node: JsonObject, before: _Predecessor) -> _Predecessor:
+        """Add the message of a node; return what precedes its children."""
+        data = as_object(node.get("message"))
+        if not data:
             if node.get("message") is not None or not isinstance(self.nodes[key], dict):
-                self.tree.notes.append(BROKEN)
+                self.tree.notes.append(INVALID)
             return before
-        role = as_string(as_object(said.get("author")).get("role"))
-        content, facts = as_object(said.get("content")), as_object(said.get("metadata"))
+        role = as_string(as_object(data.get("author")).get("role"))
+        content, facts = as_object(data.get("content")), as_object(data.get("metadata"))
         kind = as_string(content.get("content_type"))
-        recipient = as_string(said.get("recipient"))
+        recipient = as_string(data.get("recipient"))
         if kind == "thoughts" and role == "assistant":
             blocks = (*before.reasoning, *_thoughts(content))
-            return _Before(before.entry_id, blocks, key, before.call_id)
+            return _Predecessor(before.entry_id, blocks, key, before.call_id)
         if kind == "reasoning_recap":
             return before
         instructions = _instructions(content, facts)
@@ -153,69 +159,70 @@ class _Reader:
             self.tree.notes.append(UNKNOWN)
             return before
         if instructions:
-            said_by: MessageRole = "system"
-            text, parts = instructions, ()
+            sender: MessageRole = "system"
+            text, parts, references = instructions, (), NO_REFERENCES
         else:
-            said_by = role
-            text, parts = self._content(content, kind, facts)
+            sender = role
+            text, parts, references = self._content(content, kind, facts)
         if kind == "code" and recipient in ("", "all"):
             text = _fenced(content, text)
-        return self._message(key, said, facts, said_by, recipient, text, parts, before)
+        semantics = NO_MESSAGE_SEMANTICS
+        if sender == "assistant" and (before.reasoning or references != NO_REFERENCES):
+            semantics = MessageSemantics(before.reasoning, references=references)
+        return self._message(key, data, facts, sender, recipient, text, parts, semantics, before)
 
     def _message(
         self,
         key: str,
-        said: JsonObject,
+        data: JsonObject,
         facts: JsonObject,
         role: MessageRole,
         recipient: str,
         text: str,
         parts: tuple[Part, ...],
-        before: _Before,
-    ) -> _Before:
+        semantics: MessageSemantics,
+        before: _Predecessor,
+    ) -> _Predecessor:
         calls: tuple[ToolCall, ...] = ()
         if role == "assistant" and recipient not in ("", "all"):
             calls = (ToolCall(f"call_{key}", recipient, _arguments(text)),)
             text = ""
         elif not (text or parts) and role != "tool":
-            return before  # the empty system message, or a reply that never came
+            return before  # the empty system message, or a reply that failed
         if role != "assistant" and before.reasoning:
-            before = self._only_thoughts(before)
-        entry_id, at = self.tree.id_of(key), parse_timestamp(said.get("create_time"))
+            before = self._add_thoughts(before)
+        entry_id, at = self.tree.id_of(key), parse_timestamp(data.get("create_time"))
         if role == "tool":
-            name = as_string(as_object(said.get("author")).get("name"))
+            name = as_string(as_object(data.get("author")).get("name"))
             message = Message(
                 role, text, entry_id, (), before.call_id, name, timestamp=at, parts=parts
             )
             self.tree.add(message, before.entry_id)
-            return _Before(entry_id, call_id=before.call_id)
-        semantics = NO_MESSAGE_SEMANTICS
-        if before.reasoning:
-            semantics = MessageSemantics(reasoning=before.reasoning)
+            return _Predecessor(entry_id, call_id=before.call_id)
         message = Message(
             role, text, entry_id, calls, timestamp=at, semantics=semantics, parts=parts
         )
         if role != "assistant":
             self.tree.add(message, before.entry_id)
-            return _Before(entry_id)
+            return _Predecessor(entry_id)
         finish = as_string(as_object(facts.get("finish_details")).get("type"))
         model = as_string(facts.get("model_slug")) or self.model
-        self.tree.add(message, before.entry_id, _status(said, finish), model, finish)
-        return _Before(entry_id, call_id=calls[0].id if calls else "")
+        self.tree.add(message, before.entry_id, _status(data, finish), model, finish)
+        return _Predecessor(entry_id, call_id=calls[0].id if calls else "")
 
-    def _only_thoughts(self, before: _Before) -> _Before:
-        """Add thoughts that no reply followed."""
+    def _add_thoughts(self, before: _Predecessor) -> _Predecessor:
+        """Add thoughts without a reply as a message."""
         message = Message(
             "assistant",
             id=self.tree.id_of(before.thought_in),
             semantics=MessageSemantics(reasoning=before.reasoning),
         )
-        return _Before(self.tree.add(message, before.entry_id, "stopped"))
+        return _Predecessor(self.tree.add(message, before.entry_id, "stopped"))
 
     def _content(
         self, content: JsonObject, kind: str, facts: JsonObject
-    ) -> tuple[str, tuple[Part, ...]]:
-        """Return the text of a message, and its pictures and files."""
+    ) -> tuple[str, tuple[Part, ...], References]:
+        """Return the text of a message, its images and files, and what it rests on."""
         texts: list[str] = []
         parts: list[Part] = []
         for text, part in _contents(content, kind):
@@ -225,18 +232,19 @@ class _Reader:
                 parts.append(part)
         if "attachments" in facts:
             parts += _attached(facts, " ".join(part.file_id for part in parts))
-        self.tree.notes += [LOST] * len(parts)
+        self.tree.notes += [MISSING_FILE] * len(parts)
         text = "\n".join(texts)
         if not text and not parts and kind not in _KNOWN:
             self.tree.notes.append(UNKNOWN)
-        return _with_sources(text, facts), tuple(parts)
+        text, references = _with_sources(text, facts)
+        return text, tuple(parts), references
 
 
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
 
 
 def _attached(facts: JsonObject, known: str) -> Iterator[Part]:
-    """Yield the pictures and files of a message beside those that are known from its content."""
+    """Yield the attachments of a message that its content does not have."""
     for attached in map(as_object, as_array(facts.get("attachments"))):
         file_id, mime = as_string(attached.get("id")), as_string(attached.get("mime_type"))
         if file_id and file_id not in known:
@@ -245,7 +253,7 @@ def _attached(facts: JsonObject, known: str) -> Iterator[Part]:
 
 
 def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None]]:
-    """Yield the texts, pictures and files of a content, whatever its kind."""
+    """Yield the texts, images and files of content of any type."""
     text = as_string(content.get("text")) or as_string(content.get("result"))
     if kind == "tether_quote":
         source = " ".join(
@@ -274,27 +282,27 @@ def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
     for thought in map(as_object, as_array(content.get("thoughts"))):
         summary = as_string(thought.get("summary"))
         text = as_string(thought.get("content"))
-        if said := "\n\n".join(filter(None, (f"**{summary}**" if summary else "", text))):
-            yield ReasoningBlock(Protocol.OPENAI_RESPONSES, said, kind="summary")
+        if whole := "\n\n".join(filter(None, (f"**{summary}**" if summary else "", text))):
+            yield ReasoningBlock(Protocol.OPENAI_RESPONSES, whole, kind="summary")
 
 
 _INSTRUCTED = ("user_profile", "user_instructions")
 
 
 def _instructions(content: JsonObject, facts: JsonObject) -> str:
-    """Return the user's custom instructions, where this is what the message says."""
+    """Return the user's custom instructions if the message has them."""
     if "user_context_message_data" not in facts and content.keys().isdisjoint(_INSTRUCTED):
         return ""
-    told = as_object(facts.get("user_context_message_data"))
-    said = (
-        as_string(content.get("user_profile")) or as_string(told.get("about_user_message")),
-        as_string(content.get("user_instructions")) or as_string(told.get("about_model_message")),
+    stored = as_object(facts.get("user_context_message_data"))
+    texts = (
+        as_string(content.get("user_profile")) or as_string(stored.get("about_user_message")),
+        as_string(content.get("user_instructions")) or as_string(stored.get("about_model_message")),
     )
-    return "\n\n".join(filter(None, said))
+    return "\n\n".join(filter(None, texts))
 
 
 def _arguments(text: str) -> str:
-    """Return what was written to a tool as a JSON object, which protocols want."""
+    """Return the text of a tool call as a JSON object, which protocols require."""
     try:
         if isinstance(json.loads(text), dict):
             return text
@@ -304,25 +312,54 @@ def _arguments(text: str) -> str:
 
 
 def _fenced(content: JsonObject, text: str) -> str:
-    """Return code that was written to the reader as Markdown has it."""
+    """Return code for the reader as a Markdown code block."""
     if not text:
         return text
     language = as_string(content.get("language"))
     return f"```{'' if language == 'unknown' else language}\n{text}\n```"
 
 
-def _status(said: JsonObject, finish: str) -> EntryStatus:
-    if as_string(said.get("status")) == "in_progress":
+def _status(data: JsonObject, finish: str) -> EntryStatus:
+    if as_string(data.get("status")) == "in_progress":
         return "interrupted"
     return "stopped" if finish == "interrupted" else "complete"
 
 
-def _with_sources(text: str, facts: JsonObject) -> str:
-    """Put the sources that were cited in the places of their marks."""
-    if "\ue200" not in text:
-        return text
+def _with_sources(text: str, facts: JsonObject) -> tuple[str, References]:
+    """Replace the marks of citations by their words; return the text and what it rests on."""
+    events = ReplyEvents()
+    by_mark: dict[str, JsonObject] = {}
     for reference in map(as_object, as_array(facts.get("content_references"))):
         mark = as_string(reference.get("matched_text"))
-        if mark and "\ue200" in mark:
-            text = text.replace(mark, as_string(reference.get("alt")))
-    return _CITATION.sub("", text)
+        if "\ue200" in mark and mark in text:
+            by_mark.setdefault(mark, reference)
+        else:
+            _add_sources(events, reference)
+    pieces: list[str] = []
+    done = length = 0
+    marks = "|".join(map(re.escape, sorted(by_mark, key=len, reverse=True)))
+    for found in re.finditer(f"{marks}|{_CITATION.pattern}" if marks else _CITATION, text):
+        reference = by_mark.get(found[0], {})
+        pieces += (text[done : found.start()], as_string(reference.get("alt")))
+        length += len(pieces[-2]) + len(pieces[-1])
+        done = found.end()
+        for number in _add_sources(events, reference):
+            events.add_citation(number, length - len(pieces[-1]), length)
+    pieces.append(text[done:])
+    for citation in map(as_object, as_array(facts.get("citations"))):
+        start, end = as_count(citation.get("start_ix")), as_count(citation.get("end_ix"))
+        known = start is not None and end is not None and start <= end and not done
+        for number in _add_sources(events, as_object(citation.get("metadata"))):
+            events.add_citation(number, *((start or 0, end or 0) if known else ()))
+    text = "".join(pieces)
+    return text, references_of(events, text)
+
+
+def _add_sources(events: ReplyEvents, reference: JsonObject) -> list[int]:
+    """Add the web pages of a reference; return their numbers."""
+    pages = as_array(reference.get("items")) or as_array(reference.get("sources")) or [reference]
+    return [
+        events.add_source(as_string(page.get("title")), url)
+        for page in map(as_object, pages)
+        if (url := as_string(page.get("url")))
+    ]

@@ -1,10 +1,10 @@
-"""A session as one HTML page that needs nothing else: no network, no scripts.
+"""A session as one self-contained HTML page without scripts.
 
-1. What a message says is rendered from Markdown; HTML in it is text. Links lead only to the web
-   and to mail, and pictures that lie elsewhere are links: opening the page tells nobody.
-2. The page forbids everything but its own style and pictures it carries itself (a content
-   security policy), in case something slipped through.
-3. The shown branch is the page; where it forks, the other versions are folded beside it.
+1. The text of a message is rendered from Markdown; HTML in it is shown as text. Links lead only to
+   the web and to mail, and remote images are links: opening the page contacts no server.
+2. As a second barrier, a content security policy forbids everything but the page's own style and
+   embedded images and sounds.
+3. The page has the active branch; where it forks, the other versions are folded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.interop import readable_parts
-from tui_chat.interop.readable_parts import shown_branch, siblings
+from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.citations import References
+from tui_chat.models.media import with_header
 from tui_chat.models.message import Part
-from tui_chat.models.sanitize import sanitize
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -61,16 +63,19 @@ summary { color: var(--dim); cursor: pointer; }
 @media print { details { display: none; } }
 """.strip()
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:; base-uri 'none'"
+)
 _PICTURE = re.compile(r"image/(?:png|jpeg|gif|webp)")
+_SOUND = re.compile(r"audio/(?:wav|x-wav|wave|mpeg|mp3|ogg|opus|flac|aac|mp4|webm)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
-def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
-    """Write the page; times are told in `zone`."""
-    shown = shown_branch(transcript)
-    beside = siblings(transcript)
+def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
+    """Yield the page as text, with times in `zone`."""
+    shown = active_branch(transcript)
+    versions = siblings(transcript)
     title = escape(readable_parts.title(transcript))
     yield (
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
@@ -84,18 +89,18 @@ def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
     yield "</dl>\n</header>\n<main>\n"
     for entry in shown:
-        yield from _article(entry, beside[entry.parent_id], transcript, zone)
+        yield from _article(entry, versions[entry.parent_id], transcript, zone)
     yield "</main>\n</body>\n</html>\n"
 
 
 def _article(
-    entry: Entry, among: Sequence[Entry], transcript: Transcript, zone: tzinfo
+    entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
 ) -> Iterator[str]:
-    facts = readable_parts.beside(entry, among.index(entry), len(among), zone)
-    speaker = escape(readable_parts.speaker(entry.message, transcript))
+    facts = readable_parts.captions(entry, among.index(entry), len(among), zone)
+    sender = escape(readable_parts.sender(entry.message, transcript))
     yield (
         f'<article class="{entry.message.role}">\n'
-        f"<header>{speaker}<small>{escape(' · '.join(facts))}</small></header>\n"
+        f"<header>{sender}<small>{escape(' · '.join(facts))}</small></header>\n"
     )
     yield from _body(entry)
     others = [other for other in among if other is not entry]
@@ -103,7 +108,7 @@ def _article(
         yield f"<details><summary>Other versions ({len(others)})</summary>\n"
         for other in others:
             place = among.index(other)
-            facts = readable_parts.beside(other, place, len(among), zone)
+            facts = readable_parts.captions(other, place, len(among), zone)
             yield f"<p><small>{escape(' · '.join(facts))}</small></p>\n"
             yield from _body(other)
         yield "</details>\n"
@@ -114,16 +119,35 @@ def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := readable_parts.thoughts(message):
         yield _folded("Reasoning", _rendered(thought))
+    for text in filter(None, message.semantics.replaced):
+        yield _folded(readable_parts.REPLACED, _plain(text))
     if message.content:
         plain = message.role == "tool"
-        yield _plain(message.content) if plain else _rendered(message.content)
+        marked = readable_parts.text_with_marks(message)
+        yield _plain(message.content) if plain else _rendered(marked)
     if message.semantics.refusal:
         yield _rendered(message.semantics.refusal)
+    yield from _sources(message.semantics.references)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
         yield _folded(f"Tool call: {sanitize(call.name)}", _plain(readable_parts.arguments(call)))
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
+
+
+def _sources(references: References) -> Iterator[str]:
+    items: list[str] = []
+    for source in references.sources:
+        label = one_line(source.label)
+        host = f" <small>{escape(source.host)}</small>" if source.title and source.host else ""
+        linked = _link(source.url, label) if _LINK.match(source.url) else escape(label)
+        items.append(f"<li>{linked}{host}</li>\n")
+    about = "".join(
+        f"<p>{escape(sentence)}</p>\n" for sentence in readable_parts.searches(references)
+    )
+    if items or about:
+        listed = f"<ol>\n{''.join(items)}</ol>\n" if items else ""
+        yield _folded(f"Sources ({len(items)})", listed + about)
 
 
 def _folded(summary: str, inner: str) -> str:
@@ -144,6 +168,10 @@ def _part(part: Part) -> str:
         return _folded(words, _plain(part.text))
     if part.data and _PICTURE.fullmatch(part.mime) and _BASE64.fullmatch(part.data):
         return f'<p><img alt="{escape(words)}" src="data:{part.mime};base64,{part.data}"></p>\n'
+    sound = with_header(part)
+    if sound.data and _SOUND.fullmatch(sound.mime) and _BASE64.fullmatch(sound.data):
+        source = f"data:{sound.mime};base64,{sound.data}"
+        return f'<p><audio controls src="{source}"></audio> {escape(words)}</p>\n'
     if _LINK.match(part.url):
         return f"<p>{_link(part.url, words)}</p>\n"
     return f"<p>[{escape(words)}]</p>\n"
@@ -157,7 +185,7 @@ _RENDERER: list[MarkdownIt] = []
 
 
 def _markdown() -> MarkdownIt:
-    """Return the renderer; made when first needed, as it takes time."""
+    """Return the renderer, which is imported and created on first use."""
     if not _RENDERER:
         from markdown_it import MarkdownIt
 
@@ -170,9 +198,9 @@ def _markdown() -> MarkdownIt:
 
 
 def _image(_: Any, tokens: Sequence[Any], index: int, *__: object) -> str:
-    """Show where a picture lies; whoever wants to see it follows the link."""
+    """Render an image as a link to it."""
     token = tokens[index]
-    return _link(str(token.attrs.get("src", "")), f"[image: {token.content or 'picture'}]")
+    return _link(str(token.attrs.get("src", "")), f"[image: {token.content or 'image'}]")
 
 
 def _link_open(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:

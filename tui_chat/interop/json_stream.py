@@ -1,19 +1,16 @@
-"""JSON that arrives in pieces, read value by value.
+"""JSON in pieces, parsed value by value.
 
 An export of ten years of conversations is one array of hundreds of megabytes. An array is read
-element by element, an object member by member; memory holds one value and one piece.
+element by element, an object member by member; one value and one piece are in memory.
 
-1. A value that lies within a piece is decoded in place. A value that is cut by the end of a piece
-   is first followed to its end by its quotes and brackets alone, so that nothing is decoded twice.
-2. A value that is not JSON, but whose end its brackets tell, is skipped, and reading goes on
+1. A value within a piece is decoded in place. For a value that the end of a piece cuts, the end is
+   found first, from quotes and brackets alone, so that nothing is decoded twice.
+2. A value that is not JSON, but has matching brackets, is skipped, and reading continues
    (`BadValue`). If the text ends first, reading ends (`BadText`).
-3. A value larger than `LARGEST` is skipped without being kept in memory.
+3. A value larger than `LARGEST` is skipped, and not kept in memory.
 4. NaN, infinite numbers and numbers of thousands of digits are refused.
 
-Why not `ijson` (3.6, yajl2_c): it is no faster (2.3 s of CPU for a 200 MB export, this takes 2.2 s)
-and ends at the first broken value, so that one bad conversation would cost all that follow. It
-refuses whole numbers beyond 64 bits unless every number becomes a Decimal, and a byte order mark;
-it limits neither depth nor the size of a value, and has no type information.
+`docs/decisions.md` says why this is not `ijson`.
 """
 
 from __future__ import annotations
@@ -22,11 +19,12 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from typing import cast
 
+from tui_chat.protocols.common.request_fields import STRICT_DECODER
+
 LARGEST = 256 * 2**20
-"""Characters of one value: a conversation with hundreds of pictures inside."""
+"""Maximum characters of a value; enough for a conversation with hundreds of images."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRUCTURE = re.compile(r'["{}\[\]]')
@@ -36,29 +34,15 @@ _OPENING, _CLOSING = "{[", "}]"
 
 
 class BadValue(ValueError):
-    """One value cannot be read, and what follows it can."""
+    """A value cannot be parsed; the following ones can."""
 
 
 class BadText(ValueError):
-    """Nothing more can be read from here on."""
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"{text[:40]} is too large a number")
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
+    """Nothing more can be parsed from here on."""
 
 
 class JsonStream:
-    """A text of JSON values, to be taken in order."""
+    """A text of JSON values, read in order."""
 
     def __init__(self, pieces: Iterable[bytes], *, largest: int = LARGEST) -> None:
         self._texts: Iterator[str] = _decoded(pieces)
@@ -66,7 +50,7 @@ class JsonStream:
         self._at = 0
         self._largest = largest
         self.line = 1
-        """The line that is read next."""
+        """The number of the current line."""
 
     def peek(self) -> str:
         """Return the next character that is not white space; empty at the end."""
@@ -81,32 +65,32 @@ class JsonStream:
                 return ""
 
     def take(self, char: str) -> None:
-        """Pass over a character that must come next."""
+        """Skip the next character, which must be `char`. Raises BadText."""
         found = self.peek()
         if found != char:
-            said = f"“{found}”" if found else "the end"
-            raise BadText(f"is not JSON: “{char}” should come in line {self.line}, not {said}")
+            actual = f"“{found}”" if found else "the end"
+            raise BadText(f"is not JSON: expected “{char}” in line {self.line}, not {actual}")
         self._at += 1
 
     def value(self) -> object:
-        """Return the next value, whole. Raises BadValue and BadText."""
+        """Return the next complete value. Raises BadValue and BadText."""
         if not self.peek():
             raise BadText("ends before it is complete")
         try:
-            value, end = _DECODER.raw_decode(self._text, self._at)
+            value, end = STRICT_DECODER.raw_decode(self._text, self._at)
         except (ValueError, RecursionError):
-            pass  # cut by the end of the piece, or wrong: its end tells
+            pass  # cut by the end of the piece, or invalid; its end will show
         else:
             if end < len(self._text) or self._text[self._at] in '"{[':
                 self._advance(end)
                 return value
-            # else a number may go on in the next piece
+            # otherwise a number may continue in the next piece
         line = self.line
         raw = self._raw()
         try:
-            return _DECODER.decode(raw)
+            return STRICT_DECODER.decode(raw)
         except json.JSONDecodeError as error:
-            # In its first line the value may stand anywhere: its columns are not the file's.
+            # The value may start anywhere in its first line, whose columns are not the file's.
             column = f", column {error.colno}" if error.lineno > 1 else ""
             fault = error.msg.removesuffix(" at")
             where = f"line {line + error.lineno - 1}{column}"
@@ -117,22 +101,22 @@ class JsonStream:
             raise BadValue("is nested too deeply") from error
 
     def stop(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         self._texts, self._text, self._at = iter(()), "", 0
 
     def elements(self) -> Iterator[int]:
-        """Walk an array: for each index, the caller takes the value."""
+        """Yield the indices of an array; the caller reads each value."""
         yield from self._each("[", "]")
 
     def members(self) -> Iterator[str]:
-        """Walk an object: for each key, the caller takes the value."""
+        """Yield the keys of an object; the caller reads each value."""
         for _ in self._each("{", "}"):
             try:
                 key = self.value() if self.peek() == '"' else None
             except BadValue as error:
                 raise BadText(str(error)) from error
             if not isinstance(key, str):
-                raise BadText(f"is not JSON: a key should come in line {self.line}")
+                raise BadText(f"is not JSON: expected a key in line {self.line}")
             self.take(":")
             yield key
 
@@ -151,7 +135,7 @@ class JsonStream:
             self.take(",")
 
     def _more(self) -> bool:
-        """Get the next piece; what was read before is let go."""
+        """Get the next piece, and release what was read."""
         for text in self._texts:
             if text:
                 self._text, self._at = self._text[self._at :] + text, 0
@@ -163,7 +147,7 @@ class JsonStream:
         self._at = end
 
     def _raw(self) -> str:
-        """Take the text of the next value by its quotes and brackets."""
+        """Return the text of the next value, found by its quotes and brackets."""
         parts: list[str] = []
         length = 0
         for part in self._raw_parts():
@@ -189,20 +173,20 @@ class JsonStream:
             start = -1  # no longer at the first character
             if not self._more():
                 if depth or in_string:
-                    raise BadText(f"ends before what begins in line {line} is complete")
+                    raise BadText(f"ends within the value that begins in line {line}")
                 return
             at = self._at
 
     def _follow(
         self, at: int, start: int, depth: int, in_string: bool
     ) -> tuple[int, int, bool, bool]:
-        """Go as far towards the end of the value as the piece reaches: where that is, how deep,
-        whether within a string, and whether it is the end.
+        """Scan to the end of the value or the piece. Return the offset, the depth, True if
+        it is within a string, and True if it is the end of the value.
         """
         text = self._text
         if not (depth or in_string) and (start < 0 or text[at] not in '"{['):
             end = cast("re.Match[str]", _BARE.match(text, at)).end()
-            if end == at == start:  # a stray character: step over it
+            if end == at == start:  # a stray character is skipped
                 end += 1
             return end, 0, False, end < len(text)
         while True:

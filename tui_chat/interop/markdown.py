@@ -1,8 +1,8 @@
-"""A session as Markdown, for reading: the shown branch, with reasoning and tools folded.
+"""A session as Markdown for reading: the active branch, with reasoning and tools folded.
 
-What a message says is Markdown already and stays it. It is kept from breaking out of its place: a
-code fence that was left open is closed, tags that would hide or fold what follows are escaped,
-and what a terminal would obey is spelled out.
+The text of a message is Markdown already and is kept, but cannot affect what follows: open code
+fences are closed, tags that would hide or fold other text are escaped, and control characters are
+replaced.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from datetime import UTC, tzinfo
 
 from tui_chat.interop import readable_parts
-from tui_chat.interop.readable_parts import shown_branch, siblings
+from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.citations import References
 from tui_chat.models.message import Message, Part
-from tui_chat.models.sanitize import sanitize
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_BREAKING_OUT = re.compile(
+_HARMFUL_TAG = re.compile(
     r"<(?=!--|[?!]|/?(?:details|summary|script|style|iframe|object|embed|textarea|title|xmp|"
     r"plaintext|template|pre|svg|math|base|meta|link|form)\b)",
     re.IGNORECASE,
@@ -27,23 +28,25 @@ _BREAKING_OUT = re.compile(
 _HEADING = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#"})
 
 
-def markdown(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
-    """Write the session; times are told in `zone`."""
-    shown = shown_branch(transcript)
-    beside = siblings(transcript)
+def markdown(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
+    """Yield the session as text, with times in `zone`."""
+    shown = active_branch(transcript)
+    versions = siblings(transcript)
     yield f"# {readable_parts.title(transcript).translate(_HEADING)}\n\n"
     for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"- {name}: {fact.translate(_HEADING)}\n"
     for entry in shown:
-        among = beside[entry.parent_id]
+        among = versions[entry.parent_id]
         yield _heading(entry, among.index(entry), len(among), transcript, zone)
         yield from _body(entry)
 
 
-def _heading(entry: Entry, place: int, count: int, transcript: Transcript, zone: tzinfo) -> str:
+def _heading(
+    entry: Entry, place: int, count: int, transcript: SessionTranscript, zone: tzinfo
+) -> str:
     words = [
-        readable_parts.speaker(entry.message, transcript),
-        *readable_parts.beside(entry, place, count, zone),
+        readable_parts.sender(entry.message, transcript),
+        *readable_parts.captions(entry, place, count, zone),
     ]
     return f"\n---\n\n## {' · '.join(words).translate(_HEADING)}\n"
 
@@ -51,16 +54,33 @@ def _heading(entry: Entry, place: int, count: int, transcript: Transcript, zone:
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := readable_parts.thoughts(message):
-        yield _folded("Reasoning", _kept_in(sanitize(thought)))
+        yield _folded("Reasoning", _contained(sanitize(thought)))
+    for text in filter(None, message.semantics.replaced):
+        yield _folded(readable_parts.REPLACED, _code(sanitize(text)))
     if message.content:
-        text = sanitize(message.content)
-        yield f"\n{_code(text) if message.role == 'tool' else _kept_in(text)}\n"
+        text = sanitize(readable_parts.text_with_marks(message))
+        yield f"\n{_code(text) if message.role == 'tool' else _contained(text)}\n"
     if message.semantics.refusal:
-        yield f"\n{_kept_in(sanitize(message.semantics.refusal))}\n"
+        yield f"\n{_contained(sanitize(message.semantics.refusal))}\n"
+    yield from _sources(message.semantics.references)
     yield from map(_part, message.parts)
     yield from _calls(message)
     if entry.error:
         yield f"\n> {' '.join(sanitize(entry.error).split()).translate(_HEADING)}\n"
+
+
+def _sources(references: References) -> Iterator[str]:
+    lines: list[str] = []
+    for number, source in enumerate(references.sources, 1):
+        label = one_line(source.label).translate(_HEADING)
+        url = source.url.replace("(", "%28").replace(")", "%29")
+        host = f" · {source.host.translate(_HEADING)}" if source.title and source.host else ""
+        lines.append(f"{number}. [{label}]({url}){host}" if url else f"{number}. {label}")
+    sentences = "".join(
+        f"\n\n{sentence.translate(_HEADING)}" for sentence in readable_parts.searches(references)
+    )
+    if lines or sentences:
+        yield _folded(f"Sources ({len(lines)})", "\n".join(lines) + sentences)
 
 
 def _calls(message: Message) -> Iterator[str]:
@@ -83,14 +103,14 @@ def _folded(summary: str, text: str) -> str:
 
 
 def _code(text: str, language: str = "") -> str:
-    """Fence a text with more backticks than it has in a row."""
+    """Return a code block with a longer fence than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _kept_in(text: str) -> str:
-    """Keep a text from breaking out of its place."""
+def _contained(text: str) -> str:
+    """Return a text that cannot affect the Markdown after it."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -101,7 +121,7 @@ def _kept_in(text: str) -> str:
         elif found and not (found[1][0] == "`" and "`" in found[2]):
             fence = found[1]
         else:
-            line = _BREAKING_OUT.sub(r"\\<", line)
+            line = _HARMFUL_TAG.sub(r"\\<", line)
         lines.append(line)
     if fence:
         lines.append(fence)

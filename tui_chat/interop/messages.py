@@ -1,9 +1,10 @@
 """Unified messages as JSON or JSON lines.
 
-A message is `{"role", "content", "tool_calls"?, "tool_call_id"?, "name"?, "timestamp"?}` as OpenAI
-writes it. `content` may be null, or a list of parts: texts, which are joined, pictures, sounds and
-files. Messages without an `id` are numbered from 1. What is written is the active branch, without
-what only our own JSON can say (other branches, reasoning, usage).
+A message is `{"role", "content", "tool_calls"?, "tool_call_id"?, "name"?, "timestamp"?}`, in the
+form of OpenAI. `content` may be null, or a list of parts: texts, which are joined, images, audio
+and files. Messages without an `id` are numbered from 1. Exports contain the active branch, without
+what only our own JSON has (other branches, reasoning, usage). `references`, what a reply rests on,
+have the form that they have there.
 """
 
 from __future__ import annotations
@@ -15,51 +16,56 @@ from hashlib import sha256
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.interop.readable_parts import shown_branch
+from tui_chat.interop.own_json import read_references
+from tui_chat.interop.readable_parts import active_branch, part_words
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
+from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.media import is_damaged
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
 from tui_chat.models.text import clean
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
 from tui_chat.protocols.common.request_fields import (
     Fields,
     describe_json_error,
     excerpt,
     sanitize_json,
+    type_name,
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.openai_chat.decode import read_content
 
 _TRUSTED = 16
-"""Characters from which an id of a message is taken to be the only one in the world."""
+"""Minimum characters of an id that is assumed to be globally unique."""
 
 
-def is_message(said: JsonObject) -> bool:
-    """Tell whether an object looks like a unified message."""
-    return (isinstance(said.get("role"), str) and "content" in said) or "tool_calls" in said
+def is_message(data: JsonObject) -> bool:
+    """Return True if an object looks like a unified message."""
+    return (isinstance(data.get("role"), str) and "content" in data) or "tool_calls" in data
 
 
-def is_conversation(said: JsonObject) -> bool:
-    """Tell whether an object looks like a list of messages with a title, or a request body."""
-    return isinstance(said.get("messages"), list) and "chat_messages" not in said
+def is_conversation(data: JsonObject) -> bool:
+    """Return True if an object has a list of messages, like a request body."""
+    return isinstance(data.get("messages"), list) and "chat_messages" not in data
 
 
-def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
-    """Return the conversation of an object with `messages`. Raises Unreadable."""
-    told = cast("list[object]", said["messages"])
-    values = [(f".messages[{index}]", value) for index, value in enumerate(told)]
-    return read_messages(values, title=as_string(said.get("title"))), []
+def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+    """Return the transcript of an object with `messages`. Raises UnreadableConversation."""
+    found = cast("list[object]", data["messages"])
+    values = [(f".messages[{index}]", value) for index, value in enumerate(found)]
+    return read_messages(values, title=as_string(data.get("title"))), []
 
 
-def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> Transcript:
-    """Return a conversation of messages, each with its place. Raises Unreadable.
+def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> SessionTranscript:
+    """Return the transcript of messages, each with its place. Raises UnreadableConversation.
 
-    It is the same as before if its first message has the same id; without ids that are unique in
-    the world, if all of it is the same.
+    A conversation is recognized as known by the id of its first message; without globally unique
+    ids, only if all of it is equal.
     """
     messages = [_parse_message(place, value, index) for index, (place, value) in enumerate(values)]
     first = messages[0].id if messages else ""
@@ -86,11 +92,11 @@ def _parse_message(place: str, value: object, index: int) -> Message:
     return message
 
 
-def message_lines(transcript: Transcript) -> Iterator[str]:
-    """Write the shown branch, a message a line."""
-    for entry in shown_branch(transcript):
+def message_lines(transcript: SessionTranscript) -> Iterator[str]:
+    """Yield the active branch, one message per line."""
+    for entry in active_branch(transcript):
         line = json.dumps(_message_json(entry.message), ensure_ascii=False, allow_nan=False)
-        # U+2028 and U+2029 too, which some readers take for line ends.
+        # Also U+2028 and U+2029, which some readers treat as line ends.
         yield sanitize(line, "json") + "\n"
 
 
@@ -116,12 +122,16 @@ def _message_json(message: Message) -> dict[str, Any]:
         "timestamp": message.timestamp,
         "pinned": message.pinned,
     }
+    if message.semantics.references != NO_REFERENCES:
+        plain["references"] = json.loads(pack(message.semantics.references))
     return plain | {key: value for key, value in facts.items() if value not in ("", None, False)}
 
 
 def _part_json(part: Part) -> dict[str, Any]:
     if part.text:
         return {"type": "text", "text": part.text}
+    if is_damaged(part):
+        return {"type": "text", "text": f"[{part_words(part)}]"}
     url = f"data:{part.mime};base64,{part.data}" if part.data else part.url
     if part.kind == "image" and url:
         detail = {"detail": part.detail} if part.detail else {}
@@ -168,14 +178,14 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: is not JSON: {describe_json_error(error)}") from error
 
 
-_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
-"""What a message may have instead of content."""
+_CONTENT_ALTERNATIVES = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+"""Keys that a message may have instead of content."""
 
 
 def read_message(value: object, place: str, index: int) -> Message:
-    """Return one message; without an id it is numbered after `index`. Raises InputError."""
+    """Parse a message; without an id it gets its number, `index` + 1. Raises InputError."""
     if not isinstance(value, dict):
-        raise InputError(f"{place}: a message must be an object, not {_kind(value)}")
+        raise InputError(f"{place}: a message must be an object, not {type_name(value)}")
     found = cast("dict[str, Any]", value)
     role = found.get("role")
     if role == "developer":
@@ -187,15 +197,19 @@ def read_message(value: object, place: str, index: int) -> Message:
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
     ):
-        raise InputError(f"{place}.timestamp: must be a number, not {_kind(timestamp)}")
-    if "content" not in found and not _INSTEAD & found.keys():
-        raise InputError(f"{place}.content: is missing; a message without words has null there")
+        raise InputError(f"{place}.timestamp: must be a number, not {type_name(timestamp)}")
+    if "content" not in found and not _CONTENT_ALTERNATIVES & found.keys():
+        raise InputError(f"{place}.content: is missing; it may be null")
     content, parts, layout = _content(role, found.get("content"), f"{place}.content")
+    references = NO_REFERENCES
+    if found.get("references") is not None:
+        references = read_references(found["references"], f"{place}.references")
+    semantics = MessageSemantics(layout=layout, references=references)
     return Message(
         role=role,
         content=content,
         parts=parts,
-        semantics=MessageSemantics(layout=layout) if layout else NO_MESSAGE_SEMANTICS,
+        semantics=NO_MESSAGE_SEMANTICS if semantics == NO_MESSAGE_SEMANTICS else semantics,
         id=_string(found, "id", place) or str(index + 1),
         tool_calls=tuple(_calls(found.get("tool_calls"), f"{place}.tool_calls")),
         tool_call_id=_string(found, "tool_call_id", place),
@@ -208,7 +222,7 @@ def read_message(value: object, place: str, index: int) -> Message:
 def _content(
     role: MessageRole, value: object, place: str
 ) -> tuple[str, tuple[Part, ...], Layout | None]:
-    """Return a message's text, its pictures and files, and the order they stand in."""
+    """Return a message's text, its images and files, and their order."""
     match value:
         case None:
             return "", (), None
@@ -223,11 +237,11 @@ def _content(
                 return "".join(cast("list[str]", parts)), (), None
             return _with_media(role, parts, place)
         case _:
-            raise InputError(f"{place}: must be text or a list of parts, not {_kind(value)}")
+            raise InputError(f"{place}: must be text or a list of parts, not {type_name(value)}")
 
 
 def _part(part: object, place: str) -> str | dict[str, Any]:
-    """Return the words of a text part, or a part of another kind as it is."""
+    """Return the text of a text part, or a part of another type unchanged."""
     if isinstance(part, str):
         return clean(part)
     if isinstance(part, dict):
@@ -239,7 +253,7 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
         kind = json.dumps(found.get("type", "unknown"))
         known = ", ".join(("text", *_MEDIA))
         raise InputError(f"{place}: must be one of {known}, not of type {kind}")
-    raise InputError(f"{place}: must be a part with a text, not {_kind(part)}")
+    raise InputError(f"{place}: must be a part with text, not {type_name(part)}")
 
 
 _MEDIA = ("image_url", "input_audio", "file")
@@ -253,7 +267,7 @@ def _with_media(
     turn = builder.build()
     layout = turn.semantics.layout
     if layout is not None and any(piece.kind == "other" for piece in layout.pieces):
-        raise InputError(f"{place}: has a part without anything in it")
+        raise InputError(f"{place}: has an empty part")
     return turn.text.plain, turn.parts, layout
 
 
@@ -261,15 +275,15 @@ def _calls(value: object, place: str) -> Iterator[ToolCall]:
     if value is None:
         return
     if not isinstance(value, list):
-        raise InputError(f"{place}: must be a list, not {_kind(value)}")
+        raise InputError(f"{place}: must be a list, not {type_name(value)}")
     for index, call in enumerate(cast("list[object]", value)):
         here = f"{place}[{index}]"
         if not isinstance(call, dict):
-            raise InputError(f"{here}: must be an object, not {_kind(call)}")
+            raise InputError(f"{here}: must be an object, not {type_name(call)}")
         found = cast("dict[str, Any]", call)
         function = found.get("function")
         if not isinstance(function, dict):
-            raise InputError(f"{here}.function: must be an object, not {_kind(function)}")
+            raise InputError(f"{here}.function: must be an object, not {type_name(function)}")
         inner = cast("dict[str, Any]", function)
         arguments = inner.get("arguments", "")
         if not isinstance(arguments, str):  # some writers store them parsed
@@ -283,21 +297,5 @@ def _string(found: dict[str, Any], key: str, place: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}.{key}: must be text, not {_kind(value)}")
+        raise InputError(f"{place}.{key}: must be text, not {type_name(value)}")
     return clean(value)
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"

@@ -1,17 +1,16 @@
-"""Our own JSON: sessions with all that belongs to them, to be read again without loss.
+"""Our own JSON: complete sessions, which can be imported without loss.
 
     {"format": "tui-chat", "version": 1, "program": "tui-chat 0.1.0",
      "sessions": [{"session": {...}, "role": {...}, "variables": {...}, "messages": [{...}, ...],
                    "revisions": [...], "requests": [...], "draft": "..."}]}
 
 1. The keys of a session, a role and a message are the fields of `Session`, `Role`, `Message` and
-   `Entry`, those at their default left out. So a field that is added is exported from that day
-   on, and a file from before reads as if it had the default. docs/formats.md describes them.
-2. `version` rises when a file could be misread by an older program; a newer one is refused.
-3. A message follows its parent, siblings follow each other in their order.
-4. What is read may come from anyone: types, ids, order and times are checked, and so are the
-   texts that are JSON themselves, before anything believes them.
-5. What a terminal would obey or a reader not see is escaped, since people look at exports.
+   `Entry`, without those at their default. So a new field is exported at once, and has its default
+   in older files. docs/formats.md describes them.
+2. `version` is incremented when an older program could misread a file; a newer one is refused.
+3. A message comes after its parent, and siblings are in their order.
+4. A file may come from anyone: types, ids, order, times, and texts that are JSON are checked.
+5. Control and invisible characters are escaped, since people look at exports.
 """
 
 from __future__ import annotations
@@ -26,12 +25,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.interop.json_stream import BadValue, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
+from tui_chat.models.citations import (
+    MOST_CITATIONS,
+    MOST_SEARCHES,
+    MOST_SOURCES,
+    References,
+    web_address,
+)
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.settings import (
+    SettingError,
+    Settings,
+    read_settings,
+    settings_json,
+    with_nested_settings,
+)
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 from tui_chat.protocols.common.request_fields import sanitize_json
 
@@ -44,7 +57,7 @@ _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 _LATEST = 253_402_300_800.0  # the year 10000
 _MOST = 2**53
 _DERIVED = ("sibling", "siblings")
-"""What an entry knows of its tree; the tree says it better."""
+"""Fields of an entry that follow from the tree."""
 _METHOD = re.compile("[A-Z]{1,20}")
 _URL = re.compile(r"https?://[!-~]{1,4000}")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -55,13 +68,13 @@ _REVISIONS = ("endpoint", "preset", "role", "profile", "tools", "lorebook")
 
 
 def begin(program: str) -> str:
-    """Return how a file begins; `program` says who wrote it."""
+    """Return the beginning of a file; `program` is the name of its writer."""
     head = {"format": FORMAT, "version": VERSION, "program": program}
     return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "sessions": ['
 
 
-def session_text(transcript: Transcript, *, first: bool) -> Iterator[str]:
-    """Write a session; `first` if none was written before it."""
+def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]:
+    """Yield a session as text; `first` if it is the first one in the file."""
     facts: dict[str, Any] = {"session": _plain(Session, transcript.session)}
     if transcript.role is not None:
         facts["role"] = _plain(Role, transcript.role)
@@ -90,18 +103,18 @@ def session_text(transcript: Transcript, *, first: bool) -> Iterator[str]:
 
 def _plain_request(sent: StoredRequest) -> dict[str, Any]:
     plain = _plain(RequestRecord, replace(sent.request, body=None))
-    told = {"message_id": sent.message_id, **plain}
+    exported = {"message_id": sent.message_id, **plain}
     body = sent.request.body
     if body is not None and sha256(body).hexdigest() == sent.request.sha256:
         try:
-            told["body"] = body.decode()
-        except UnicodeDecodeError:  # no protocol has such a body, but it would be the exact one
-            told["body_base64"] = b64encode(body).decode()
-    return told
+            exported["body"] = body.decode()
+        except UnicodeDecodeError:  # no protocol makes such a body, but exact bytes are kept
+            exported["body_base64"] = b64encode(body).decode()
+    return exported
 
 
 def end() -> str:
-    """Return how a file ends."""
+    """Return the end of a file."""
     return "\n]}\n"
 
 
@@ -119,23 +132,23 @@ def _text(value: object) -> str:
 # Reading
 
 
-def is_header(said: JsonObject) -> bool:
-    """Tell whether the keys read so far are those of our own format."""
-    return said.get("format") == FORMAT
+def is_header(data: JsonObject) -> bool:
+    """Return True if the keys so far are those of our own format."""
+    return data.get("format") == FORMAT
 
 
-def check_version(said: JsonObject) -> None:
-    """Refuse what a newer program wrote. Raises Unreadable."""
-    version = said.get("version")
+def check_version(data: JsonObject) -> None:
+    """Raise UnreadableConversation for a file of a newer version."""
+    version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise UnreadableConversation(".version", "must be a whole number from 1")
     if version > VERSION:
-        writer = said.get("program")
+        writer = data.get("program")
         by = f" by {writer[:60]}" if isinstance(writer, str) else ""
         raise UnreadableConversation(
             ".version",
-            f"the file was written{by} in version {version} of the format, and this program "
-            f"knows {VERSION}",
+            f"the file was written{by} in version {version} of the format; this program reads "
+            f"version {VERSION}",
             advice="Update tui-chat.",
         )
 
@@ -152,62 +165,68 @@ def read_sessions(pieces: JsonStream) -> Iterator[FoundConversation]:
             yield readable(place, value, _found, may_be_empty=True)
 
 
-def _found(said: JsonObject) -> tuple[Transcript, list[str]]:
-    return read_session(said), []
+def _found(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+    return read_session(data), []
 
 
-def read_session(said: JsonObject) -> Transcript:
-    """Return a session. Raises Unreadable."""
-    said = sanitize_json(said)
-    session = _read(Session, said.get("session"), ".session")
+def read_session(data: JsonObject) -> SessionTranscript:
+    """Return a session. Raises UnreadableConversation."""
+    data = sanitize_json(data)
+    session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
-    role = None if said.get("role") is None else _read(Role, said["role"], ".role")
+    role = (
+        None
+        if data.get("role") is None
+        else _read(Role, with_nested_settings(data["role"]), ".role")
+    )
     if role is not None and role.role_id != session.role_id:
         raise UnreadableConversation(".role.role_id", "must be the session's")
-    variables = as_object(said.get("variables"))
+    if role is not None:
+        _check_settings(role.settings, ".role.settings")
+    variables = as_object(data.get("variables"))
     for name, value in variables.items():
         if not isinstance(value, str):
             raise UnreadableConversation(f".variables.{name[:60]}", "must be a text")
-    told = said.get("messages", [])
-    if not isinstance(told, list):
+    messages = data.get("messages", [])
+    if not isinstance(messages, list):
         raise UnreadableConversation(".messages", "must be a list")
     known: set[str] = set()
     entries = tuple(
         _entry(message, known, f".messages[{index}]")
-        for index, message in enumerate(cast("list[object]", told))
+        for index, message in enumerate(cast("list[object]", messages))
     )
-    draft = said.get("draft", "")
+    draft = data.get("draft", "")
     if not isinstance(draft, str):
         raise UnreadableConversation(".draft", "must be a text")
     if session.head_id is not None and session.head_id not in known:
         raise UnreadableConversation(".session.head_id", "must be one of the messages")
-    return Transcript(
+    return SessionTranscript(
         session,
         entries,
         role,
         tuple(cast("dict[str, str]", variables).items()),
-        tuple(_request(each, known, place) for place, each in _each(said, "requests")),
-        tuple(_revision(each, place) for place, each in _each(said, "revisions")),
+        tuple(_request(each, known, place) for place, each in _each(data, "requests")),
+        tuple(_revision(each, place) for place, each in _each(data, "revisions")),
         draft,
     )
 
 
-def _each(said: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
-    told = said.get(name, [])
-    if not isinstance(told, list):
+def _each(data: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
+    values = data.get(name, [])
+    if not isinstance(values, list):
         raise UnreadableConversation(f".{name}", "must be a list")
-    for index, each in enumerate(cast("list[object]", told)):
+    for index, each in enumerate(cast("list[object]", values)):
         if not isinstance(each, dict):
             raise UnreadableConversation(f".{name}[{index}]", "must be an object")
         yield f".{name}[{index}]", cast("JsonObject", each)
 
 
-def _request(said: JsonObject, known: set[str], place: str) -> StoredRequest:
-    message_id = said.get("message_id")
+def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
+    message_id = data.get("message_id")
     if not isinstance(message_id, str) or message_id not in known:
         raise UnreadableConversation(f"{place}.message_id", "must be one of the messages")
-    body = _body(said, place)
-    record: RequestRecord = _read(RequestRecord, {**said, "body": None}, place)
+    body = _body(data, place)
+    record: RequestRecord = _read(RequestRecord, {**data, "body": None}, place)
     _check_time(record.created, f"{place}.created")
     for name, pattern, found in (
         ("method", _METHOD, record.method),
@@ -215,20 +234,20 @@ def _request(said: JsonObject, known: set[str], place: str) -> StoredRequest:
         ("sha256", _SHA256, record.sha256),
     ):
         if not pattern.fullmatch(found):
-            raise UnreadableConversation(f"{place}.{name}", "is none")
+            raise UnreadableConversation(f"{place}.{name}", "is invalid")
     if body is not None and sha256(body).hexdigest() != record.sha256:
-        raise UnreadableConversation(f"{place}.body", "is not the one that `sha256` tells")
+        raise UnreadableConversation(f"{place}.body", "does not match `sha256`")
     return StoredRequest(message_id, replace(record, body=body))
 
 
-def _body(said: JsonObject, place: str) -> bytes | None:
-    text, coded = said.get("body"), said.get("body_base64")
+def _body(data: JsonObject, place: str) -> bytes | None:
+    text, coded = data.get("body"), data.get("body_base64")
     try:
         if isinstance(text, str):
             return text.encode()
         if isinstance(coded, str):
             return b64decode(coded, validate=True)
-    except ValueError as error:  # a lone surrogate, or no base64
+    except ValueError as error:  # a lone surrogate, or invalid base64
         raise UnreadableConversation(
             f"{place}.body", "must be a text, or base64 as `body_base64`"
         ) from error
@@ -237,8 +256,8 @@ def _body(said: JsonObject, place: str) -> bytes | None:
     return None
 
 
-def _revision(said: JsonObject, place: str) -> tuple[str, str]:
-    kind, text = said.get("kind"), said.get("json")
+def _revision(data: JsonObject, place: str) -> tuple[str, str]:
+    kind, text = data.get("kind"), data.get("json")
     if not isinstance(kind, str) or kind not in _REVISIONS:
         raise UnreadableConversation(f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
     try:
@@ -248,27 +267,27 @@ def _revision(said: JsonObject, place: str) -> tuple[str, str]:
     return kind, cast("str", text)
 
 
-def _entry(said: object, known: set[str], place: str) -> Entry:
-    if not isinstance(said, dict):
+def _entry(data: object, known: set[str], place: str) -> Entry:
+    if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
-    plain = {k: v for k, v in cast("dict[str, Any]", said).items() if k not in _DERIVED}
-    plain["message"] = said
+    plain = {k: v for k, v in cast("dict[str, Any]", data).items() if k not in _DERIVED}
+    plain["message"] = data
     entry = _read(Entry, plain, place)
     message = entry.message
     _check_id(message.id, f"{place}.id")
     if message.id in known:
-        raise UnreadableConversation(f"{place}.id", "another message before it has the same")
+        raise UnreadableConversation(f"{place}.id", "is the id of an earlier message")
     if entry.parent_id is not None and entry.parent_id not in known:
-        raise UnreadableConversation(
-            f"{place}.parent_id", "must be a message that stands before it"
-        )
+        raise UnreadableConversation(f"{place}.parent_id", "must be an earlier message")
     known.add(message.id)
     _check_time(message.timestamp, f"{place}.timestamp")
     for field, seconds in (("seconds", entry.seconds), ("first", entry.first)):
         if seconds is not None and not 0 <= seconds < _LATEST:
             raise UnreadableConversation(f"{place}.{field}", "must be a number of seconds")
+    if entry.cost is not None and not (entry.cost.is_finite() and 0 <= entry.cost < 10**9):
+        raise UnreadableConversation(f"{place}.cost", "must be a number of US dollars")
     _check_semantics(message.semantics, f"{place}.semantics")
-    if entry.status == "streaming":  # written while it arrived; nothing more of it comes here
+    if entry.status == "streaming":  # exported while it was arriving
         plain["status"] = "interrupted"
         return _read(Entry, plain, place)
     return entry
@@ -280,8 +299,14 @@ def _check_session(session: Session) -> None:
         _check_id(session.role_id, ".session.role_id")
     _check_time(session.created, ".session.created")
     _check_time(session.updated, ".session.updated")
-    if session.max_tokens is not None and not 0 < session.max_tokens < _MOST:
-        raise UnreadableConversation(".session.max_tokens", "must be a number of tokens")
+    _check_settings(session.settings, ".session.settings")
+
+
+def _check_settings(settings: Settings, place: str) -> None:
+    try:
+        read_settings(settings_json(settings))
+    except SettingError as error:
+        raise UnreadableConversation(place, str(error)) from error
 
 
 def _check_id(found: str, place: str) -> None:
@@ -295,7 +320,7 @@ def _check_time(found: float | None, place: str) -> None:
 
 
 def _check_semantics(semantics: MessageSemantics, place: str) -> None:
-    """Refuse what the protocols could not say again."""
+    """Raise UnreadableConversation for semantics that protocols cannot encode."""
     texts: list[tuple[str, str]] = []
     if layout := semantics.layout:
         for index, piece in enumerate(layout.pieces):
@@ -304,6 +329,7 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
                 raise UnreadableConversation(f"{here}.length", "must not be negative")
             texts += [(f"{here}.data", piece.data), (f"{here}.cache", piece.cache)]
             texts.append((f"{here}.extras", piece.extras))
+    _check_references(semantics.references, f"{place}.references")
     if semantics.wire:
         texts.append((f"{place}.wire.extras", semantics.wire.extras))
     for here, text in texts:
@@ -315,16 +341,46 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
             raise UnreadableConversation(here, "must be the text of a JSON object")
 
 
-def _read(kind: type, said: object, place: str) -> Any:
+def read_references(data: object, place: str) -> References:
+    """Return what a reply rests on. Raises UnreadableConversation."""
+    if not isinstance(data, dict):
+        raise UnreadableConversation(place, "must be an object")
+    found: References = _read(References, sanitize_json(cast("JsonObject", data)), place)
+    _check_references(found, place)
+    return found
+
+
+def _check_references(references: References, place: str) -> None:
+    """Raise UnreadableConversation for more than is kept of a reply, or for unsafe addresses."""
+    for name, found, most in (
+        ("sources", references.sources, MOST_SOURCES),
+        ("citations", references.citations, MOST_CITATIONS),
+        ("queries", references.queries, MOST_SEARCHES),
+        ("failures", references.failures, MOST_SEARCHES),
+    ):
+        if len(found) > most:
+            raise UnreadableConversation(f"{place}.{name}", f"must have at most {most}")
+    for index, source in enumerate(references.sources):
+        if source.url and web_address(source.url) != source.url:
+            raise UnreadableConversation(f"{place}.sources[{index}].url", "must be a web address")
+    for index, citation in enumerate(references.citations):
+        here = f"{place}.citations[{index}]"
+        if not 0 <= citation.source < len(references.sources):
+            raise UnreadableConversation(f"{here}.source", "must be the index of a source")
+        if not 0 <= citation.start <= citation.end < _MOST:
+            raise UnreadableConversation(here, "must start before it ends")
+
+
+def _read(kind: type, data: object, place: str) -> Any:
     from pydantic import ValidationError
 
     try:
-        return _adapter(kind).validate_python(said)
+        return _adapter(kind).validate_python(data)
     except ValidationError as error:
-        raise _told(error, place) from error
+        raise _validation_fault(error, place) from error
 
 
-def _told(error: ValidationError, place: str) -> UnreadableConversation:
+def _validation_fault(error: ValidationError, place: str) -> UnreadableConversation:
     fault = error.errors(include_url=False, include_input=False)[0]
     names = [name for name in fault["loc"] if name != "message"]
     path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
@@ -335,7 +391,7 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Return pydantic's reader and writer of a value; made when first needed, as it takes time."""
+    """Return pydantic's adapter of a type, created on first use."""
     if kind not in _ADAPTERS:
         from pydantic import TypeAdapter
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from datetime import datetime, tzinfo
 
+from tui_chat.models.citations import References, with_marks
+from tui_chat.models.media import describe
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _ENDINGS = {
@@ -19,13 +21,16 @@ _ENDINGS = {
 }
 
 
-def title(transcript: Transcript) -> str:
+REPLACED = "Attempt that the provider gave up and replaced"
+
+
+def title(transcript: SessionTranscript) -> str:
     """Return the session's title on one line."""
     return one_line(transcript.session.title) or "Chat"
 
 
-def about(transcript: Transcript, shown: int, zone: tzinfo) -> list[tuple[str, str]]:
-    """Return facts about a session, each with its name; `shown` messages are on the branch."""
+def about(transcript: SessionTranscript, shown: int, zone: tzinfo) -> list[tuple[str, str]]:
+    """Return facts about a session with their names; `shown` is the length of the active branch."""
     session = transcript.session
     model = session.model or (transcript.role.model if transcript.role else "")
     count = len(transcript.entries)
@@ -35,15 +40,15 @@ def about(transcript: Transcript, shown: int, zone: tzinfo) -> list[tuple[str, s
         ("Model", model),
         ("Endpoint", session.endpoint),
         ("Tags", ", ".join(session.tags)),
-        ("Begun", format_time(session.created, zone)),
+        ("Created", format_time(session.created, zone)),
         ("Updated", format_time(session.updated, zone)),
         ("Messages", messages),
     ]
     return [(name, one_line(value)) for name, value in facts if value]
 
 
-def speaker(message: Message, transcript: Transcript) -> str:
-    """Return who speaks."""
+def sender(message: Message, transcript: SessionTranscript) -> str:
+    """Return the name of the sender."""
     name = one_line(message.name, 80)
     if message.role == "assistant" and not name and transcript.role:
         name = one_line(transcript.role.name, 80)
@@ -52,8 +57,8 @@ def speaker(message: Message, transcript: Transcript) -> str:
     return name or _NAMES[message.role]
 
 
-def beside(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]:
-    """Return what is said beside the speaker; `place` among the `siblings`, from 0."""
+def captions(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]:
+    """Return the facts beside the sender; `place` is the index among `siblings` versions."""
     facts = [
         one_line(entry.model, 80) if entry.message.role == "assistant" else "",
         format_time(entry.message.timestamp, zone),
@@ -65,7 +70,7 @@ def beside(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]:
 
 
 def format_time(seconds: float | None, zone: tzinfo) -> str:
-    """Return a point in time to the minute; empty where there is none."""
+    """Return a time to the minute; empty if there is none."""
     if not seconds:
         return ""
     try:
@@ -75,12 +80,12 @@ def format_time(seconds: float | None, zone: tzinfo) -> str:
 
 
 def thoughts(message: Message) -> str:
-    """Return the reasoning that can be read."""
+    """Return the readable reasoning."""
     return "\n\n".join(block.text for block in message.semantics.reasoning if block.text)
 
 
 def arguments(call: ToolCall) -> str:
-    """Return the arguments of a call as JSON with a line for each, or as they are."""
+    """Return the arguments of a call as indented JSON, or unchanged if they are not JSON."""
     try:
         return json.dumps(json.loads(call.arguments), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -88,12 +93,31 @@ def arguments(call: ToolCall) -> str:
 
 
 def part_words(part: Part) -> str:
-    """Return a picture or file in words."""
-    name = one_line(part.name or part.mime, 120)
-    return f"{part.kind}: {name}" if name else part.kind
+    """Describe an image or file: its kind, name or type, and size."""
+    about = one_line(describe(part), 120)
+    return f"{part.kind}: {about}" if about else part.kind
 
 
-def shown_branch(transcript: Transcript) -> tuple[Entry, ...]:
+def text_with_marks(message: Message) -> str:
+    """Return a reply's Markdown with the numbers of its sources, as links, where it cites them."""
+    sources = message.semantics.references.sources
+
+    def mark(number: int) -> str:
+        url = sources[number - 1].url.replace("(", "%28").replace(")", "%29")
+        return rf"[\[{number}\]]({url})" if url else rf"\[{number}\]"
+
+    return with_marks(message.content, message.semantics.references, mark)
+
+
+def searches(references: References) -> list[str]:
+    """Return sentences about what the provider searched for, and what failed."""
+    queries = ", ".join(f"“{query}”" for query in references.queries)
+    cut = ["There were more sources; the first ones are kept."] if references.cut else []
+    found = [*cut, *([f"Searched for {queries}."] if queries else []), *references.failures]
+    return [one_line(sentence, 5000) for sentence in found]
+
+
+def active_branch(transcript: SessionTranscript) -> tuple[Entry, ...]:
     """Return the entries from the first one to the head."""
     by_id = {entry.message.id: entry for entry in transcript.entries}
     last = transcript.entries[-1].message.id if transcript.entries else None
@@ -106,8 +130,8 @@ def shown_branch(transcript: Transcript) -> tuple[Entry, ...]:
     return tuple(reversed(branch))
 
 
-def siblings(transcript: Transcript) -> dict[str | None, list[Entry]]:
-    """Return the entries that follow each one, in their order; None for the first ones."""
+def siblings(transcript: SessionTranscript) -> dict[str | None, list[Entry]]:
+    """Return the children of each entry in their order; under None the first entries."""
     found: dict[str | None, list[Entry]] = {}
     for entry in transcript.entries:
         found.setdefault(entry.parent_id, []).append(entry)

@@ -1,7 +1,7 @@
-"""Points in time as other programs write them.
+"""Timestamps in the notations of other programs.
 
-SillyTavern alone has had five ways. What names no time zone is taken as UTC: the file does not say
-where it was written, and the same file must read the same everywhere.
+SillyTavern alone has used five. A time without a time zone is taken as UTC: the file does not say
+where it was written, and must give the same result on every machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IN_MILLISECONDS = 100_000_000_000.0  # as seconds, this is the year 5138
 
 
 def parse_timestamp(value: object) -> float | None:
-    """Return seconds since the epoch, None where the value is no point in time."""
+    """Return seconds since the epoch; None if the value is not a time."""
     match value:
         case bool():
             return None

@@ -1,7 +1,7 @@
-"""What a reader of conversations hands out, and what all readers share.
+"""Building a transcript, and the result of reading one conversation.
 
-A file may hold thousands of conversations. Each comes out as a `Found`, readable or not, so one
-that is broken costs the others nothing.
+A file may contain thousands of conversations. Each becomes a `FoundConversation`, readable or not,
+so a broken one does not affect the others.
 """
 
 from __future__ import annotations
@@ -12,36 +12,40 @@ from hashlib import sha256
 from typing import cast
 
 from tui_chat.errors import InputError
+from tui_chat.models.citations import References
 from tui_chat.models.message import Message
+from tui_chat.models.reply import Reply, advance
 from tui_chat.models.session import Entry, EntryStatus, Session
-from tui_chat.models.transcript import Transcript
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject
+from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_fields import type_name
 
 _TITLE = 200
-"""Characters of a title; more is no title."""
+"""Maximum characters of a title."""
 _WORDS = 60
-"""Characters of a title that is made of what was said."""
+"""Maximum characters of a title that is made of the first user message."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundConversation:
-    """One conversation of a file, or the fault that keeps it from being one."""
+    """One conversation of a file, or the reason why it cannot be read."""
 
     place: str
-    """Where in the file: a JSON path (`$[3].mapping`) or a line (`line 4`); empty for all of it."""
-    transcript: Transcript | None = None
+    """The place in the file: a JSON path (`$[3].mapping`) or a line (`line 4`); empty for the
+    whole file."""
+    transcript: SessionTranscript | None = None
     fault: str = ""
-    """Why it cannot be read; empty where it could."""
+    """Why it cannot be read; empty if it could."""
     notes: tuple[str, ...] = ()
-    """What of it has no place here, a sentence for each time, so that they can be counted."""
+    """A sentence for each loss, so that equal ones can be counted."""
     advice: str = ""
     """What to do about the fault."""
     unknown: bool = False
-    """It is of no kind that is known."""
-    passed_over: bool = False
-    """It is no conversation and was never meant to be one: an account, a project; or it is one in
-    which nothing was said."""
+    """True if its format is unknown."""
+    ignored: bool = False
+    """True if it is not a conversation but an account or a project, or a conversation without
+    messages."""
 
 
 class UnreadableConversation(InputError):
@@ -50,21 +54,21 @@ class UnreadableConversation(InputError):
     def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
         super().__init__(f"{place}: {fault}", advice=advice)
         self.place = place
-        """Where within the conversation, to stand behind its own place: `.mapping`."""
+        """The place within the conversation: `.mapping`."""
         self.fault = fault
 
 
 def readable(
     place: str,
     value: object,
-    read: Callable[[JsonObject], tuple[Transcript, list[str]]],
+    read: Callable[[JsonObject], tuple[SessionTranscript, list[str]]],
     *,
     may_be_empty: bool = False,
 ) -> FoundConversation:
-    """Return what comes of reading a value, which must be an object.
+    """Return the result of reading a value, which must be an object.
 
-    A conversation without any message is passed over, and is a fault if there was something in it
-    that could not be read; with `may_be_empty` it is taken as it is.
+    A conversation without messages is ignored, or an error if it had something unreadable; with
+    `may_be_empty` it is accepted.
     """
     if not isinstance(value, dict):
         return FoundConversation(place, fault=f"must be an object, not {type_name(value)}")
@@ -77,31 +81,39 @@ def readable(
     if transcript.entries or may_be_empty:
         return FoundConversation(place, transcript, notes=tuple(notes))
     if notes:
-        return FoundConversation(place, fault=f"has no message that can be read. {notes[0]}")
-    return FoundConversation(place, passed_over=True)
+        return FoundConversation(place, fault=f"has no readable message. {notes[0]}")
+    return FoundConversation(place, ignored=True)
 
 
 def stable_id(*names: str) -> str:
-    """Return the id that is always the same for these names: 32 hex digits."""
+    """Return an id that depends only on these names: 32 hex digits."""
     return sha256("\n".join(names).encode()).hexdigest()[:32]
 
 
+def references_of(events: ReplyEvents, text: str) -> References:
+    """Return the references that were added to `events`, as those of a message's text."""
+    reply = Reply()
+    for event in events.drain():
+        reply = advance(reply, event)
+    return reply.references.counted_in(text)
+
+
 class TranscriptBuilder:
-    """The tree of a conversation while it is read. Ids are made of the source's own."""
+    """Builds the tree of a conversation, with ids derived from the source's ids."""
 
     def __init__(self, *source: str) -> None:
         self.source = source
-        """What names the conversation among all others: the program, and its id there."""
+        """What identifies the conversation: the program, and its id there."""
         self.session_id = stable_id(*source)
         self._begun = sha256("\n".join((*source, "")).encode())
         self.entries: list[Entry] = []
         self.notes: list[str] = []
 
     def id_of(self, key: str) -> str:
-        """Return the id of the message that is called `key` in the source.
+        """Return the id of the message with the id `key` in the source.
 
-        Ids of one conversation begin alike, so that they lie together in the database's indexes:
-        in a large one, each message would else be written into three places of its own.
+        The ids of a conversation have a common prefix, so they are adjacent in the database's
+        indexes; otherwise each message of an import would touch three distant pages.
         """
         hashed = self._begun.copy()  # the rest of `stable_id(*self.source, key)`
         hashed.update(key.encode())
@@ -116,7 +128,7 @@ class TranscriptBuilder:
         finish: str = "",
         seconds: float | None = None,
     ) -> str:
-        """Add a message that has its id; return that id."""
+        """Add a message, which has its id already; return that id."""
         self.entries.append(
             Entry(message, parent_id, status, model=model, finish=finish, seconds=seconds)
         )
@@ -133,9 +145,9 @@ class TranscriptBuilder:
         archived: bool = False,
         variables: tuple[tuple[str, str], ...] = (),
         model: str = "",
-    ) -> Transcript:
-        """Return the whole. Without a title it is called by the first words of the user; its
-        model is the one that replied last on the shown branch, or else `model`.
+    ) -> SessionTranscript:
+        """Return the transcript. The title defaults to the first words of the user. The
+        model is the last one on the active branch, else `model`.
         """
         stamps = [at for entry in self.entries if (at := entry.message.timestamp) is not None]
         session = Session(
@@ -148,7 +160,7 @@ class TranscriptBuilder:
             pinned=pinned,
             archived=archived,
         )
-        return Transcript(session, tuple(self.entries), variables=variables)
+        return SessionTranscript(session, tuple(self.entries), variables=variables)
 
     def _last_model(self, head_id: str | None) -> str:
         by_id = {entry.message.id: entry for entry in self.entries}
@@ -158,7 +170,9 @@ class TranscriptBuilder:
         return at.model if at else ""
 
     def _first_words(self) -> str:
-        said = (entry.message for entry in self.entries)
-        words = next((m.content[: _TITLE * 4] for m in said if m.role == "user" and m.content), "")
+        messages = (entry.message for entry in self.entries)
+        words = next(
+            (m.content[: _TITLE * 4] for m in messages if m.role == "user" and m.content), ""
+        )
         line = " ".join(words.split())
         return line if len(line) <= _WORDS else line[: _WORDS - 1].rstrip() + "…"

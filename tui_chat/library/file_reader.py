@@ -1,16 +1,16 @@
-"""One file on its way from JSON to values: the keys it may have, its faults, their places.
+"""Reading a JSON file: its known and unknown keys, its types, and findings with their places.
 
-1. Keys are camelCase or snake_case; `Keys` knows both spellings of each field of a model.
-   Where an object has both spellings of one key, the first one counts, and a finding says so.
-2. An unknown key is no fault. It is handed back, to be kept; where it looks like a misspelling
-   of a known one, or where nothing would ever read it, a finding says so.
-3. null means that a key was left out.
-4. Pydantic checks types. Its complaints are said in our words, at the file's own keys.
+1. Keys are camelCase or snake_case; `KnownKeys` has both spellings of each field of a model. If
+   an object has both spellings of a key, the first one counts, with a finding.
+2. An unknown key is not an error. It is kept, with a finding: it may be misspelled, and nothing
+   reads it.
+3. null means that a key is absent.
+4. Pydantic checks types. Its errors are reworded, with the file's own keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, TypeVar, cast
@@ -21,12 +21,13 @@ from pydantic_core import ErrorDetails
 from tui_chat.errors import InputError
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
+from tui_chat.models.settings import SETTINGS, SettingError, Settings, read_setting
 from tui_chat.models.text import clean
 
 M = TypeVar("M", bound=BaseModel)
 
 MAX_FINDINGS = 100
-"""Of one file. Who mends a hundred asks again."""
+"""The maximum number of findings about one file."""
 
 # fmt: off
 FREE_KEYS = frozenset(
@@ -36,11 +37,11 @@ FREE_KEYS = frozenset(
     )
 )
 # fmt: on
-"""Keys that are for people: kept, and no finding. So is what begins with `_`, `$` or `x-`."""
+"""Keys that are for people: kept without a finding, like keys that begin with `_`, `$` or `x-`."""
 
 
 class FileModel(BaseModel):
-    """What a file holds, under our own field names."""
+    """The content of a file, with our field names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,21 +55,24 @@ def to_camel_case(name: str) -> str:
 class KnownKeys:
     """The keys that one kind of object may have."""
 
-    def __init__(self, model: type[BaseModel], also: Mapping[str, tuple[str, ...]] | None = None):
+    def __init__(self, names: Iterable[str], also: Mapping[str, tuple[str, ...]] | None = None):
         self.field_of: dict[str, str] = {}
-        """Each spelling, and the field it means; a field's best spelling first."""
-        for name in model.model_fields:
+        """The field of each spelling; a field's preferred spelling comes first."""
+        for name in names:
             for spelling in (to_camel_case(name), name, *(also or {}).get(name, ())):
                 self.field_of.setdefault(spelling, name)
 
     def meant_by(self, key: str) -> str | None:
-        """Return the known key that an unknown one looks like, in its own style of spelling."""
+        """Return the known key that an unknown one resembles, in the same case style."""
         folded: dict[str, str] = {}
         for spelling in self.field_of:
             if "_" in key or "_" not in spelling:
                 folded[_folded(spelling)] = spelling
         close = get_close_matches(_folded(key), folded, n=1, cutoff=0.8)
         return folded[close[0]] if close else None
+
+
+_SETTINGS = KnownKeys(SETTINGS)
 
 
 def _folded(key: str) -> str:
@@ -81,7 +85,7 @@ class Finding:
 
     level: Level
     code: str
-    """Stable and greppable: `misspelled-key`, `unknown-anchor`, ..."""
+    """A stable identifier: `misspelled-key`, `unknown-anchor`, ..."""
     sentence: str
     """For a person."""
     path: str = "$"
@@ -103,60 +107,60 @@ class _Report:
 
 @dataclass(slots=True)
 class SortedKeys:
-    """An object whose keys were sorted."""
+    """The keys of an object, sorted into known and unknown ones."""
 
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
-    """By the names of our fields."""
+    """Known keys, by our field names."""
     extras: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What we do not know, as it was spelled."""
+    """Unknown keys, as they were spelled."""
 
 
 class JsonFile:
-    """A file's text, what it says, and what there is to say about it. Raises nothing."""
+    """A file's text, its parsed value and its findings. Raises nothing."""
 
     def __init__(self, text: str) -> None:
         self.text = clean(text.removeprefix("\ufeff"))
         self.value: object = None
         self._broken: Finding | None = None
-        self._told: list[_Report] = []
+        self._reports: list[_Report] = []
         self._spelled: dict[tuple[Path, str], tuple[str, ...]] = {}
         try:
-            self.value, mended = parse(self.text)
+            self.value, has_surrogates = parse(self.text)
         except JsonError as fault:
             place = LineIndex(self.text).at(fault.offset)
             self._broken = Finding(Level.ERROR, "not-json", fault.sentence, "$", *place)
         else:
-            if mended:
-                sentence = "An escape stands for half a character; it was replaced by U+FFFD."
+            if has_surrogates:
+                sentence = "A lone surrogate escape was replaced by U+FFFD."
                 self.report(Level.WARNING, "half-character", sentence, ())
 
     @property
     def failed(self) -> bool:
-        """Whether an error was found."""
-        return self._broken is not None or any(t.level is Level.ERROR for t in self._told)
+        """True if there is an error."""
+        return self._broken is not None or any(t.level is Level.ERROR for t in self._reports)
 
     @property
     def is_list(self) -> bool:
-        """Whether the whole file is a list."""
+        """True if the whole file is a list."""
         return isinstance(self.value, list)
 
     def report(
         self, level: Level, code: str, sentence: str, path: Path, *, at_key: bool = False
     ) -> None:
-        """Say something about a place."""
-        self._told.append(_Report(level, code, sentence, path, at_key))
+        """Add a finding about a place."""
+        self._reports.append(_Report(level, code, sentence, path, at_key))
 
     def sort_keys(self, value: Mapping[str, Any], path: Path, keys: KnownKeys) -> SortedKeys:
-        """Sort the keys of an object, and tell what is doubtful about them."""
+        """Sort the keys of an object, with findings about doubtful ones."""
         taken = SortedKeys()
         for key, inner in value.items():
             name = keys.field_of.get(key)
             if name is None:
                 taken.extras[key] = inner
-                self._doubt(key, path, keys)
+                self._report_unknown(key, path, keys)
             elif (path, name) in self._spelled:
                 counts = self._spelled[path, name][0]
-                sentence = f"“{key}” is “{counts}” once more; “{counts}” counts."
+                sentence = f"“{key}” is the same as “{counts}”, which comes first and counts."
                 self.report(Level.WARNING, "doubled-key", sentence, (*path, key), at_key=True)
             elif inner is not None:
                 self._spelled[path, name] = (key,)
@@ -166,9 +170,9 @@ class JsonFile:
     def sort_each(
         self, values: object, path: Path, keys: KnownKeys
     ) -> tuple[list[object], list[Mapping[str, Any]]]:
-        """Sort the keys of each object in a list; what is no object is left for `checked`.
+        """Sort the keys of each object in a list; other values are left for `validate`.
 
-        Returns the fields of each, and the unknown keys of each.
+        Returns the fields and the unknown keys of each.
         """
         fields: list[object] = []
         extras: list[Mapping[str, Any]] = []
@@ -179,27 +183,46 @@ class JsonFile:
             extras.append(taken.extras)
         return fields, extras
 
+    def read_settings(self, value: object, path: Path) -> tuple[Settings, Mapping[str, Any]]:
+        """Return the settings in an object, and its unknown keys. Values that are not accepted
+        become findings.
+        """
+        found = as_object(value)
+        if found is None:
+            if value is not None:
+                sentence = f"must be an object of settings, not {describe_value(value)}"
+                self.report(Level.ERROR, "bad-value", sentence, path)
+            return Settings(), {}
+        taken = self.sort_keys(found, path, _SETTINGS)
+        values: dict[str, Any] = {}
+        for name, inner in taken.fields.items():
+            try:
+                values[name] = read_setting(name, inner)
+            except SettingError as error:
+                self.report(Level.ERROR, "bad-value", str(error), self.path_of(path, name))
+        return Settings(**values), taken.extras
+
     def set_path(self, path: Path, name: str, *steps: str) -> None:
-        """Say how to get from an object to a field that stands elsewhere than at its key."""
+        """Set the path from an object to a field that is not at its own key."""
         self._spelled[path, name] = steps
 
     def path_of(self, path: Path, name: str) -> Path:
-        """Return where a field of an object stands in the file."""
+        """Return the path of a field of an object."""
         return (*path, *self._spelled.get((path, name), (name,)))
 
-    def _doubt(self, key: str, path: Path, keys: KnownKeys) -> None:
+    def _report_unknown(self, key: str, path: Path, keys: KnownKeys) -> None:
         if key in FREE_KEYS or key.startswith(("_", "$", "x-")):
             return
         meant = keys.meant_by(key)
         if meant is not None:
-            sentence = f"“{key}” is not a key: did you mean “{meant}”?"
+            sentence = f"“{key}” is unknown; did you mean “{meant}”?"
             self.report(Level.WARNING, "misspelled-key", sentence, (*path, key), at_key=True)
         else:
-            sentence = f"“{key}” is kept, but nothing reads it."
+            sentence = f"“{key}” is unknown; it is kept, but has no effect."
             self.report(Level.INFO, "unknown-key", sentence, (*path, key), at_key=True)
 
     def validate(self, model: type[M], fields: object) -> M | None:
-        """Check types. Returns None where something is wrong, and tells all of it."""
+        """Check types. Returns None if there are errors, which become findings."""
         try:
             return model.model_validate(fields)
         except ValidationError as error:
@@ -219,41 +242,41 @@ class JsonFile:
         return path
 
     def errors(self) -> tuple[Finding, ...]:
-        """Return what makes the file unusable. Costs nothing where nothing is wrong."""
+        """Return the errors. Costs nothing if there are none."""
         if not self.failed:
             return ()
         return tuple(finding for finding in self.findings() if finding.level is Level.ERROR)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return all there is to say, from the first line to the last."""
+        """Return all findings, by line."""
         if self._broken is not None:
             return (self._broken,)
-        worst_first = sorted(self._told, key=lambda told: _RANK[told.level])
-        told = worst_first[:MAX_FINDINGS]
-        wanted = {t.path[:length] for t in told for length in range(len(t.path) + 1)}
+        worst_first = sorted(self._reports, key=lambda report: _RANK[report.level])
+        reports = worst_first[:MAX_FINDINGS]
+        wanted = {t.path[:length] for t in reports for length in range(len(t.path) + 1)}
         walk = locate(self.text, wanted)
         lines = LineIndex(self.text)
         found: list[Finding] = []
-        for t in told:
+        for t in reports:
             length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in walk.spots)
             spot = walk.spots[t.path[:length]]
             place = lines.at(spot.key if t.at_key else spot.start)
             found.append(Finding(t.level, t.code, t.sentence, format_path(t.path), *place))
-        for path, offset in walk.doubled[:MAX_FINDINGS]:
-            sentence = f"“{path[-1]}” stands twice in one object; this one counts."
+        for path, offset in walk.duplicates[:MAX_FINDINGS]:
+            sentence = f"“{path[-1]}” is a duplicate key; this one counts."
             where = (format_path(path), *lines.at(offset))
             found.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
         return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
 
     def raise_errors(self, source: str) -> None:
-        """Raise the first error, with its place, as an InputError."""
+        """Raise the first error as an InputError, with its place."""
         error = _first_error(self.errors(), source)
         if error is not None:
             raise error
 
 
 def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | None:
-    """Return the first error among findings as an exception that tells file and place."""
+    """Return the first error as an exception with file and place, if there is one."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if not errors:
         return None
@@ -269,7 +292,7 @@ _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 
 def _sentence(fault: ErrorDetails) -> str:
-    """Say one of pydantic's complaints in our words."""
+    """Return one of pydantic's errors as a sentence."""
     given = describe_value(fault["input"])
     context = fault.get("ctx", {})
     match fault["type"]:
@@ -286,13 +309,13 @@ def _sentence(fault: ErrorDetails) -> str:
             return f"must be a whole number, not {given}"
         case "value_error":
             return f"must be {context['error']}, not {given}"
-        case other if other in _WANTED:
-            return f"must be {_WANTED[other]}, not {given}"
+        case other if other in _EXPECTED:
+            return f"must be {_EXPECTED[other]}, not {given}"
         case _:
             return f"{fault['msg'][:1].lower()}{fault['msg'][1:]}"
 
 
-_WANTED = {
+_EXPECTED = {
     "string_type": "text",
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -306,7 +329,7 @@ _WANTED = {
 
 
 def describe_value(value: object) -> str:
-    """Say what a file has where something else was wanted, in a few words."""
+    """Describe a value of the wrong type in a few words."""
     match value:
         case None:
             return "null"
@@ -324,17 +347,17 @@ def describe_value(value: object) -> str:
 
 
 def require_number(value: object) -> float:
-    """Check a number, and leave it as it was written: 1 stays 1. Raises ValueError."""
+    """Return a number unchanged: 1 stays an integer. Raises ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a number")
     return value
 
 
 def as_object(value: object) -> Mapping[str, Any] | None:
-    """Return a JSON object as what it is; None for everything else."""
+    """Return a JSON object; None for any other value."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
 
 
 def as_list(value: object) -> list[object]:
-    """Return a JSON list as what it is; an empty one for everything else."""
+    """Return a JSON list; an empty one for any other value."""
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -1,14 +1,11 @@
-"""JSON text that knows its places: parsed by the standard library, located by a scanner.
+"""Parsing JSON, and locating values in its text.
 
-1. `json.loads` decides what is JSON, but for what it lets through and nobody else would read:
-   NaN, infinities and numbers that become one are faults.
-2. A text is nested at most `MAX_DEPTH` deep, so that nothing that walks a value later can
-   run out of stack.
-3. Where something stands is asked only when there is something to say about it. The scanner
-   then walks the text once, without recursion, and remembers only the paths it was asked for:
-   a hostile file costs time, not memory.
-4. Half characters (lone surrogates, which an escape can smuggle into valid JSON) become
-   U+FFFD, as everywhere text enters.
+1. `json.loads` parses the text. What only Python accepts is refused: NaN, infinities and numbers
+   that become infinite.
+2. A text is nested at most `MAX_DEPTH` deep, so that recursion over its value is safe.
+3. Places are looked up only for findings. A scanner then walks the text once, without recursion,
+   and stores only the paths it was asked for: a hostile file costs time, not memory.
+4. Lone surrogates, which an escape can bring into valid JSON, become U+FFFD.
 """
 
 from __future__ import annotations
@@ -25,14 +22,14 @@ from tui_chat.errors import InputError
 from tui_chat.models.text import clean
 
 MAX_DEPTH = 100
-"""No preset needs a tenth of it."""
+"""Levels of nesting; no preset needs a tenth of it."""
 
 Path = tuple[str | int, ...]
 """Steps from the root: keys and list positions."""
 
 
 class JsonError(ValueError):
-    """Why a text is not JSON that we read, and where."""
+    """Why a text is not valid JSON, and where."""
 
     def __init__(self, sentence: str, offset: int) -> None:
         super().__init__(sentence)
@@ -42,25 +39,25 @@ class JsonError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ValueSpan:
-    """Where one value stands, in characters from the start of the text."""
+    """The place of a value, in characters from the start of the text."""
 
     key: int
-    """Where its key begins; where the value itself begins, if it has none."""
+    """The start of its key, or of the value if it has no key."""
     start: int
     end: int
 
 
 @dataclass(slots=True)
 class Locations:
-    """What one walk through a text found."""
+    """The places that one scan of a text found."""
 
     spots: dict[Path, ValueSpan] = field(default_factory=dict[Path, ValueSpan])
-    doubled: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])
-    """Keys that an object has twice, and where the later one stands. The later one counts."""
+    duplicates: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])
+    """Duplicate keys, and the place of the later one, which counts."""
 
 
 def format_path(path: Path) -> str:
-    """Return a path as a person writes it: `$.presetMessages[0].role`."""
+    """Return a path as text: `$.presetMessages[0].role`."""
     return "$" + "".join(map(_step_words, path))
 
 
@@ -71,7 +68,7 @@ def _step_words(step: str | int) -> str:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return where an offset is as editors count: both from 1, columns in characters."""
+    """Return line and column of an offset, both from 1, columns in characters."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
@@ -88,24 +85,23 @@ class LineIndex:
 
 
 def parse(text: str) -> tuple[object, bool]:
-    """Parse JSON text; also tell whether half characters had to be mended. Raises JsonFault.
-
-    The text itself holds none (see `clean`); an escape in it may stand for one.
+    """Parse JSON text; return its value, and True if it had escaped lone surrogates, which were
+    replaced. Raises JsonError.
     """
     try:
         value: object = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
-        raise _explained(text, error) from error
+        raise _syntax_error(text, error) from error
     except RecursionError as error:
         raise _too_deep(text) from error
     except ValueError as error:  # _refuse, _finite, and int's own limit of digits
         raise JsonError(_NOT_A_NUMBER, _bad_number(text)) from error
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
         raise _too_deep(text)
-    if not _ESCAPED_HALF.search(text):
+    if not _ESCAPED_SURROGATE.search(text):
         return value, False
-    whole = _whole(value)
-    return whole, whole != value
+    cleaned = _without_surrogates(value)
+    return cleaned, cleaned != value
 
 
 def parse_json(text: str, source: str) -> object:
@@ -117,7 +113,7 @@ def parse_json(text: str, source: str) -> object:
         raise InputError(f"{source}: line {line}, column {column}: {fault.sentence}") from fault
 
 
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NOT_A_NUMBER = "is not JSON: NaN and infinite or endless numbers are not allowed"
 
 
@@ -173,22 +169,22 @@ def _inside(value: object) -> Collection[object]:
             return ()
 
 
-def _whole(value: Any) -> Any:
-    """Mend half characters in every string of a value."""
+def _without_surrogates(value: Any) -> Any:
+    """Replace lone surrogates in every string of a value."""
     match value:
         case str():
             return clean(value)
         case dict():
             found = cast("dict[str, Any]", value)
-            return {clean(key): _whole(inner) for key, inner in found.items()}
+            return {clean(key): _without_surrogates(inner) for key, inner in found.items()}
         case list():
-            return [_whole(inner) for inner in cast("list[Any]", value)]
+            return [_without_surrogates(inner) for inner in cast("list[Any]", value)]
         case _:
             return value
 
 
-def _explained(text: str, error: json.JSONDecodeError) -> JsonError:
-    """Say a fault of syntax as a person would."""
+def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
+    """Return a syntax error with a clearer sentence."""
     offset = error.pos
     here = text[offset : offset + 1]
     before = text[:offset].rstrip()
@@ -201,9 +197,9 @@ def _explained(text: str, error: json.JSONDecodeError) -> JsonError:
     if error.msg.startswith(("Expecting property name", "Expecting value", "Illegal trailing")):
         if here in "}]" and before.endswith(","):
             comma = len(before) - 1
-            return JsonError(f"is not JSON: a comma, and then only “{here}”", comma)
+            return JsonError(f"is not JSON: a comma before “{here}”", comma)
         if here in "'“”‘’":
-            return JsonError(f'is not JSON: text stands in " and not in {here}', offset)
+            return JsonError(f"is not JSON: strings need double quotes, not {here}", offset)
     for beginning, sentence in _SYNTAX.items():
         if error.msg.startswith(beginning):
             return JsonError(f"is not JSON: {sentence}", offset)
@@ -215,10 +211,10 @@ _SYNTAX = {
     "Expecting ':' delimiter": "a colon is missing after the key",
     "Expecting property name": "a key in double quotes is expected",
     "Expecting value": "a value is expected",
-    "Extra data": "there is more after its end",
-    "Unterminated string": "this text has no closing quote",
-    "Invalid control character": "a line break inside text is written \\n, a tab \\t",
-    "Invalid \\escape": "a backslash inside text is written \\\\",
+    "Extra data": "there is more text after its end",
+    "Unterminated string": "this string has no closing quote",
+    "Invalid control character": "write a line break in a string as \\n, a tab as \\t",
+    "Invalid \\escape": "write a backslash in a string as \\\\",
 }
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
@@ -226,21 +222,21 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.D
 
 @dataclass(slots=True)
 class _Open:
-    """A list or object that the scanner is inside of."""
+    """A list or object that the scanner is in."""
 
     path: Path
     key: int
     start: int
     keys: set[str] | None
-    """Those met so far; None in a list."""
+    """The keys so far; None for a list."""
     step: str | int
-    """Of the value that comes next."""
+    """The step to the next value."""
     awaits_key: bool
     key_at: int = 0
 
 
 def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
-    """Walk a text that `parse` has accepted: find the wanted paths, and doubled keys."""
+    """Scan a text that `parse` accepted for the wanted paths and for duplicate keys."""
     found = Locations()
     inside: list[_Open] = []
     for token in _TOKEN.finditer(text):
@@ -257,7 +253,7 @@ def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
         elif here is not None and here.awaits_key and here.keys is not None:
             key = clean(json.loads(word))
             if key in here.keys:
-                found.doubled.append(((*here.path, key), start))
+                found.duplicates.append(((*here.path, key), start))
             here.keys.add(key)
             here.step, here.key_at, here.awaits_key = key, start, False
         else:

@@ -1,15 +1,14 @@
 """Lorebook files: ours, and SillyTavern's world info.
 
-1. Ours is a list of entries, or an object with `entries` (a list), `name` and what holds for
-   all of them. An entry has the fields of `LorebookEntry`, in camelCase or snake_case; one
-   without an id gets one from its place (`entry-3`).
-2. SillyTavern's (see `world_info`) has an object of entries, whose keys are their ids. Its
-   `entries` may also be a list; an entry there is told from ours by its keys.
+1. Ours is a list of entries, or an object with `entries` (a list), `name` and the lorebook's
+   settings. An entry has the fields of `LorebookEntry`, in camelCase or snake_case. An entry
+   without an id gets one from its position (`entry-3`).
+2. SillyTavern's (see `sillytavern_world_info`) has an object of entries, keyed by their ids. Its
+   `entries` may also be a list, whose entries are distinguished from ours by their keys.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -19,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
-from tui_chat.files import MAX_BYTES, read_text, write_text
+from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.library.file_reader import (
     FileModel,
     JsonFile,
@@ -28,7 +27,6 @@ from tui_chat.library.file_reader import (
     as_object,
     describe_value,
     require_number,
-    to_camel_case,
 )
 from tui_chat.library.located_json import Path as JsonPath
 from tui_chat.library.sillytavern_world_info import (
@@ -84,19 +82,19 @@ class _BookFile(FileModel):
     whole_words: StrictBool = True
 
 
-BOOK_KEYS = KnownKeys(_BookFile)
-ENTRY_KEYS = KnownKeys(_EntryFile)
+BOOK_KEYS = KnownKeys(_BookFile.model_fields)
+ENTRY_KEYS = KnownKeys(_EntryFile.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedLorebook:
-    """A lorebook's text, read, with what there is to say about it."""
+    """A parsed lorebook file with its findings."""
 
     book: Lorebook | None
-    """None where the text has errors."""
+    """None if the file has errors."""
     file: JsonFile
     paths: tuple[JsonPath, ...] = ()
-    """Where each entry stands."""
+    """The path of each entry."""
 
 
 def load_lorebook(path: Path) -> Lorebook:
@@ -105,15 +103,15 @@ def load_lorebook(path: Path) -> Lorebook:
 
 
 def parse_lorebook(text: str, source: str, default_name: str) -> Lorebook:
-    """Read a lorebook from JSON text; `source` is what errors call it. Raises InputError."""
+    """Parse a lorebook; `source` is what errors call the text. Raises InputError."""
     found = read_lorebook(text, default_name)
     found.file.raise_errors(source)
-    assert found.book is not None  # no error, so there is one
+    assert found.book is not None  # it had no errors
     return found.book
 
 
 def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
-    """Read a lorebook from JSON text. Raises nothing: what is wrong is told by the reading."""
+    """Parse a lorebook. Raises nothing: errors are among the file's findings."""
     file = JsonFile(text)
     if file.failed:
         return ParsedLorebook(None, file)
@@ -145,7 +143,7 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
 def _from_world_info(
     file: JsonFile, entries: Mapping[str, Any], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return SillyTavern's entries as ours, and their keys that have no place with us."""
+    """Return the fields of SillyTavern's entries as ours, and their unsupported keys."""
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     for uid, value in entries.items():
@@ -163,9 +161,9 @@ def _from_world_info(
 def _from_list(
     file: JsonFile, entries: list[object], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return the entries of a list, ours and SillyTavern's, and their keys that we do not know.
+    """Return the fields of a list's entries, ours and SillyTavern's, and their unknown keys.
 
-    What is no object is left for `Reading.checked`.
+    Values other than objects are left for `JsonFile.validate`.
     """
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
@@ -219,39 +217,10 @@ def _entries(
 ) -> Iterator[LorebookEntry]:
     used = {entry.id for entry in found}
     for index, (entry, unknown) in enumerate(zip(found, extras, strict=True)):
-        require_number = index + 1
-        while f"entry-{require_number}" in used:
-            require_number += 1
-        identity = entry.id or f"entry-{require_number}"
+        number = index + 1
+        while f"entry-{number}" in used:
+            number += 1
+        identity = entry.id or f"entry-{number}"
         used.add(identity)
         given = entry.model_dump(exclude={"id"})
         yield LorebookEntry(id=identity, extras=MappingProxyType(dict(unknown)), **given)
-
-
-def dump_lorebook(book: Lorebook) -> str:
-    """Return a lorebook as JSON text in our shape; what is at its default is left out."""
-    body = {**_changed(book, _BookFile), **_unknown(book.extras, BOOK_KEYS)}
-    body["entries"] = [
-        {**_changed(entry, _EntryFile), **_unknown(entry.extras, ENTRY_KEYS)}
-        for entry in book.entries
-    ]
-    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def save_lorebook(book: Lorebook, path: Path) -> None:
-    """Write a lorebook file, wholly or not at all. Raises InputError where it cannot."""
-    write_text(dump_lorebook(book), path)
-
-
-def _changed(value: object, model: type[FileModel]) -> dict[str, Any]:
-    """Return the fields of a value that are not at their defaults, under the file's keys."""
-    body: dict[str, Any] = {}
-    for name, info in model.model_fields.items():
-        given = getattr(value, name)
-        if name != "entries" and given != info.default:
-            body[to_camel_case(name)] = given
-    return body
-
-
-def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
-    return {key: value for key, value in extras.items() if key not in keys.field_of}

@@ -1,11 +1,10 @@
-"""All there is to say about a preset: by its text alone, and once it is built.
+"""Findings about a preset, from its text and from the context that it makes.
 
-1. The text: faults, misspelled and doubled keys (see `reading`), and what a message says that
-   cannot mean anything.
-2. The context builder is run on a sample conversation. What it notes about a preset message is
-   told at that message's line; a message that it sends nowhere, and says nothing about, can
-   never be sent.
-3. A lorebook may be checked too: it is told from a preset by its `entries`.
+1. From the text: errors, misspelled and duplicate keys (see `file_reader`), and settings of a
+   message that have no effect.
+2. From the context builder, run on a sample conversation: its notes about a preset message are
+   findings at that message's line. A message that is neither sent nor noted can never be sent.
+3. A lorebook is checked too; a file with `entries` is one.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
 
 SAMPLE_MESSAGES = 40
-"""Long enough that a depth anybody means is not clamped."""
+"""Long enough that no sensible depth is clamped."""
 
 _LETTERS = Counter("letters", False, len)
-"""Nothing depends on what tokens cost here, and vocabularies take time to load."""
+"""Token counts do not matter here, and vocabularies take time to load."""
 
 
 def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
-    """Return everything to be said about a preset (or a lorebook), by line."""
+    """Return the findings about a preset or lorebook, by line."""
     found = read_preset(text, default_name)
     if _is_lorebook(found):
         book = read_lorebook(text, default_name)
@@ -61,7 +60,7 @@ def _check_entries(found: ParsedLorebook, book: Lorebook) -> None:
         if entry.enabled and not entry.content.strip():
             sentence = f"“{entry.name or entry.id}” is empty and is not sent."
             found.file.report(Level.INFO, "empty-content", sentence, path)
-    anywhere = Preset(book.name, system_placement="in_place")  # where it stands, its preset says
+    anywhere = Preset(book.name, system_placement="in_place")  # its preset decides the placement
     sample = replace(_sample(anywhere), lorebooks=(book,))
     for note in build_context(sample, lambda _: _LETTERS).notes:
         if note.origin is not None and note.origin.kind is OriginKind.LORE:
@@ -88,17 +87,17 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
     position = (message.insertion_point, message.anchor_point, message.anchor_target)
     if message.is_anchor and position != (None, None, None):
         sentence = (
-            f"{called} is an anchor and stands at its place in the list; its position is ignored."
+            f"{called} is an anchor, whose place is that in the list; its position is ignored."
         )
         yield Level.WARNING, "position-ignored", sentence
     if message.is_anchor and message.requires:
-        sentence = f"{called} is an anchor, which requires nothing; “requires” is ignored."
+        sentence = f"{called} is an anchor, for which “requires” is ignored."
         yield Level.WARNING, "idle-requirement", sentence
     if message.type == "placeholder" and message.cache_control is not None:
-        sentence = f"{called} is a placeholder, which sends nothing that could be marked."
+        sentence = f"{called} is a placeholder, which has no content to cache."
         yield Level.WARNING, "idle-mark", sentence
     if message.role == "tool":
-        sentence = f"{called} has the role tool, but there is no call that it could answer."
+        sentence = f"{called} has the role tool, but answers no tool call."
         yield Level.WARNING, "tool-role", sentence
 
 
@@ -117,41 +116,41 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
     for index, message in enumerate(preset.messages):
         if message.enabled and not message.is_anchor and message.id not in sent | explained:
             if "{{setvar" in message.content:
-                continue  # it is there for what it sets
+                continue  # it is there for the variable that it sets
             sentence = f"“{message.name or message.id}” can never be sent."
             found.file.report(Level.WARNING, "never-sent", sentence, found.path_of(index))
 
 
 class _Places:
-    """Finds the message that a note is about: by id, and where ids are doubled, in turn."""
+    """Finds the message that a note is about: by id; for duplicate ids, one after the other."""
 
     def __init__(self, preset: Preset) -> None:
         self._indices: dict[tuple[str, str], list[int]] = {}
         for index, message in enumerate(preset.messages):
             if message.enabled:
                 self._indices.setdefault((message.id, message.name), []).append(index)
-        self._told: Tally[tuple[str, str, str]] = Tally()
+        self._seen: Tally[tuple[str, str, str]] = Tally()
 
     def of(self, origin: Origin, code: str) -> int | None:
         """Return the index of the message that a note with this origin and code is about."""
         indices = self._indices.get((origin.id, origin.name), [])
         if not indices:
             return None
-        turn = self._told[origin.id, origin.name, code]
-        self._told[origin.id, origin.name, code] += 1
-        first = code == "doubled-anchor" and len(indices) > 1  # told of the later ones
+        turn = self._seen[origin.id, origin.name, code]
+        self._seen[origin.id, origin.name, code] += 1
+        first = code == "doubled-anchor" and len(indices) > 1  # reported for the later ones
         return indices[min(turn + first, len(indices) - 1)]
 
 
 def _preset_origin(origin: Origin | None) -> Origin | None:
-    """Return the preset message that an origin is, or stands in."""
+    """Return the preset message that an origin is or lies within."""
     while origin is not None and origin.kind is not OriginKind.PRESET:
         origin = origin.within
     return origin
 
 
 def _sample(preset: Preset) -> Inputs:
-    """Return a conversation in which everything a preset can ask for is there."""
+    """Return a conversation with everything that a preset can refer to."""
     history = tuple(
         Message("assistant" if index % 2 else "user", f"Message {index + 1}.", str(index + 1))
         for index in range(SAMPLE_MESSAGES)

@@ -1,13 +1,13 @@
 """Preset files.
 
 1. A preset file is a list of preset messages, or an object with `presetMessages` (or
-   `messages`), `name`, `systemPlacement`, `variables`.
-2. A message without an id gets one from its place (`message-3`); an anchor, from its type.
-   A message without a `role` is a system message; an anchor without one is said by the user.
-3. Keys that we do not know are kept, and are there again after a save.
-4. A save keeps the style of the file it replaces: camelCase or snake_case (whichever more of
-   its keys are in; camelCase where no key tells), indent, list or object. What is at its
-   default is left out. A new file is camelCase, two spaces, an object.
+   `messages`), `name`, `systemPlacement`, `variables`, `parameters` (settings of the request).
+2. A message without an id gets one from its position (`message-3`), an anchor from its type.
+   The default role is system, for an anchor user.
+3. Unknown keys are kept when the preset is saved.
+4. Saving keeps the style of the file it replaces: camelCase or snake_case (whichever more of its
+   keys have, else camelCase), indent, list or object. Defaults are omitted. A new file is an
+   object in camelCase with an indent of two spaces.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ from tui_chat.models.preset import (
     PresetMessage,
     PresetMessageType,
 )
+from tui_chat.models.settings import settings_json
 
 
 def _lifetime(found: object) -> CacheLifetime | None:
-    """Read a cache mark: true, false, or as Anthropic writes it."""
+    """Parse a cache mark: true, false, or Anthropic's form."""
     if found is None or found is False:
         return None
     if found in (True, {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}):
@@ -78,22 +79,24 @@ class _PresetFile(FileModel):
     variables: dict[str, StrictStr] = Field(default_factory=dict)
 
 
-PRESET_KEYS = KnownKeys(_PresetFile, {"preset_messages": ("messages",)})
-MESSAGE_KEYS = KnownKeys(_MessageFile)
+PRESET_KEYS = KnownKeys(
+    (*_PresetFile.model_fields, "parameters"), {"preset_messages": ("messages",)}
+)
+MESSAGE_KEYS = KnownKeys(_MessageFile.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPreset:
-    """A preset's text, read: with what there is to say about it, and what stands where."""
+    """A parsed preset file with its findings."""
 
     preset: Preset | None
-    """None where the text has errors."""
+    """None if the file has errors."""
     file: JsonFile
     messages: json_text.Path = ()
-    """Where the list of messages is."""
+    """The path of the list of messages."""
 
     def path_of(self, index: int) -> json_text.Path:
-        """Return where the message of an index stands."""
+        """Return the path of the message with this index."""
         return (*self.messages, index)
 
 
@@ -103,20 +106,24 @@ def load_preset(path: Path) -> Preset:
 
 
 def parse_preset(text: str, source: str, default_name: str) -> Preset:
-    """Read a preset from JSON text; `source` is what errors call it. Raises InputError."""
+    """Parse a preset; `source` is what errors call the text. Raises InputError."""
     found = read_preset(text, default_name)
     found.file.raise_errors(source)
-    assert found.preset is not None  # no error, so there is one
+    assert found.preset is not None  # it had no errors
     return found.preset
 
 
 def read_preset(text: str, default_name: str) -> ParsedPreset:
-    """Read a preset from JSON text. Raises nothing: what is wrong is told by the reading."""
+    """Parse a preset. Raises nothing: errors are among the file's findings."""
     file = JsonFile(text)
     whole, extras = _whole(file)
     at = file.path_of((), "preset_messages")
     messages, kept = file.sort_each(whole.get("preset_messages"), at, MESSAGE_KEYS)
     whole = {**whole, "preset_messages": messages} if messages else whole
+    place = file.path_of((), "parameters")
+    settings, unknown = file.read_settings(whole.pop("parameters", None), place)
+    if unknown:
+        extras["parameters"] = unknown
     found = None if file.failed else file.validate(_PresetFile, whole)
     if found is None:
         return ParsedPreset(None, file, at)
@@ -125,6 +132,7 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
         messages=tuple(_messages(found.preset_messages, kept)),
         system_placement=found.system_placement,
         variables=MappingProxyType(found.variables),
+        settings=settings,
         extras=MappingProxyType(extras),
     )
     return ParsedPreset(preset, file, at)
@@ -147,7 +155,7 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
         "name"
     }:
-        sentence = "is a preset of SillyTavern's: `tui-chat preset import` makes one of ours"
+        sentence = "is a SillyTavern preset: import it with `tui-chat preset import`"
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
     taken = file.sort_keys(found, (), PRESET_KEYS)
@@ -160,10 +168,10 @@ def _messages(
     used = {message.id for message in found}
     for index, (message, unknown) in enumerate(zip(found, extras, strict=True)):
         is_anchor = message.type != "message"
-        require_number = index + 1
-        while not is_anchor and f"message-{require_number}" in used:
-            require_number += 1
-        identity = message.id or (message.type if is_anchor else f"message-{require_number}")
+        number = index + 1
+        while not is_anchor and f"message-{number}" in used:
+            number += 1
+        identity = message.id or (message.type if is_anchor else f"message-{number}")
         used.add(identity)
         yield PresetMessage(
             id=identity,
@@ -184,18 +192,18 @@ def _messages(
 
 @dataclass(frozen=True, slots=True)
 class FileStyle:
-    """How a preset file is written."""
+    """The style of a preset file."""
 
     spelling: Literal["camel", "snake"] = "camel"
     indent: int | str = 2
     is_list: bool = False
-    """A list alone, where the preset has nothing that a list cannot say."""
+    """True for a list of messages, as long as the preset has nothing else."""
     list_key: str = ""
-    """What the list of messages is called; empty for `presetMessages` in the right spelling."""
+    """The key of the list of messages; empty for `presetMessages` in the file's spelling."""
 
     @classmethod
     def of(cls, text: str) -> FileStyle:
-        """Tell the style of a file's text; that of a new file where the text is broken."""
+        """Return the style of a file's text, or of a new file if the text is not JSON."""
         file = JsonFile(text)
         if file.failed:
             return cls()
@@ -219,13 +227,18 @@ NEW_FILE = FileStyle()
 
 
 def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
-    """Return a preset as JSON text, unknown keys included; what is at its default is left out."""
+    """Return a preset as JSON text with its unknown keys, without defaults."""
     messages = [_dumped(message, style) for message in preset.messages]
     fields: dict[str, Any] = {"name": preset.name}
     if preset.system_placement != "hoist":
         fields["system_placement"] = preset.system_placement
     if preset.variables:
         fields["variables"] = dict(preset.variables)
+    plain = settings_json(preset.settings)
+    parameters = {_spelled(name, style): value for name, value in plain.items()}
+    parameters |= preset.extras.get("parameters", {})
+    if parameters:
+        fields["parameters"] = parameters
     if style.is_list and len(fields) == 1 and not preset.extras:
         body: object = messages
     else:
@@ -249,8 +262,8 @@ def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
         "cache_control": _MARKS[message.cache_control],
         "requires": message.requires or None,
     }
-    said = {_spelled(name, style): value for name, value in optional.items() if value is not None}
-    return {"id": message.id, **said, **_unknown(message.extras, MESSAGE_KEYS)}
+    fields = {_spelled(name, style): value for name, value in optional.items() if value is not None}
+    return {"id": message.id, **fields, **_unknown(message.extras, MESSAGE_KEYS)}
 
 
 _MARKS: dict[CacheLifetime | None, object] = {
@@ -269,10 +282,10 @@ def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
 
 
 def save_preset(preset: Preset, path: Path, like: Path | None = None) -> None:
-    """Write a preset file, wholly or not at all, in the style of the one it replaces.
+    """Write a preset file atomically, in the style of the file that it replaces.
 
-    A new file has the style of the file `like`, where there is one. Raises InputError where it
-    cannot be written.
+    A new file has the style of the file `like`, if given. Raises InputError if it cannot be
+    written.
     """
     write_text(dump_preset(preset, _style_of(path if path.is_file() else like)), path)
 
@@ -283,4 +296,4 @@ def _style_of(path: Path | None) -> FileStyle:
     try:
         return FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
     except InputError:
-        return NEW_FILE  # what cannot be read has no style to keep
+        return NEW_FILE  # an unreadable file has no style to keep

@@ -1,12 +1,14 @@
-"""Role files and profile files: who the model is to be, and who the user is.
+"""Role files and profile files.
 
-A role is `{"name", "system_prompt", "model", "temperature", "max_tokens", "preset", "status"}`,
-a profile `{"name", "content"}`. Keys are snake_case or camelCase.
+A role is `{"name", "system_prompt", "model", "parameters", "preset", "status"}`, where
+`parameters` is an object of settings (`temperature` and `max_tokens` may stand beside the name as
+well), a profile `{"name", "content"}`. Keys are snake_case or camelCase.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -24,6 +26,7 @@ from tui_chat.library.file_reader import (
 from tui_chat.models.envelope import Level
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
+from tui_chat.models.settings import NO_SETTINGS, Settings
 
 M = TypeVar("M", bound=FileModel)
 
@@ -44,8 +47,8 @@ class _ProfileFile(FileModel):
     content: StrictStr = ""
 
 
-_ROLE_KEYS = KnownKeys(_RoleFile, {"role_id": ("id",)})
-_PROFILE_KEYS = KnownKeys(_ProfileFile)
+_ROLE_KEYS = KnownKeys((*_RoleFile.model_fields, "parameters"), {"role_id": ("id",)})
+_PROFILE_KEYS = KnownKeys(_ProfileFile.model_fields)
 
 
 def load_role(path: Path) -> Role:
@@ -55,14 +58,15 @@ def load_role(path: Path) -> Role:
 
 def parse_role(text: str, source: str, default_id: str) -> Role:
     """Read a role from JSON text; `source` is what errors call it. Raises InputError."""
-    found = _read(text, source, _RoleFile, _ROLE_KEYS, "a role")
+    found, settings = _read(text, source, _RoleFile, _ROLE_KEYS, "a role")
+    beside = {"temperature": found.temperature, "max_tokens": found.max_tokens}
+    missing = {name: each for name, each in beside.items() if getattr(settings, name) is None}
     return Role(
         role_id=found.role_id or default_id,
         name=found.name,
         system_prompt=found.system_prompt,
         model=found.model,
-        temperature=found.temperature,
-        max_tokens=found.max_tokens,
+        settings=replace(settings, **missing),
         preset=found.preset,
         status=found.status,
     )
@@ -75,7 +79,7 @@ def load_profile(path: Path) -> Profile:
 
 def parse_profile(text: str, source: str) -> Profile:
     """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
-    found = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
+    found, _ = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
     return Profile(found.name, found.content)
 
 
@@ -85,15 +89,19 @@ def dump_profile(profile: Profile) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> M:
-    file = JsonFile(text)
+def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> tuple[M, Settings]:
+    """Return the fields of a file, and the settings in its `parameters`."""
+    file, settings = JsonFile(text), NO_SETTINGS
     value = as_object(file.value)
-    validate = None
+    found = None
     if value is not None:
-        validate = file.validate(model, file.sort_keys(value, (), keys).fields)
+        fields = file.sort_keys(value, (), keys).fields
+        place = file.path_of((), "parameters")
+        settings, _ = file.read_settings(fields.pop("parameters", None), place)
+        found = file.validate(model, fields)
     elif not file.failed:
         sentence = f"{what} must be an object, not {describe_value(file.value)}"
         file.report(Level.ERROR, "bad-value", sentence, ())
     file.raise_errors(source)
-    assert validate is not None  # no error, so there is one
-    return validate
+    assert found is not None  # it had no errors
+    return found, settings

@@ -1,19 +1,19 @@
-"""SillyTavern's chat completion presets as ours.
+"""Imports SillyTavern's chat completion presets.
 
-1. What is sent, and in which order, is in the order list of character 100001; without it, in
-   SillyTavern's own order. A prompt that stands in no such list is never sent; of one that stands
-   there twice only the first counts.
-2. A relative prompt stays where it is in the list. One in the chat at depth d >= 1 gets the
-   `insertionPoint` -d, because the draft is the newest message there; one at depth 0 stands after
-   the history. At one depth the lower `injection_order` comes first, then the assistant's, the
-   user's and the system's; 100, the usual order, is our 0.
-3. Its markers: the chat history and the persona are anchors with us; the character's
-   description, personality and scenario are variables of the preset, to be filled in, and what
-   is sent of them requires that they are; world info is a placeholder that entries can name;
-   example dialogues have no place.
-4. The line that SillyTavern puts before a new chat is a message before the history.
-5. System messages stay where they are put. What would not be sent there is switched off here,
-   and told, as is all that a preset of ours does not say: sampling, names, squashing.
+1. The order list of character 100001 says which prompts are sent, and in which order; without it,
+   SillyTavern's default order. A prompt in no such list is never sent; of duplicates the first
+   counts.
+2. A relative prompt keeps its place in the list. A prompt in the chat at depth d >= 1 gets the
+   `insertionPoint` -d, because the draft is the newest message there; one at depth 0 is placed
+   after the history. At the same depth the lower `injection_order` comes first, then assistant,
+   user and system; 100, the default order, becomes 0.
+3. Markers: the chat history and the persona become anchors. The character's description,
+   personality and scenario become variables of the preset, to be filled in, and messages that
+   require them. World info becomes a placeholder that entries can target. Example dialogues are
+   not supported.
+4. The line that SillyTavern sends before a new chat becomes a message before the history.
+5. System messages stay in place. A prompt that SillyTavern would not send is disabled, with a
+   note. Settings that our presets do not have (sampling, names, squashing) are noted as lost.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
 _GLOBAL_ORDER = 100_001
-"""The character whose order list counts for all."""
-_USUAL_ORDER = 100
+"""The id of the character whose order list is the global one."""
+_DEFAULT_ORDER = 100
 _MAIN, _JAILBREAK = "main", "jailbreak"
 # fmt: off
 _BUILT_IN = (
@@ -43,12 +43,12 @@ _BUILT_IN = (
     "chatHistory", _JAILBREAK,
 )
 # fmt: on
-"""SillyTavern's own order, for a preset that has none."""
+"""SillyTavern's default order, for a preset without an order list."""
 _APPENDED = (
     *("worldInfoBefore", "worldInfoAfter", "charDescription"),
     *("charPersonality", "scenario", "personaDescription"),
 )
-"""Markers that are put behind all others where the order list does not name them."""
+"""Markers that come last if the order list does not have them."""
 _VARIABLES = {
     "charDescription": ("Character's description", "{{description}}"),
     "charPersonality": ("Character's personality", "{{personality}}"),
@@ -62,14 +62,14 @@ _NAMES = {
     "worldInfoAfter": "World info, after the character",
 }
 _ROLES = ("assistant", "user", "system")
-"""As they follow one another at one depth and order."""
+"""In their order at the same depth and `injection_order`."""
 _ALIASES = {"<user>": "{{user}}", "<bot>": "{{char}}", "<char>": "{{char}}"}
 _ALIAS = re.compile("|".join(_ALIASES), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """What could not be taken over as it was."""
+    """Something that could not be imported unchanged."""
 
     level: Level
     sentence: str
@@ -77,24 +77,24 @@ class ImportNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPreset:
-    """A preset of SillyTavern's as one of ours, and what is to be known of it."""
+    """An imported preset with its notes."""
 
     preset: Preset
     notes: tuple[ImportNote, ...]
 
 
 _Deep: TypeAlias = tuple[tuple[int, int, int], PresetMessage]
-"""A message in the chat, behind what it is sorted by: depth, order, role."""
+"""A message in the chat, after its sort key: depth, order, role."""
 
 
 def is_sillytavern(value: object) -> bool:
-    """Whether a JSON value looks like a chat completion preset of SillyTavern's."""
+    """Return True if a JSON value looks like a chat completion preset of SillyTavern."""
     found = as_object(value)
     return found is not None and isinstance(found.get("prompts"), list)
 
 
 def load_sillytavern_preset(path: Path, name: str = "") -> ImportedPreset:
-    """Read SillyTavern's preset from a file, after which it is called if nothing names it.
+    """Import a preset from a file; its name defaults to the file's.
 
     Raises InputError naming the file and the fault.
     """
@@ -103,16 +103,16 @@ def load_sillytavern_preset(path: Path, name: str = "") -> ImportedPreset:
 
 
 def parse_sillytavern_preset(text: str, source: str, name: str) -> ImportedPreset:
-    """Read SillyTavern's preset from JSON text; `source` is what errors call it.
+    """Import a preset from JSON text; `source` is what errors call it.
 
-    Raises InputError where it is none.
+    Raises InputError if it is not a SillyTavern preset.
     """
     file = JsonFile(text)
     file.raise_errors(source)
     found = as_object(file.value)
     if found is None or not is_sillytavern(found):
-        advice = "It has “prompts”, and mostly “prompt_order”. One of ours needs no import."
-        raise InputError(f"{source} is no chat completion preset of SillyTavern's.", advice=advice)
+        advice = "Such a preset has “prompts”. Presets of tui-chat need no import."
+        raise InputError(f"{source} is not a SillyTavern chat completion preset.", advice=advice)
     return _PresetImporter(found).convert(name)
 
 
@@ -136,14 +136,14 @@ class _Prompt:
 
 @dataclass(slots=True)
 class _PresetImporter:
-    """One import: what was found, and what is told of it."""
+    """Converts one preset, and collects notes and variables."""
 
     found: Mapping[str, Any]
     notes: list[ImportNote] = field(default_factory=list[ImportNote])
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
     def convert(self, name: str) -> ImportedPreset:
-        """Return the preset, and what there is to say."""
+        """Return the preset with its notes."""
         messages: list[PresetMessage] = []
         deep: list[_Deep] = []
         ids: set[str] = set()
@@ -160,9 +160,9 @@ class _PresetImporter:
                 message = replace(message, enabled=False)
             messages.append(message)
         if "chatHistory" not in ids:
-            sentence = "It has no chat history: there nothing of a chat is sent; here it goes last."
+            sentence = "It has no chat history, so SillyTavern sends no chat. Here it goes last."
             self._note(Level.WARNING, sentence)
-        deep = self._joined(deep)
+        deep = self._merged(deep)
         after_history = next(
             (n + 1 for n, each in enumerate(messages) if each.type == "chat_history"), len(messages)
         )
@@ -192,7 +192,7 @@ class _PresetImporter:
         seen: set[str] = set()
         for identity, enabled in listing:
             if identity in seen:
-                sentence = f"“{identity}” stands twice in the order; the first place counts."
+                sentence = f"“{identity}” is twice in the order list; the first place counts."
                 self._note(Level.INFO, sentence)
             elif identity in prompts or identity in _BUILT_IN:
                 yield _Prompt(identity, prompts.get(identity, {}), enabled)
@@ -208,7 +208,7 @@ class _PresetImporter:
         if unlisted:
             some = ", ".join(f"“{name}”" for name in unlisted[:5])
             more = f" and {len(unlisted) - 5} more" if len(unlisted) > 5 else ""
-            sentence = f"Left out, for its order does not name them: {some}{more}."
+            sentence = f"Not imported, because the order list does not have them: {some}{more}."
             self._note(Level.INFO, sentence)
 
     def _order_list(self) -> list[tuple[str, bool]]:
@@ -221,14 +221,14 @@ class _PresetImporter:
                     for row in rows
                     if isinstance(row.get("identifier"), str)
                 ]
-        sentence = f"It has no order for character {_GLOBAL_ORDER}; SillyTavern's own is taken."
+        sentence = f"It has no order list for character {_GLOBAL_ORDER}; the default order is used."
         self._note(Level.INFO, sentence)
         return [(identity, identity != "enhanceDefinitions") for identity in _BUILT_IN]
 
     # --- one prompt ------------------------------------------------------------------------
 
     def _message(self, prompt: _Prompt) -> PresetMessage | None:
-        """Return what a prompt becomes; None where it has no place with us."""
+        """Return the message for a prompt; None if it is not supported."""
         role = prompt.found.get("role")
         role = role if role in _ROLES else "system"
         plain = PresetMessage(prompt.id, role, name=prompt.name, enabled=prompt.enabled)
@@ -242,18 +242,18 @@ class _PresetImporter:
             case "worldInfoBefore" | "worldInfoAfter":
                 return replace(plain, role="user", type="placeholder")
             case "dialogueExamples":
-                sentence = "Example dialogues are not taken over: write them as messages."
+                sentence = "Example dialogues are not imported; write them as messages."
                 self._note(Level.INFO, sentence)
                 return None
             case identity if identity in _VARIABLES:
-                return self._of_character(identity, plain)
+                return self._character_message(identity, plain)
             case _:
-                return self._written(prompt, plain)
+                return self._text_message(prompt, plain)
 
-    def _of_character(self, identity: str, plain: PresetMessage) -> PresetMessage:
-        """Return the message that has something of the character: a variable, in its format.
+    def _character_message(self, identity: str, plain: PresetMessage) -> PresetMessage:
+        """Return the message for a character's field: a variable, in the preset's format.
 
-        A format is applied to a value only: without one SillyTavern sends nothing.
+        It requires the variable, since SillyTavern sends nothing for an empty field.
         """
         called, macro = _VARIABLES[identity]
         variable = macro[2:-2]
@@ -262,30 +262,30 @@ class _PresetImporter:
         self._note(Level.INFO, sentence)
         written = self.found.get(_FORMATS.get(identity, ""))
         has_format = isinstance(written, str) and written.strip()
-        content = _spoken(cast("str", written)) if has_format else macro
+        content = _with_macros(cast("str", written)) if has_format else macro
         return replace(plain, content=content, requires=variable)
 
-    def _written(self, prompt: _Prompt, plain: PresetMessage) -> PresetMessage:
+    def _text_message(self, prompt: _Prompt, plain: PresetMessage) -> PresetMessage:
         content = prompt.found.get("content")
-        text = _spoken(content) if isinstance(content, str) else ""
+        text = _with_macros(content) if isinstance(content, str) else ""
         message = replace(plain, content=text)
         if not text:
             return replace(message, enabled=False)
         why = self._why_never(prompt)
         if why and prompt.enabled:
-            sentence = f"“{prompt.name}” is switched off: SillyTavern {why}."
+            sentence = f"“{prompt.name}” is disabled: SillyTavern {why}."
             self._note(Level.WARNING, sentence)
         return replace(message, enabled=prompt.enabled and not why)
 
     @staticmethod
     def _why_never(prompt: _Prompt) -> str:
-        """Say why SillyTavern does not send a prompt in an ordinary request."""
+        """Return why SillyTavern sends no such prompt in an ordinary request; empty if it does."""
         found = prompt.found
         is_custom = prompt.id not in _BUILT_IN
         if is_custom and not prompt.is_in_chat and found.get("system_prompt") is not False:
-            return "sends no prompt of one's own that calls itself “system_prompt”"
+            return "does not send custom prompts with “system_prompt”"
         if prompt.is_in_chat and found.get("role") not in _ROLES:
-            return "sends nothing into the chat that has no role"
+            return "does not send prompts in the chat without a role"
         triggers = [
             each for each in as_list(found.get("injection_trigger")) if isinstance(each, str)
         ]
@@ -294,29 +294,29 @@ class _PresetImporter:
         return ""
 
     def _in_chat(self, prompt: _Prompt, message: PresetMessage) -> _Deep | None:
-        """Return where a message stands in the chat, to be sorted by; None where nowhere."""
+        """Return a message in the chat with its sort key; None if its depth is invalid."""
         depth = prompt.found.get("injection_depth")
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
-            sentence = f"“{prompt.name}” has no depth that SillyTavern knows; it is switched off."
+            sentence = f"“{prompt.name}” has an invalid depth; it is disabled."
             self._note(Level.WARNING, sentence)
             return None
-        order = _number(prompt.found.get("injection_order", _USUAL_ORDER)) - _USUAL_ORDER
+        order = _number(prompt.found.get("injection_order", _DEFAULT_ORDER)) - _DEFAULT_ORDER
         sorted_by = (-depth, order, _ROLES.index(cast("Any", message.role)))
         if depth:
             return sorted_by, replace(message, insertion_point=-depth, order=order)
         placed = replace(message, anchor_point="after", anchor_target=CHAT_HISTORY, order=order)
         return sorted_by, placed
 
-    def _joined(self, deep: list[_Deep]) -> list[_Deep]:
-        """Tell of messages that SillyTavern would send as one; it trims what it sends."""
+    def _merged(self, deep: list[_Deep]) -> list[_Deep]:
+        """Strip single messages as SillyTavern does, and note those it would send as one."""
         groups: dict[tuple[int, int, int], list[PresetMessage]] = {}
         for place, message in deep:
             groups.setdefault(place, []).append(message)
         for messages in groups.values():
             names = [f"“{message.name}”" for message in messages if message.enabled]
             if len(names) > 1:
-                sentence = f"{', '.join(names[:-1])} and {names[-1]} stand at one depth: "
-                sentence += "SillyTavern sends them as one message, here they are several."
+                sentence = f"{', '.join(names[:-1])} and {names[-1]} are at the same depth: "
+                sentence += "SillyTavern sends one message; here they stay separate."
                 self._note(Level.INFO, sentence)
             else:
                 messages[:] = [replace(each, content=each.content.strip()) for each in messages]
@@ -325,28 +325,28 @@ class _PresetImporter:
     # --- the rest --------------------------------------------------------------------------
 
     def _with_new_chat(self, messages: list[PresetMessage]) -> Iterator[PresetMessage]:
-        """Yield the messages, before the history the line that begins a new chat."""
+        """Yield the messages, with the line that begins a new chat before the history."""
         line = self.found.get("new_chat_prompt")
-        convert = {message.id for message in messages}
+        taken = {message.id for message in messages}
         for message in messages:
             if message.type == "chat_history" and isinstance(line, str) and line:
-                numbered = (f"newChat-{require_number}" for require_number in count(2))
-                identity = next(n for n in chain(("newChat",), numbered) if n not in convert)
-                yield PresetMessage(identity, content=_spoken(line), name="New chat")
+                numbered = (f"newChat-{number}" for number in count(2))
+                identity = next(n for n in chain(("newChat",), numbered) if n not in taken)
+                yield PresetMessage(identity, content=_with_macros(line), name="New chat")
             yield message
 
 
-def _spoken(text: str) -> str:
-    """Return a text with SillyTavern's short names as macros."""
+def _with_macros(text: str) -> str:
+    """Return a text with SillyTavern's `<user>`, `<bot>` and `<char>` as macros."""
     return _ALIAS.sub(lambda found: _ALIASES[found[0].lower()], text)
 
 
 def _number(value: object) -> int:
-    """Return an order; one that is written as text counts too."""
+    """Return an order as a number, also if it is written as text."""
     try:
         return int(cast("Any", value))
     except (TypeError, ValueError):
-        return _USUAL_ORDER
+        return _DEFAULT_ORDER
 
 
 _NEUTRAL = {
@@ -360,12 +360,12 @@ _NEUTRAL = {
     "seed": -1,
     "reasoning_effort": "auto",
 }
-"""What these settings are where they do nothing, so that they need not be told."""
+"""Values at which these settings have no effect, so they are not reported."""
 _SAMPLING = ("temperature", *_NEUTRAL)
 
 
 def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
-    """Yield what of a preset of SillyTavern's is said elsewhere with us, or not at all."""
+    """Yield notes about settings that presets of ours do not have."""
     sampling = [
         f"{key} {found[key]}"
         for key in _SAMPLING
@@ -377,21 +377,21 @@ def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
         if isinstance(found.get(key), int)
     ]
     if sampling or limits:
-        sentence = f"Settings are no part of a preset here: {', '.join([*sampling, *limits])}."
+        sentence = f"Settings are not part of presets here: {', '.join([*sampling, *limits])}."
         yield ImportNote(Level.INFO, sentence)
     if found.get("names_behavior") in (1, 2):
-        sentence = "Names are not put before or beside what is said (“names_behavior”)."
+        sentence = "Names are not added to messages (“names_behavior”)."
         yield ImportNote(Level.WARNING, sentence)
     if found.get("squash_system_messages") is True:
-        sentence = "System messages are not joined (“squash_system_messages”)."
+        sentence = "System messages are not merged (“squash_system_messages”)."
         yield ImportNote(Level.WARNING, sentence)
     if isinstance(lore := found.get("wi_format"), str) and lore.strip() not in ("", "{0}"):
-        sentence = "Nothing is put around world info (“wi_format”)."
+        sentence = "World info is not formatted (“wi_format”)."
         yield ImportNote(Level.WARNING, sentence)
     if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
-        sentence = "“assistant_prefill” is not taken over: write it as an assistant's message."
+        sentence = "“assistant_prefill” is not imported; write it as an assistant message."
         yield ImportNote(Level.WARNING, sentence)
     extensions = as_object(found.get("extensions")) or {}
     if as_list(extensions.get("regex_scripts")):
-        sentence = "Its regex scripts are not taken over."
+        sentence = "Its regex scripts are not imported."
         yield ImportNote(Level.WARNING, sentence)

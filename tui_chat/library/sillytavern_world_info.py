@@ -1,14 +1,13 @@
-"""SillyTavern's world info entries as ours.
+"""Imports SillyTavern's world info entries.
 
 1. Its depth d >= 1 is our `insertionPoint` -d, because the draft is the newest message there;
    its depth 0 is after the history.
-2. What stands around the character or its example dialogues in SillyTavern stands directly
-   before the history, where our presets have no such places; what stands around the author's
-   note, at that note's usual depth.
-3. An entry for an outlet is switched off: nothing would ever send it.
+2. Entries around the character or its example dialogues go directly before the history, since our
+   presets have no such places; entries around the author's note go to that note's default depth.
+3. An entry for an outlet is disabled: nothing would ever send it.
 4. Lines at the top of its content that begin with `@@` are decorators, and are not sent:
-   `@@activate` makes it constant, `@@dont_activate` switches it off; others are told.
-5. What has no place with us (groups, timing, filters) is kept as unknown keys, and told.
+   `@@activate` makes it constant, `@@dont_activate` disables it; others are reported.
+5. Unsupported settings (groups, timing, filters) are kept as unknown keys and reported.
 """
 
 from __future__ import annotations
@@ -21,39 +20,39 @@ from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
 
 NOTE_DEPTH = 4
-"""How deep SillyTavern puts an author's note, unless told otherwise."""
+"""SillyTavern's default depth of an author's note."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorldInfoIssue:
-    """What could not be taken over as it was."""
+    """Something that could not be imported unchanged."""
 
     level: Level
     code: str
     sentence: str
     path: tuple[str, ...] = ()
-    """From the entry on."""
+    """The path within the entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorldInfoEntry:
-    """One entry, taken over."""
+    """One imported entry."""
 
     fields: dict[str, Any]
-    """By the names of `LorebookEntry`'s fields."""
+    """By the field names of `LorebookEntry`."""
     extras: dict[str, Any]
     issues: list[WorldInfoIssue] = field(default_factory=list[WorldInfoIssue])
 
 
 def is_world_info_entry(found: Mapping[str, Any]) -> bool:
-    """Return whether an entry is SillyTavern's: it has a key that only its entries have, and none
+    """Return True if an entry is SillyTavern's: it has a key that only its entries have, and none
     that only ours have.
     """
     return not found.keys().isdisjoint(_ONLY_ITS) and found.keys().isdisjoint(_ONLY_OURS)
 
 
 def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntry:
-    """Take over an entry; values of a wrong type are told and count as absent.
+    """Import an entry. Values of a wrong type are reported and count as absent.
 
     `uid` becomes its id; None for an entry without one.
     """
@@ -93,12 +92,12 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
     if get("useProbability", bool, True):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
     fields.update(_place(get, issues))
-    _decorate(fields, issues)
+    _apply_decorators(fields, issues)
     if not isinstance(found.get("key"), list):
-        sentence = "SillyTavern would find no keys here: “key” is not a list."
+        sentence = "“key” is not a list, so SillyTavern would find no keys."
         issues.append(WorldInfoIssue(Level.INFO, "odd-keys", sentence))
-    extras = {key: found[key] for key in found if key not in _MAPPED and key not in _OF_ITS_SCREEN}
-    issues += _not_carried(extras)
+    extras = {key: found[key] for key in found if key not in _MAPPED and key not in _DISPLAY_KEYS}
+    issues += _unsupported(extras)
     return WorldInfoEntry(fields, {k: v for k, v in extras.items() if v}, issues)
 
 
@@ -109,7 +108,7 @@ def _words(value: object) -> list[str]:
 
 
 def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, Any]:
-    """Return where the entry stands, in a preset's words."""
+    """Return the fields for the entry's placement."""
     position = get("position", int, 0)
     match position:
         case 4:
@@ -117,19 +116,19 @@ def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, A
             place: dict[str, Any] = {"role": _ROLES.get(get("role", int, 0), "system")}
             return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
         case 2 | 3:
-            sentence = f"It stood at the author's note; now it stands at depth {NOTE_DEPTH}."
+            sentence = f"It was at the author's note; now it is at depth {NOTE_DEPTH}."
             issues.append(WorldInfoIssue(Level.INFO, "position-mapped", sentence, ("position",)))
             return {"insertion_point": -NOTE_DEPTH}
         case 7:
-            sentence = "It is for an outlet, which we do not have; it is switched off."
+            sentence = "It is for an outlet, which is not supported; it is disabled."
             issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("position",)))
             return {"enabled": False}
         case _:
             return {}
 
 
-def _decorate(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> None:
-    """Take the decorators off the content, and do what they say."""
+def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> None:
+    """Remove the decorators from the content, and apply them."""
     content: str = fields["content"]
     decorators: list[str] = []
     while content.startswith("@@") and "\n" in content:
@@ -149,8 +148,8 @@ def _decorate(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> None:
                 )
 
 
-def _not_carried(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:
-    for key, meaning in _NOT_CARRIED.items():
+def _unsupported(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:
+    for key, meaning in _UNSUPPORTED.items():
         value = extras.get(key)
         if value and (not isinstance(value, dict) or any(cast("dict[str, Any]", value).values())):
             yield WorldInfoIssue(
@@ -180,14 +179,14 @@ _ONLY_OURS = frozenset(
         *("anchorTarget", "anchor_target", "wholeWords", "whole_words"),
     )
 )
-_OF_ITS_SCREEN = frozenset(("addMemo", "displayIndex", "groupWeight"))
-_NOT_CARRIED = {
-    "group": "one of a group only",
-    "groupOverride": "first of its group",
-    "sticky": "stays for some messages",
-    "cooldown": "rests for some messages",
-    "delay": "not before some messages",
-    "vectorized": "found by meaning",
+_DISPLAY_KEYS = frozenset(("addMemo", "displayIndex", "groupWeight"))
+_UNSUPPORTED = {
+    "group": "only one entry of a group",
+    "groupOverride": "priority in its group",
+    "sticky": "stays active for some messages",
+    "cooldown": "pauses for some messages",
+    "delay": "starts after some messages",
+    "vectorized": "vector search",
     "characterFilter": "only for some characters",
     "triggers": "only for some kinds of request",
     "matchPersonaDescription": "searches the persona",

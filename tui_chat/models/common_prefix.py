@@ -1,4 +1,4 @@
-"""The common prefix of two sequences: where a keystroke changed a request."""
+"""The common prefix of two sequences."""
 
 from __future__ import annotations
 

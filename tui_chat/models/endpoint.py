@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from tui_chat.models.model_facts import ModelFacts, known_facts, merged_facts
+from tui_chat.models.memo import Memo
+from tui_chat.models.model_facts import (
+    ModelFacts,
+    known_facts,
+    merged_facts,
+    published_date,
+    published_facts,
+    spellings,
+)
+from tui_chat.models.settings import NO_SETTINGS, Settings
 
 
 class Protocol(StrEnum):
-    """The API format of a request."""
+    """The API format of a request: its id and its display name."""
 
-    OPENAI_CHAT = "openai_chat"
-    OPENAI_RESPONSES = "openai_responses"
-    ANTHROPIC = "anthropic"
-    GEMINI = "gemini"
+    label: str
+    """The display name."""
 
-    @property
-    def label(self) -> str:
-        """The display name."""
-        return _TITLES[self]
+    def __new__(cls, value: str, label: str) -> Self:
+        """Return a member whose value is its id."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.label = label
+        return member
 
-
-_TITLES = {
-    Protocol.OPENAI_CHAT: "OpenAI Chat",
-    Protocol.OPENAI_RESPONSES: "OpenAI Responses",
-    Protocol.ANTHROPIC: "Anthropic",
-    Protocol.GEMINI: "Gemini",
-}
+    OPENAI_CHAT = "openai_chat", "OpenAI Chat"
+    OPENAI_RESPONSES = "openai_responses", "OpenAI Responses"
+    ANTHROPIC = "anthropic", "Anthropic"
+    GEMINI = "gemini", "Gemini"
+    OLLAMA = "ollama", "Ollama"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Retries:
     """Seconds; if the provider asks for a longer delay, its error is shown at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Endpoint:
     """A configured provider."""
 
@@ -65,16 +73,21 @@ class Endpoint:
     `https://generativelanguage.googleapis.com`."""
     key: str = ""
     """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `command:PROGRAM ...`;
-    empty where none is needed."""
+    empty if none is needed."""
     models: tuple[str, ...] = ()
     """Models to offer; the first is the default."""
     headers: tuple[tuple[str, str], ...] = ()
     """Extra headers, sent verbatim; they replace ours of the same name."""
     facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
-    """What is known of single models here, by exact name, or by how the name begins: `gpt-5*`. It
-    goes before what `model_facts` knows of the name."""
+    """What the user says of models here, by exact name, or by how the name begins: `gpt-5*`."""
+    facts_anywhere: tuple[tuple[str, ModelFacts], ...] = field(default=())
+    """What the user says of models at all endpoints, the same way: by one of a name's `spellings`.
+    """
+    server_facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
+    """What is known of this server and its models, by name as in `facts`: built in, or reported
+    by the server."""
     system_fallback: Literal["hoist", "user"] = "hoist"
-    """What Anthropic's encoder does with a later system turn where the model accepts none."""
+    """What Anthropic's encoder does with a later system turn if the model accepts none."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
     only the older `max_tokens`."""
@@ -95,26 +108,32 @@ class Endpoint:
     proxy: str = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""
+    settings: Settings = NO_SETTINGS
+    """Settings of requests to this endpoint where neither session nor preset nor role has them."""
     timeouts: Timeouts = Timeouts()
     retries: Retries = Retries()
 
     def facts_of(self, model: str) -> ModelFacts:
-        """Return what is known of `model`: what this endpoint says of its exact name, then of the
-        longest patterns, then what is known of the model wherever it is asked.
+        """Return what is known of `model`; the sources are those of `facts_by_source`, the first
+        one that knows a fact counts.
         """
-        known = known_facts(model)
-        found = [
-            ((name == model, len(name)), facts)
-            for name, facts in self.facts
-            if name == model or (name.endswith("*") and model.startswith(name[:-1]))
-        ]
-        if not found:
-            return known
-        found.sort(key=lambda entry: entry[0], reverse=True)
-        return merged_facts([*(facts for _, facts in found), known])
+        return _facts_of(self, model)
+
+    def facts_by_source(self, model: str) -> Iterator[tuple[str, ModelFacts]]:
+        """Yield the sources of facts about `model`, the first to count first, with their names.
+        Within a source an exact name goes before a pattern, and a longer one before a shorter one.
+        """
+        if self.facts:
+            yield "config.toml, this endpoint", _matching(self.facts, (model,))
+        if self.facts_anywhere:
+            yield "config.toml, all endpoints", _matching(self.facts_anywhere, spellings(model))
+        if self.server_facts:
+            yield "this server", _matching(self.server_facts, (model,))
+        yield "the model's name", known_facts(model)
+        yield f"published on {published_date()}", published_facts(model, self.base_url)
 
     def key_header(self, usual: tuple[str, str]) -> tuple[str, str] | None:
-        """Return the header that carries the key and what stands before it; None for no key.
+        """Return the header of the key and the prefix of its value; None if no key is sent.
 
         `usual` is the protocol's own.
         """
@@ -131,3 +150,20 @@ _AUTH = {
     "x-api-key": ("x-api-key", ""),
     "x-goog-api-key": ("x-goog-api-key", ""),
 }
+
+
+@Memo  # every encoder asks several times a keystroke; merging takes 20 µs
+def _facts_of(endpoint: Endpoint, model: str) -> ModelFacts:
+    return merged_facts(facts for _, facts in endpoint.facts_by_source(model))
+
+
+def _matching(facts: tuple[tuple[str, ModelFacts], ...], names: Collection[str]) -> ModelFacts:
+    """Return the facts that fit a model by one of its names."""
+    found = [
+        ((pattern in names, len(pattern)), known)
+        for pattern, known in facts
+        if pattern in names
+        or (pattern.endswith("*") and any(name.startswith(pattern[:-1]) for name in names))
+    ]
+    found.sort(key=lambda entry: entry[0], reverse=True)
+    return merged_facts(known for _, known in found)

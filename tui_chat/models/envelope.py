@@ -12,9 +12,11 @@ from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.semantics import (
     NO_MESSAGE_SEMANTICS,
     NO_SEMANTICS,
+    HostedTool,
     MessageSemantics,
     Semantics,
 )
+from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin, Text
 
 T = TypeVar("T")
@@ -45,17 +47,17 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a turn stands, and by which rule."""
+    """The place of a turn, and the rule that put it there."""
 
     kind: Literal["system", "skeleton", "before", "after", "depth", "history", "draft"]
     anchor: str = ""
-    """The anchor's id for `before` and `after`, and for what an anchor stands for."""
+    """The anchor's id, for `before`, `after` and the content of an anchor."""
     depth: int | None = None
     """The insertion point that was used, after clamping, for `depth`."""
     rule: str = ""
     """The rule, as a sentence."""
     asked: int | None = None
-    """The insertion point as the preset says it: below 0 it counts from the newest message."""
+    """The insertion point in the preset: below 0 it counts from the newest message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class CacheMark:
 
     lifetime: CacheLifetime
     origin: Origin
-    """What placed it."""
+    """The origin that placed it."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -83,40 +85,17 @@ class Turn:
     name: str = ""
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
-    """Pictures, sounds and files; see `Message.parts`."""
+    """Images, audio and files; see `Message.parts`."""
     cache_mark: CacheMark | None = None
-    """At its end. Marks of a captured request stand in `semantics.layout`."""
+    """At its end. Marks of a captured request are in `semantics.layout`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sourced(Generic[T]):
-    """A setting's value and who set it."""
+    """A setting's value and its origin."""
 
     value: T
     origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
-    """Says if the model may, must or must not call a tool."""
-
-    mode: Literal["auto", "none", "required"]
-    names: tuple[str, ...] = ()
-    """The only tools it may choose from; empty for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseFormat:
-    """The format of the reply."""
-
-    kind: Literal["text", "json", "schema"]
-    """`json`: any JSON object. `schema`: JSON after a schema."""
-    schema: dict[str, Any] | None = None
-    dialect: Literal["json", "gemini"] = "json"
-    """See `ToolDefinition.dialect`."""
-    name: str = ""
-    description: str = ""
-    strict: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +109,7 @@ class Parameters:
     top_p: Sourced[float] | None = None
     top_k: Sourced[int] | None = None
     stop: Sourced[tuple[str, ...]] | None = None
-    """Texts that end the reply where they would be written."""
+    """Stop sequences."""
     seed: Sourced[int] | None = None
     presence_penalty: Sourced[float] | None = None
     frequency_penalty: Sourced[float] | None = None
@@ -138,7 +117,26 @@ class Parameters:
     parallel_tool_calls: Sourced[bool] | None = None
     response_format: Sourced[ResponseFormat] | None = None
     effort: Sourced[str] | None = None
-    """How much OpenAI is to reason: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`."""
+    """How much the model is to reason: one of `EFFORTS`, or `auto` for as much as it decides."""
+    reasoning_budget: Sourced[int] | None = None
+    """Most tokens of reasoning; 0 for none. `effort` goes before it where a protocol takes one of
+    them only."""
+    reasoning_summary: Sourced[str] | None = None
+    """Whether the reply shows its reasoning: `auto`, `concise`, `detailed`, or `none`."""
+    verbosity: Sourced[str] | None = None
+    """How long the reply is to be: `low`, `medium`, `high`."""
+    logprobs: Sourced[int] | None = None
+    """Log probabilities of the reply's tokens, with so many alternatives of each."""
+    replies: Sourced[int] | None = None
+    """The number of replies."""
+    service_tier: Sourced[str] | None = None
+    """Priority and price of the request, in OpenAI's words: `default`, `flex`, `priority`, ..."""
+    user_id: Sourced[str] | None = None
+    """Who the request is made for, for the provider's detection of abuse."""
+    store: Sourced[bool] | None = None
+    """Whether the provider keeps the reply."""
+    hosted_tools: Sourced[tuple[HostedTool, ...]] | None = None
+    """Tools that the provider runs. Those of a captured request are in `semantics` too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ class ToolDefinition:
     strict: bool | None = None
     """True if arguments must follow the schema exactly; None if unspecified."""
     dialect: Literal["json", "gemini"] = "json"
-    """`gemini`: the schema is in Gemini's own form, where types are in capitals."""
+    """`gemini`: the schema is in Gemini's form, with types in capitals."""
     extras: str = ""
     """The definition's keys that have no field here, as a compact JSON object, for pass-through
     to the protocol that the envelope was decoded from."""
@@ -165,7 +163,7 @@ class Dropped:
     origin: Origin
     role: MessageRole
     preview: str
-    """Its first words."""
+    """Its first characters."""
     tokens: int
     """Its tokens."""
 
@@ -175,7 +173,7 @@ class Budget:
     """The use of the context limit. All figures in tokens."""
 
     limit: int | None
-    """The model's context limit; None where unknown, and then nothing is dropped."""
+    """The model's context limit; None if unknown, and then nothing is dropped."""
     reserve: int
     """Kept free for the reply."""
     fixed: int
@@ -186,13 +184,13 @@ class Budget:
     dropped: int
     """The history that was dropped."""
     counter: str
-    """Who counted: `o200k`, `cl100k`, `estimate`."""
+    """The counter: `o200k`, `cl100k`, `estimate`."""
     exact: bool
     """True if the counter has the model's own vocabulary."""
     ratio: float = 1.0
-    """What an estimate was corrected by, after the usage that replies reported."""
+    """The correction of estimates, from the usage that replies reported."""
     how: str = ""
-    """Who counted and how far that is to be trusted, in words."""
+    """The counter and its accuracy, in words."""
 
     @property
     def total(self) -> int:
@@ -208,7 +206,7 @@ class Budget:
 
     @property
     def free(self) -> int | None:
-        """What remains after turns and reserve; negative when over the limit; None without one."""
+        """The tokens left after turns and reserve; negative if over the limit; None without one."""
         return None if self.limit is None else self.limit - self.reserve - self.total
 
 
@@ -226,10 +224,10 @@ class ChatEnvelope:
     notes: tuple[Note, ...] = ()
     budget: Budget | None = None
     tokens: tuple[int, ...] = field(default=())
-    """Tokens of each turn, as long as `turns`."""
+    """Tokens of each turn."""
     cache_marks: int = 0
-    """How many of the turns have a `cache_mark`."""
+    """Number of turns with a `cache_mark`."""
     semantics: Semantics = NO_SEMANTICS
-    """What the request says beyond its turns, tools and parameters."""
+    """The request's content besides turns, tools and parameters."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """For diagnosis only (`missing_fields`, `provider_metadata`): no logic reads it."""

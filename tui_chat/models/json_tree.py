@@ -56,7 +56,7 @@ class Arr(_Container):
 
     items: tuple[Tree, ...]
     origin: Origin = GLUE
-    """Of what the array as a whole stands for."""
+    """The origin of the array as a whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,10 +65,10 @@ class Obj(_Container):
 
     items: tuple[tuple[str, Tree], ...]
     origin: Origin = GLUE
-    """Of what the object as a whole stands for: a turn's object has the turn's origin."""
+    """The origin of the object as a whole: a turn's object has the turn's origin."""
 
     def get(self, key: str) -> Tree | None:
-        """Return the value of a key, None where there is none."""
+        """Return the value of a key; None if it is missing."""
         for name, value in self.items:
             if name == key:
                 return value

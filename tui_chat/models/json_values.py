@@ -5,7 +5,8 @@ be lost in silence; here the dataclass is the only description, so a new field i
 the moment it exists. Fields at their default are left out, and what is left out is read as
 its default, which is also how older rows get newer fields. Keys that are unknown are ignored.
 
-Understood: dataclasses, enums, times, `tuple[X, ...]`, optional values, and whatever JSON knows.
+Understood: dataclasses, enums, times, days, decimal numbers (as text), `tuple[X, ...]`,
+`frozenset[str]`, optional values, and whatever JSON knows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cache
 from types import UnionType
@@ -43,8 +45,12 @@ def _plain(value: object) -> object:
         return {key: _plain(part) for key, part in cast("Mapping[str, object]", value).items()}
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
     return value
 
 
@@ -74,8 +80,12 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return _dataclass_reader(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
-    if kind is datetime:
-        return datetime.fromisoformat
+    if kind in (date, datetime):
+        return kind.fromisoformat
+    if kind is Decimal:
+        return _decimal
+    if origin is frozenset:
+        return frozenset
     return _same
 
 
@@ -93,6 +103,13 @@ def _as_it_is(kind: Any, choices: list[Any]) -> Callable[[Any], Any]:
     if any(_reader(choice) is not _same for choice in choices):
         raise TypeError(f"a stored value of type {kind} cannot be told apart when read")
     return _same
+
+
+def _decimal(plain: Any) -> Decimal:
+    try:
+        return Decimal(str(plain))
+    except InvalidOperation:
+        raise ValueError("not a number") from None
 
 
 def _same(plain: Any) -> Any:

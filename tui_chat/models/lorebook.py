@@ -1,4 +1,4 @@
-"""A lorebook: what the model is told when the talk comes to it.
+"""A lorebook: content that is sent when its keys occur in the conversation.
 
 An entry has keys; where one occurs in the newest messages, its content is added to the request.
 Where it then stands is said in a preset's own words (`insertion_point`, `anchor_point`,
@@ -16,8 +16,8 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]
-"""What the secondary keys of an entry, one of whose keys occurs, have to do as well: any occur,
-all occur, none occurs, not all occur."""
+"""The condition on the secondary keys of an entry one of whose keys occurs: any occurs, all occur,
+none occurs, not all occur."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -29,7 +29,7 @@ class LorebookEntry:
     id: str
     """Unique in its book."""
     content: str = ""
-    """What is sent. Macros are expanded."""
+    """The sent text. Macros are expanded."""
     keys: tuple[str, ...] = ()
     """Words, or regular expressions as `/.../flags`. One that occurs is enough."""
     name: str = ""

@@ -1,4 +1,4 @@
-"""Remembering what was computed from a frozen value.
+"""Results remembered by the identity of a frozen value.
 
 1. Keys are compared by identity: values here are immutable, so one object always gives one
    result, while hashing or comparing a long text would cost as much as the work saved. A keystroke
@@ -75,19 +75,19 @@ class Memo(Generic[K, *Details, V]):
         value = self._compute(key, *details)
         if self._recent:
             entry = _StrongEntry(key)
+            self._entries.pop(identity, None)  # the newest result goes last
         else:
             entry = _WeakEntry(key, self._forget)
             entry.identity = identity
         entry.details = details
         entry.value = value
-        self._entries.pop(identity, None)  # the newest result goes last
         self._entries[identity] = entry
         if 0 < self._recent < len(self._entries):
             self._entries.pop(next(iter(tuple(self._entries))), None)
         return value
 
     def __len__(self) -> int:
-        """Return how many keys have a result."""
+        """The number of keys with a result."""
         return len(self._entries)
 
     def results(self) -> tuple[V, ...]:

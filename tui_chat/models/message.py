@@ -10,7 +10,7 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
-"""Who speaks. Not a `Role`, which is a named assistant."""
+"""The author of a message. Not a `Role`, which is a named assistant."""
 
 MESSAGE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant", "tool")
 
@@ -30,25 +30,25 @@ PartKind = Literal["image", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a message that is not text. Exactly one of `data`, `url`, `file_id` and `text`
-    says what it is.
+    """A part of a message that is not text. One of `data`, `url`, `file_id` and `text` says what
+    it is. If none does, it came damaged: no protocol sends it.
     """
 
     kind: PartKind
     mime: str = ""
-    """`image/png`; empty where the source does not say."""
+    """For example `image/png`; empty if unknown."""
     data: str = ""
     """The bytes in base64."""
     url: str = ""
     """Its URL."""
     file_id: str = ""
-    """What the provider calls the file that was given to it before."""
+    """The provider's id of a file that was uploaded before."""
     text: str = ""
     """A document given as plain text."""
     protocol: Protocol | None = None
-    """Whose `file_id` or `url` it is, where it means nothing to others."""
+    """The protocol that `file_id` or `url` belongs to, if it means nothing to others."""
     name: str = ""
-    """File name or title, where there is one."""
+    """File name or title, if any."""
     detail: str = ""
     """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
 
@@ -66,7 +66,7 @@ class Message:
     tool_call_id: str = ""
     """Only on `tool`: the call this answers."""
     name: str = ""
-    """The speaker's or tool's name, where the source gave one."""
+    """The name of the author or tool, if known."""
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     pinned: bool = False

@@ -8,12 +8,20 @@ facts follow the name and not the endpoint:
     openai:gpt-5-mini                      openai/o3-mini:online
 
 1. A fact that nobody has shown stays unknown (None), and nothing is claimed about it.
-2. What a server does, whichever model it serves, is not here: see `config.facts`.
-3. What the user wrote about an endpoint goes before all of it: see `Endpoint.facts_of`.
+2. What a server does, whichever model it serves, is not here: see `config.built_in_endpoints`.
+3. What the user wrote goes before all of it: see `Endpoint.facts_of`.
+4. The facts are in `known_facts.json`, which is kept by hand and read at the first question. Each
+   entry names its models, exactly or by a beginning (`gpt-5.1*`), and its evidence. If several
+   entries fit a name, the longer pattern goes before the shorter one, fact by fact.
+5. Limits, media and whether a model reasons are also in `published_facts.json`, which
+   `cli.refresh_facts` writes from tables that others publish. They count last. Facts about models
+   of open weights hold only at the host that they are published for: elsewhere the same name may
+   mean a smaller model or a shorter context.
 
 Evidence, all of November 2026:
     L  the model table of litellm 1.106.2, which names the providers' own pages as its source
-    P  the profiles of pydantic-ai 2.68.0, which say that they were tried against the live API
+    P  the profiles of pydantic-ai 2.68.0, which say that they were tried against the live API,
+       and the tables of the AI SDK of Vercel
     M  models.dev and ruby_llm's models.json: limits of output
     S  types and docstrings of the official SDKs (openai 3.54, anthropic 2.12)
     R  a recorded call that was accepted or refused
@@ -25,28 +33,20 @@ and 128,000), except for Gemini, whose limit is that of the input.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import Any, Literal
+from functools import cache, lru_cache
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices in US dollars per million tokens; None means unknown."""
-
-    input: float | None = None
-    output: float | None = None
-    cached: float | None = None
-    """Input that the provider still had in its cache."""
-    cache_write: float | None = None
-    """Input that was put into the provider's cache."""
+from tui_chat.models.prices import Prices
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model; None means unknown."""
+    """Facts about a model; None means unknown."""
 
     context_limit: int | None = None
     """Tokens of input and output together."""
@@ -54,7 +54,7 @@ class ModelFacts:
     """True if temperature and other sampling settings are accepted at any effort."""
     sampling_efforts: tuple[str, ...] | None = None
     """The reasoning efforts at which they are; the empty string is the model's own default.
-    Counts only where `sampling` is None."""
+    Counts only if `sampling` is None."""
     developer_role: bool | None = None
     """True if OpenAI expects `developer` instead of `system`."""
     mid_history_system: bool | None = None
@@ -71,14 +71,43 @@ class ModelFacts:
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
     """How OpenAI Chat's reply limit is called; None leaves it to the endpoint."""
     prices: Prices | None = None
+    """Those of the user; what others ask is in `models.prices`."""
+    efforts: tuple[str, ...] | None = None
+    """Reasoning efforts that it accepts, the least first; with `none` if its reasoning can be
+    switched off. Empty if it does not reason."""
+    reasons_by_default: bool | None = None
+    """True if it reasons where the request says nothing of it."""
+    budgets: tuple[int, ...] | None = None
+    """Least and most tokens of a reasoning budget; empty if it accepts none."""
+    adaptive_thinking: bool | None = None
+    """True if Anthropic's `thinking.type` may be `adaptive`."""
+    forced_tools: bool | None = None
+    """False if the tool choice may not force a call."""
+    stop: bool | None = None
+    """False if stop sequences are refused."""
+    response_schema: bool | None = None
+    """False if the reply cannot be made to follow a schema."""
+    cache_breakpoints: bool | None = None
+    """True if OpenAI's `prompt_cache_breakpoint` is accepted."""
+    hosted_beside_functions: bool | None = None
+    """False if the provider's own tools exclude functions."""
+    reasons: bool | None = None
+    """True if it can reason, for models whose efforts and budgets are unknown."""
+    input_media: tuple[str, ...] | None = None
+    """What it accepts: some of `MEDIA`."""
+    output_media: tuple[str, ...] | None = None
+    """What it can reply with: some of `MEDIA`."""
 
+
+MEDIA = ("text", "image", "audio", "video", "pdf")
+"""Kinds of input and output."""
 
 NO_FACTS = ModelFacts()
-_NAMES = tuple(each.name for each in fields(ModelFacts))
+_NAMES = frozenset(each.name for each in fields(ModelFacts))
 
 
 def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:
-    """Return one value of several; of each fact the first that is known counts."""
+    """Merge several facts; the first known value of each field counts."""
     known = [facts for facts in found if facts is not NO_FACTS]
     if len(known) < 2:
         return known[0] if known else NO_FACTS
@@ -87,19 +116,81 @@ def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:
         values[name] = next(
             (value for facts in known if (value := getattr(facts, name)) is not None), None
         )
+    # Whoever is the first to say the one or the other decides both.
+    values["sampling"] = _from_first(known, "sampling", "sampling_efforts")
+    values["reasons"] = _from_first(known, "reasons", "efforts")
     return ModelFacts(**values)
+
+
+def _from_first(known: Iterable[ModelFacts], name: str, detail: str) -> Any:
+    """Return a fact of the first that knows it or its detail."""
+    for facts in known:
+        if (value := getattr(facts, name)) is not None or getattr(facts, detail) is not None:
+            return value
+    return None
 
 
 @lru_cache(maxsize=256)
 def known_facts(model: str) -> ModelFacts:
-    """Return what is known of a model by its name, in whichever spelling."""
-    name = plain_model_name(model)
+    """Return the facts about a model by any spelling of its name."""
+    name = canonical_model_name(model)
     if _is_derived(name):
         return NO_FACTS
-    if (version := _claude_version(name)) is not None:
-        return _CLAUDE.get(version, NO_FACTS)
-    matching = sorted((p for p in _BY_PATTERN if _fits(name, p)), key=len, reverse=True)
-    return merged_facts(_BY_PATTERN[pattern] for pattern in matching)
+    table = _known_table()
+    matching = sorted((p for p in table if _fits(name, p)), key=len, reverse=True)
+    return merged_facts(facts for pattern in matching for facts in table[pattern])
+
+
+@cache
+def _known_table() -> dict[str, list[ModelFacts]]:
+    """Return the facts that are kept by hand, by the names and patterns of models."""
+    table: dict[str, list[ModelFacts]] = {}
+    for entry in _read_data("known_facts.json"):
+        facts = facts_of_json(entry)
+        for pattern in entry["models"]:
+            table.setdefault(pattern, []).append(facts)
+    return table
+
+
+@lru_cache(maxsize=256)
+def published_facts(model: str, base_url: str = "") -> ModelFacts:
+    """Return what others publish about a model: for the host of `base_url`, then for any host."""
+    data = _published_data()
+    at_host: dict[str, Any] = data["hosts"].get(urlsplit(base_url).hostname, {})
+    _, plain, canonical, dateless = spellings(model)
+    if _is_derived(plain):
+        return NO_FACTS
+    found = [at_host.get(model.strip().lower())]
+    found += [data["anywhere"].get(name) for name in dict.fromkeys((canonical, dateless))]
+    return merged_facts(facts_of_json(facts) for facts in found if facts is not None)
+
+
+def published_date() -> str:
+    """Return the day of the published facts, as YYYY-MM-DD."""
+    return _published_data()["date"]
+
+
+@cache
+def _published_data() -> dict[str, Any]:
+    return _read_data("published_facts.json")
+
+
+def _read_data(name: str) -> Any:
+    """Return the JSON of a file of this package. It is a part of the program: reading it is like
+    importing a module.
+    """
+    from pkgutil import get_data
+
+    return json.loads(get_data(__name__, name) or b"null")
+
+
+def facts_of_json(values: Mapping[str, Any]) -> ModelFacts:
+    """Return the facts of a JSON object; keys that are not fields of `ModelFacts` are ignored."""
+    found: dict[str, Any] = {}
+    for name in _NAMES & values.keys():
+        value = values[name]
+        found[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+    return ModelFacts(**found)
 
 
 def is_newer_claude(model: str) -> bool:
@@ -122,9 +213,9 @@ _HOST = re.compile(
     r"(?:ft|anthropic|openai|google|azure|aws|gcp|bedrock|vertex(?:_ai|-ai)?|databricks|openrouter)"
     r"[:_-]"
 )
-"""What gateways put in front of a model's name, beside paths: `openai:gpt-5`."""
+"""Prefixes of gateways, besides paths: `openai:gpt-5`."""
 _REGION = re.compile(r"(?:[a-z][a-z-]*\.)+(?=[a-z])")
-"""What Bedrock puts in front: `us.anthropic.`."""
+"""Bedrock's prefixes: `us.anthropic.`."""
 
 
 def plain_model_name(model: str) -> str:
@@ -135,14 +226,36 @@ def plain_model_name(model: str) -> str:
     return name
 
 
+def canonical_model_name(model: str) -> str:
+    """Return the plain name of a model; of a Claude model the one that new models have:
+    `claude-sonnet-3-5` for `anthropic/claude-3.5-sonnet:beta`.
+    """
+    name = plain_model_name(model)
+    found = _CLAUDE_NAME.match(name)
+    if found is None or _is_derived(name):
+        return name
+    if found["old"]:
+        return "claude-2"
+    family = found["family"] or found["kind"]
+    major, minor = found["major"] or found["first"], found["minor"] or found["second"]
+    return f"claude-{family}-{int(major)}" + (f"-{int(minor)}" if int(minor or 0) else "")
+
+
+@lru_cache(maxsize=256)
+def spellings(model: str) -> tuple[str, ...]:
+    """Return a model's name as it is, plain, canonical, and without date and variant."""
+    name = canonical_model_name(model)
+    return (model, plain_model_name(model), name, _DATE.sub("", name))
+
+
 def _is_derived(name: str) -> bool:
-    """Return True where a name only tells which model taught this one."""
+    """True if a name contains another model's only because it was distilled from that."""
     return "distill" in name
 
 
 _BOUNDARY = re.compile(r"[^a-z0-9.]|$")
 _DATE = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})(?=$|[@:])|-latest$|[@:].*$")
-"""What names one version of a model: `-2025-08-07`, `-0613`; and a gateway's variant: `:online`."""
+"""Suffixes of a version, `-2025-08-07`, `-0613`, and of a gateway's variant, `:online`."""
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -157,120 +270,11 @@ def _fits(name: str, pattern: str) -> bool:
     return not stem[-1].isdigit() or _BOUNDARY.match(name, len(stem)) is not None
 
 
-_WHILE_IDLE = ("", "none")
-"""GPT-5.1 to 5.4 reason only when asked to, and take a temperature otherwise [P]."""
-_WHILE_OFF = ("none",)
-"""GPT-5.5 and later reason unless told not to [P][R]."""
-_REASONS = ModelFacts(sampling=False)
-"""Always reasons, and takes no temperature [P]."""
-_O_SERIES = ModelFacts(200_000, sampling=False, developer_role=True)
-"""Limit [L], sampling [P], `developer` as the docstrings have it for “o1 models and newer” [S].
-GPT-5 and later are generally said to take `system` too, so nothing is renamed for them."""
-_GEMINI = ModelFacts(1_048_576, max_output=65_536)
-"""Limit [L], output [M]."""
-
-_BY_PATTERN: dict[str, ModelFacts] = {
-    "gpt-3.5-turbo*": ModelFacts(16_385),
-    "gpt-35-turbo*": ModelFacts(16_385),  # Azure's spelling
-    "gpt-4": ModelFacts(8_192),
-    "gpt-4-turbo*": ModelFacts(128_000),
-    "gpt-4o*": ModelFacts(128_000),
-    "chatgpt-4o*": ModelFacts(128_000),
-    "gpt-4.1*": ModelFacts(1_047_576),
-    "o1*": _O_SERIES,
-    "o1-mini*": ModelFacts(128_000, developer_role=False),  # refuses both names [R]
-    "o1-preview*": ModelFacts(128_000, developer_role=False),
-    "o3*": _O_SERIES,
-    "o4*": _O_SERIES,
-    "gpt-5": ModelFacts(400_000, sampling=False),
-    "gpt-5-*": ModelFacts(400_000, sampling=False),
-    "gpt-5-chat*": ModelFacts(128_000, sampling=True),  # does not reason [P]
-    "gpt-5.1*": ModelFacts(400_000, sampling_efforts=_WHILE_IDLE),
-    "gpt-5.1-codex*": _REASONS,
-    "gpt-5.1-chat*": ModelFacts(128_000, sampling=False),
-    "gpt-5.2*": ModelFacts(400_000, sampling_efforts=_WHILE_IDLE),
-    "gpt-5.2-pro*": _REASONS,
-    "gpt-5.2-chat*": ModelFacts(128_000, sampling=False),
-    "gpt-5.3-codex*": ModelFacts(400_000, sampling_efforts=_WHILE_IDLE),
-    "gpt-5.3-chat*": ModelFacts(128_000, sampling=False),
-    "gpt-5.4*": ModelFacts(1_050_000, sampling_efforts=_WHILE_IDLE),
-    "gpt-5.4-mini*": ModelFacts(400_000),
-    "gpt-5.4-nano*": ModelFacts(400_000),
-    "gpt-5.4-pro*": _REASONS,
-    "gpt-5.5*": ModelFacts(1_050_000, sampling_efforts=_WHILE_OFF),
-    "gpt-5.5-pro*": _REASONS,
-    "gpt-5.6*": ModelFacts(1_050_000, sampling_efforts=_WHILE_OFF),
-    "gpt-6*": ModelFacts(1_050_000),
-    "gemini-2.5*": _GEMINI,
-    "gemini-3*": _GEMINI,
-    "gemini-3.*": _GEMINI,
-    "gemini-flash*": _GEMINI,
-    "gemini-pro*": _GEMINI,
-}
-
 NEWEST_CLAUDE_OUTPUT = 128_000
 """Most tokens of one reply of the newest known models."""
 
-_OLDEST = ModelFacts(200_000, sampling=True, max_output=4_096)
-"""Claude 3: sampling [P], limits [L][M]."""
-_OLD = ModelFacts(200_000, sampling=True, max_output=8_192)
-_OLDER = ModelFacts(200_000, sampling=True, max_output=64_000)
-_OPUS_4 = ModelFacts(200_000, sampling=True, max_output=32_000)
-_CLAUDE_4_5 = ModelFacts(
-    200_000, sampling=True, mid_history_system=False, prefill=True, max_output=64_000
-)
-"""Takes sampling settings [R, haiku and sonnet] and prefill [L], no system turns [P]."""
-_CLAUDE_4_6 = ModelFacts(
-    1_000_000,
-    sampling=True,
-    mid_history_system=False,
-    prefill=False,
-    max_output=NEWEST_CLAUDE_OUTPUT,
-)
-"""Still takes sampling settings: only later ones are on the list of those that do not [P][R]."""
-_NEWER = ModelFacts(
-    1_000_000,
-    sampling=False,
-    mid_history_system=False,
-    prefill=False,
-    max_output=NEWEST_CLAUDE_OUTPUT,
-)
-"""Refuses sampling settings [P] and prefill [L][I]."""
-_NEWEST = ModelFacts(
-    1_000_000,
-    sampling=False,
-    mid_history_system=True,
-    prefill=False,
-    max_output=NEWEST_CLAUDE_OUTPUT,
-)
-"""As above, and honours system turns between the others [R][P]."""
-
-ClaudeVersion = tuple[str, int, int]
-"""Family, major and minor version."""
-
-_CLAUDE: dict[ClaudeVersion, ModelFacts] = {
-    ("", 2, 0): ModelFacts(sampling=True, max_output=4_096),
-    ("haiku", 3, 0): _OLDEST,
-    ("sonnet", 3, 0): _OLDEST,
-    ("opus", 3, 0): _OLDEST,
-    ("haiku", 3, 5): _OLD,
-    ("sonnet", 3, 5): _OLD,
-    ("sonnet", 3, 7): _OLDER,
-    ("sonnet", 4, 0): _OLDER,
-    ("opus", 4, 0): _OPUS_4,
-    ("opus", 4, 1): _OPUS_4,
-    ("haiku", 4, 5): _CLAUDE_4_5,
-    ("sonnet", 4, 5): _CLAUDE_4_5,
-    ("opus", 4, 5): _CLAUDE_4_5,
-    ("sonnet", 4, 6): _CLAUDE_4_6,
-    ("opus", 4, 6): _CLAUDE_4_6,
-    ("opus", 4, 7): _NEWER,
-    ("opus", 4, 8): _NEWEST,
-    ("sonnet", 5, 0): _NEWER,  # answers 200 to a system turn and ignores it [P]
-    ("opus", 5, 0): _NEWEST,
-    ("fable", 5, 0): _NEWEST,
-    ("mythos", 5, 0): _NEWEST,
-}
+CLAUDE_EFFORTS = ("none", "low", "medium", "high", "xhigh", "max")
+"""What the newest known models accept [P]."""
 
 _CLAUDE_NAME = re.compile(
     r"""claude-(?:
@@ -281,15 +285,3 @@ _CLAUDE_NAME = re.compile(
     re.VERBOSE,
 )
 """`claude-sonnet-4-5-20250929`, `claude-3-5-sonnet-latest`, `claude-2.1`; `4.5` for `4-5`."""
-
-
-def _claude_version(name: str) -> ClaudeVersion | None:
-    """Return which Claude a plain name means; None where it is none that can be told."""
-    found = _CLAUDE_NAME.match(name)
-    if found is None:
-        return None
-    if found["old"]:
-        return ("", 2, 0)
-    if found["family"]:
-        return (found["family"], int(found["major"]), int(found["minor"] or 0))
-    return (found["kind"], int(found["first"]), int(found["second"] or 0))

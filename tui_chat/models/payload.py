@@ -30,7 +30,7 @@ class LinePiece:
     """A run of characters of one origin on one line of the pretty text."""
 
     text: str
-    """As shown, JSON escapes included."""
+    """As displayed, including JSON escapes."""
     origin: Origin
     start: int | None = None
     """Offset in the origin's own text of the first character; None where the characters are
@@ -106,7 +106,7 @@ class PrettyLines(Sequence[PrettyLine]):
 
 _COMMA = (LinePiece(",", GLUE),)
 COLON = LinePiece(": ", GLUE)
-"""Its blank is the only character on a line that the body lacks."""
+"""Its space is the only character of a line that the body lacks."""
 
 
 def first_line(node: Tree, key: str | None, last: bool) -> tuple[LinePiece, ...]:
@@ -155,7 +155,7 @@ def _lines(
 
 
 def _origin_of(node: Tree) -> Origin:
-    """Return the origin a key shares with its value: the value's, where it is one."""
+    """Return the origin that a key shares with its value: the value's, if it has one."""
     if isinstance(node, Str):
         spans = node.text.spans
         return spans[0].origin if len(spans) == 1 else GLUE

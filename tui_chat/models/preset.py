@@ -1,4 +1,4 @@
-"""A preset: what stands where around the conversation.
+"""A preset: the messages around the conversation.
 
 A preset is an ordered list of preset messages, some of which are anchors. An anchor is a
 place; its own content is not sent. Messages are put at their place in the list, before or
@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.models.message import MessageRole
+from tui_chat.models.settings import NO_SETTINGS, Settings
 
 PresetMessageType = Literal["message", "chat_history", "user_profile", "placeholder"]
 AnchorPoint = Literal["before", "after"]
@@ -61,7 +62,7 @@ class PresetMessage:
 
     @property
     def anchor_id(self) -> str:
-        """The name others use to be put beside this anchor."""
+        """The name by which other messages target this anchor."""
         return CHAT_HISTORY if self.type == "chat_history" else self.id
 
 
@@ -72,8 +73,10 @@ class Preset:
     name: str
     messages: tuple[PresetMessage, ...] = ()
     system_placement: SystemPlacement = "hoist"
-    """`hoist`: every system message goes first. `in_place`: each stays where it is put."""
+    """`hoist`: all system messages go first. `in_place`: each stays in its place."""
     variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    """What `{{getvar::name}}` and `{{name}}` stand for; a session's own values win."""
+    """Values of `{{getvar::name}}` and `{{name}}`; a session's values override them."""
+    settings: Settings = NO_SETTINGS
+    """Settings of requests with this preset; a session's override them."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""

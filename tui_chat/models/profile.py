@@ -1,4 +1,4 @@
-"""A profile: who the user is, told to the model where a preset has a `user_profile` anchor."""
+"""A profile: who the user is, sent at a preset's `user_profile` anchor."""
 
 from __future__ import annotations
 

@@ -1,18 +1,25 @@
-"""A reply growing as it arrives.
+"""A reply while it arrives.
 
-A protocol's parser turns bytes into `StreamEvent`s; `advance` folds them into a `Reply`. A
-whole body is read into the same `Reply`. Folding is pure, and its cost per event does not
-grow with the reply. It is also where a reply's ceilings are enforced: a provider may send
-without end, and a reply beyond them says so in `Reply.excess` and grows no further.
+A protocol's parser turns bytes into `StreamEvent`s, and `advance` folds them into a `Reply`.
+Folding is pure, and its cost per event does not depend on the reply's length. It also enforces the
+limits of a reply: beyond one of them the reply stops growing, and `Reply.excess` says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+from tui_chat.models.citations import (
+    MOST_CITATIONS,
+    MOST_SEARCHES,
+    MOST_SOURCES,
+    NO_REFERENCES,
+    References,
+    Source,
+)
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import (
     KeptReply,
     Layout,
@@ -21,158 +28,58 @@ from tui_chat.models.semantics import (
     PieceKind,
     ReasoningBlock,
 )
+from tui_chat.models.stream_events import (
+    Cited,
+    Finished,
+    MediaPart,
+    OtherBlock,
+    ReasoningDelta,
+    RefusalDelta,
+    Restarted,
+    Searched,
+    SourceFound,
+    Started,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    UsageReport,
+)
 from tui_chat.models.usage import NO_USAGE, Usage
 
 _B = TypeVar("_B")
 
-FinishReason = Literal[
-    "stop", "length", "tool_calls", "content_filter", "refusal", "paused", "other"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The reply begins."""
-
-    model: str = ""
-    """The model that answers, as the provider names it."""
-    id: str = ""
-    """The provider's id of the reply."""
-    kept: bool = False
-    """True if the provider stores the reply under that id, to be continued."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """More text."""
-
-    text: str
-    signature: str = ""
-    """Gemini's signature on this piece of text, which may be empty. A signed piece stands alone:
-    it is not joined with its neighbours on replay."""
-    id: str = ""
-    """Responses' item id; a new one begins a new piece."""
-    phase: str = ""
-    """Responses' phase of that item."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusalDelta:
-    """More of a refusal that is kept apart from text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
-    """More of a reasoning block; blocks are numbered in order of arrival."""
-
-    index: int
-    text: str = ""
-    signature: str = ""
-    """More of the signature, to be joined."""
-    encrypted: str = ""
-    """The whole opaque data; the last one counts."""
-    id: str = ""
-    kind: str = ""
-    """See `ReasoningBlock.kind`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallDelta:
-    """More of a tool call; calls are numbered in order of arrival."""
-
-    index: int
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-    """More of the arguments, to be joined."""
-    signature: str = ""
-    """Gemini's signature on the call; the last one counts."""
-    item_id: str = ""
-    """Responses' id of the item, beside the id of the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class OtherBlock:
-    """Something whole that only the provider understands: a search it ran, code it executed."""
-
-    name: str
-    """The provider's word for it."""
-    data: str
-    """The block as compact JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReport:
-    """Usage so far; fields that are None leave what is known."""
-
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The provider says why it stopped."""
-
-    reason: FinishReason
-    raw: str
-    """The provider's own word."""
-    detail: str = ""
-    """The provider's words about it, where it gave some (why a prompt was blocked)."""
-
-
-StreamEvent: TypeAlias = (
-    Started
-    | TextDelta
-    | RefusalDelta
-    | ReasoningDelta
-    | ToolCallDelta
-    | OtherBlock
-    | UsageReport
-    | Finished
-)
-
-
-def text_bytes(event: StreamEvent) -> int:
-    """Return how many bytes of text an event brings, from which its tokens are estimated.
-
-    Bytes, because an English letter is a fourth of a token and a Chinese one about a whole one.
-    """
-    match event:
-        case TextDelta() | RefusalDelta() | ReasoningDelta():
-            return len(event.text.encode("utf-8", "replace"))
-        case ToolCallDelta():
-            return len(event.arguments.encode("utf-8", "replace"))
-        case _:
-            return 0
-
-
 REPLY_SIZE = 8_000_000
-"""Characters of a reply that are kept: its text, reasoning, tool calls and opaque blocks together.
-Most of it is for pictures in opaque blocks."""
+"""Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together."""
+MEDIA_SIZE = 28_000_000
+"""Maximum characters of a reply's parts together, in base64: 20 MB of bytes, as in a request."""
+MOST_PARTS = 1_000
+"""Maximum parts of a reply: pictures, sounds and files."""
 TEXT_SIZE = 2_000_000
-"""Characters of a reply's text, refusal and reasoning that are kept. The longest replies that any
-model gives today, 128,000 tokens, have 0.6 million."""
+"""Maximum characters of a reply's text, refusal and reasoning. The longest replies of today's
+models, 128,000 tokens, have 0.6 million."""
 ARGUMENTS_SIZE = 4_000_000
-"""Characters of one tool call's arguments that are kept."""
+"""Maximum characters of one tool call's arguments."""
 MOST_CALLS = 1_000
-"""Tool calls of a reply that are kept."""
+"""Maximum tool calls of a reply."""
 MOST_PIECES = 10_000
-"""Pieces of a reply that are kept: runs of text, reasoning blocks, calls and opaque blocks."""
+"""Maximum pieces of a reply: runs of text, reasoning blocks, parts, calls and opaque blocks."""
+
+MOST_REPLACED = 20
+"""Maximum replaced attempts that are kept apart; the texts of later ones are joined to the last."""
 
 _CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Rope:
-    """A string that grows at its end: adding costs the same however long it is."""
+    """A string with an append in constant time."""
 
     chunks: tuple[str, ...] = ()
     tail: str = ""
     _length: int = 0
 
     def add(self, text: str) -> Rope:
-        """Return the string with `text` at its end."""
+        """Return the string with `text` appended."""
         tail, length = self.tail + text, self._length + len(text)
         if len(tail) >= _CHUNK:
             return Rope((*self.chunks, tail), "", length)
@@ -209,18 +116,19 @@ class ReasoningSoFar:
 
 @dataclass(frozen=True, slots=True)
 class PieceSoFar:
-    """Where a piece of the reply begins. Its end is where the next one of its kind does, so a
-    delta that continues it costs nothing here.
+    """The start of a piece of the reply. It ends where the next one of its kind starts, so that a
+    delta that continues it changes nothing here.
     """
 
     kind: PieceKind
     start: int = 0
-    """`text`: how much text came before it."""
+    """`text`: the length of the text before it."""
     signature: str = ""
     id: str = ""
     phase: str = ""
     name: str = ""
     data: str = ""
+    extras: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,16 +143,28 @@ class Reply:
     refusal: Rope = Rope()
     reasoning: tuple[ReasoningSoFar, ...] = ()
     calls: tuple[ToolCallSoFar, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files, each whole."""
     pieces: tuple[PieceSoFar, ...] = ()
-    """All of the above and what is only the provider's, in order of arrival."""
+    """All of the above and the provider's opaque blocks, in order of arrival."""
+    references: References = NO_REFERENCES
+    """What it rests on; the places are checked by `message`, when the text is whole."""
+    begun: int = 0
+    """Characters at the beginning of the text that this stream continues."""
+    replaced: tuple[str, ...] = ()
+    """See `MessageSemantics.replaced`."""
+    restarts: int = 0
+    """How often the provider began again; each time, all that grows is empty again."""
     usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0
     """Characters counted toward `REPLY_SIZE`."""
     text_size: int = 0
     """Characters counted toward `TEXT_SIZE`."""
+    media_size: int = 0
+    """Characters counted toward `MEDIA_SIZE`."""
     excess: str = ""
-    """Which ceiling the reply passed and what of it is kept, as a sentence; empty if none."""
+    """A sentence about the limit that the reply exceeded; empty if none."""
 
     @property
     def text(self) -> str:
@@ -253,18 +173,19 @@ class Reply:
 
     @property
     def thought(self) -> str:
-        """The readable reasoning so far, blocks apart by a blank line."""
+        """The readable reasoning so far, its blocks separated by a blank line."""
         return "\n\n".join(t for block in self.reasoning if (t := str(block.text)))
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing readable and no tool call has arrived."""
-        return not (len(self.content) or len(self.refusal) or self.reasoning or self.calls)
+        """True if nothing readable, no part and no tool call has arrived."""
+        has_text = len(self.content) or len(self.refusal) or self.reasoning
+        return not (has_text or self.calls or self.parts)
 
     def message(
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
     ) -> Message:
-        """Return the reply as a message; `protocol` is where its reasoning can be replayed."""
+        """Return the reply as a message; `protocol` can replay its reasoning."""
         text, refusal = self.text, str(self.refusal)
         kept = self.kept and self.id and self.finish is not None
         return Message(
@@ -273,6 +194,7 @@ class Reply:
             id=id,
             tool_calls=tuple(ToolCall(c.id, c.name, str(c.arguments)) for c in self.calls),
             timestamp=timestamp,
+            parts=self.parts,
             semantics=MessageSemantics(
                 reasoning=tuple(
                     ReasoningBlock(
@@ -283,6 +205,8 @@ class Reply:
                 refusal=refusal,
                 layout=_layout(self, protocol),
                 kept_as=KeptReply.of(self.id, text) if kept else None,
+                replaced=self.replaced,
+                references=self.references.counted_in(text),
             ),
         )
 
@@ -290,19 +214,98 @@ class Reply:
 def advance(reply: Reply, event: StreamEvent) -> Reply:
     """Fold one event into the reply.
 
-    Of an event that passes a ceiling what fits is folded, and the reply's `excess` says so; of
-    the events that follow, only those that bring no content are.
+    Of an event that exceeds a limit, the part that fits is folded and `excess` is set; of later
+    events, only those without content are folded.
     """
+    if isinstance(event, SourceFound | Cited | Searched):
+        return replace(reply, references=_referenced(reply, event))
     if isinstance(event, Started | UsageReport | Finished):
-        return _advanced(reply, event)
+        return _advanced(reply, event, reply.size, reply.text_size)
     if reply.excess:
         return reply
+    if isinstance(event, Restarted):
+        return _restarted(reply)
+    if isinstance(event, MediaPart):
+        return _with_part(reply, event)
     admitted, excess = _admitted(reply, event)
     if admitted is not None:
         size = _size(admitted)
         text_size = reply.text_size + (size if isinstance(admitted, _Words) else 0)
-        reply = replace(_advanced(reply, admitted), size=reply.size + size, text_size=text_size)
+        reply = _advanced(reply, admitted, reply.size + size, text_size)
     return replace(reply, excess=excess) if excess else reply
+
+
+def _restarted(reply: Reply) -> Reply:
+    """Return an empty reply that keeps the text so far as that of a replaced attempt. Its size
+    still counts toward the limits, so that restarts without end come to an end.
+    """
+    text, replaced = reply.text[reply.begun :], reply.replaced
+    if len(replaced) < MOST_REPLACED:
+        replaced = (*replaced, text)
+    else:
+        replaced = (*replaced[:-1], f"{replaced[-1]}\n\n{text}")
+    empty = Reply(
+        begun=reply.begun,
+        size=reply.size + 1,
+        text_size=reply.text_size,
+        media_size=reply.media_size,
+        replaced=replaced,
+        restarts=reply.restarts + 1,
+    )
+    begun = TextDelta(reply.text[: reply.begun])
+    return _advanced(empty, begun, empty.size, empty.text_size) if reply.begun else empty
+
+
+def _with_part(reply: Reply, event: MediaPart) -> Reply:
+    """Return the reply with a part. One that exceeds a limit is dropped, and `excess` is set."""
+    part = event.part
+    size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
+    size += len(event.signature) + len(event.id) + len(event.extras)
+    most = min(MOST_PARTS, len(reply.parts) + MOST_PIECES - len(reply.pieces))
+    if len(reply.parts) >= most:
+        words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"
+        return replace(reply, excess=f"{words} are kept.")
+    if size > MEDIA_SIZE - reply.media_size:
+        words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
+        return replace(reply, excess=f"{words} characters; {_KEPT}")
+    piece = PieceSoFar("part", 0, event.signature, event.id, extras=event.extras)
+    return replace(
+        reply,
+        parts=(*reply.parts, part),
+        pieces=(*reply.pieces, piece),
+        media_size=reply.media_size + size,
+    )
+
+
+def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> References:
+    """Return the references with one more. Beyond their limits nothing is added; a reply does not
+    end for that.
+    """
+    known = reply.references
+    match event:
+        case SourceFound():
+            if event.index >= MOST_SOURCES:
+                return replace(known, cut=True)
+            sources = _grown(known.sources, event.index, Source())
+            before, new = sources[event.index], event.source
+            sources[event.index] = Source(
+                new.title or before.title, new.url or before.url, new.file or before.file
+            )
+            return replace(known, sources=tuple(sources))
+        case Cited(citation):
+            if len(known.citations) >= MOST_CITATIONS or citation.source >= len(known.sources):
+                return replace(known, cut=True)
+            if citation.end:
+                start, end = citation.start + reply.begun, citation.end + reply.begun
+                citation = replace(citation, start=start, end=end)
+            return replace(known, citations=(*known.citations, citation))
+        case Searched():
+            queries, failures = known.queries, known.failures
+            if event.query and event.query not in queries and len(queries) < MOST_SEARCHES:
+                queries = (*queries, event.query)
+            if event.failure and event.failure not in failures and len(failures) < MOST_SEARCHES:
+                failures = (*failures, event.failure)
+            return replace(known, queries=queries, failures=failures)
 
 
 _Words: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta
@@ -327,10 +330,10 @@ def _size(event: _Content) -> int:
 
 
 def _admitted(reply: Reply, event: _Content) -> tuple[_Content | None, str]:
-    """Return as much of an event as the ceilings leave room for (None for nothing of it), and the
-    sentence about the ceiling that it passes, empty if it fits.
+    """Return the part of an event that the limits admit (None if no part of it), and a sentence
+    about the limit that it exceeds, or an empty one.
 
-    Text is cut where the room ends. Opaque data is worth nothing in part, and is left out.
+    Text is cut. Opaque data is useless in part and is dropped.
     """
     if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
         words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
@@ -363,7 +366,7 @@ def _admitted(reply: Reply, event: _Content) -> tuple[_Content | None, str]:
     return (kept if _size(kept) <= room else None), excess
 
 
-_KEPT = "what came up to there is kept."
+_KEPT = "the rest was dropped."
 
 
 def _begins_piece(reply: Reply, event: _Content) -> bool:
@@ -381,7 +384,16 @@ def _begins_piece(reply: Reply, event: _Content) -> bool:
             return True
 
 
-def _advanced(reply: Reply, event: StreamEvent) -> Reply:
+def _advanced(
+    reply: Reply,
+    event: _Content | Started | UsageReport | Finished,
+    size: int,
+    text_size: int,
+) -> Reply:
+    """Return the reply with an event and these sizes. Each event makes one new reply and no more:
+    it is most of what reading a stream costs.
+    """
+    sizes = {"size": size, "text_size": text_size}
     match event:
         case Started():
             model, id = event.model or reply.model, event.id or reply.id
@@ -389,11 +401,11 @@ def _advanced(reply: Reply, event: StreamEvent) -> Reply:
         case TextDelta():
             content = reply.content.add(event.text)
             if _continues(reply.pieces, event):
-                return replace(reply, content=content)
+                return replace(reply, **sizes, content=content)
             piece = PieceSoFar("text", len(reply.content), event.signature, event.id, event.phase)
-            return replace(reply, content=content, pieces=(*reply.pieces, piece))
+            return replace(reply, **sizes, content=content, pieces=(*reply.pieces, piece))
         case RefusalDelta():
-            return replace(reply, refusal=reply.refusal.add(event.text))
+            return replace(reply, **sizes, refusal=reply.refusal.add(event.text))
         case ReasoningDelta():
             blocks = _grown(reply.reasoning, event.index, ReasoningSoFar())
             old = blocks[event.index]
@@ -405,7 +417,7 @@ def _advanced(reply: Reply, event: StreamEvent) -> Reply:
                 event.kind or old.kind,
             )
             new = (PieceSoFar("reasoning"),) * (len(blocks) - len(reply.reasoning))
-            return replace(reply, reasoning=tuple(blocks), pieces=reply.pieces + new)
+            return replace(reply, **sizes, reasoning=tuple(blocks), pieces=reply.pieces + new)
         case ToolCallDelta():
             calls = _grown(reply.calls, event.index, ToolCallSoFar())
             call = calls[event.index]
@@ -417,10 +429,10 @@ def _advanced(reply: Reply, event: StreamEvent) -> Reply:
                 event.item_id or call.item_id,
             )
             new = (PieceSoFar("call"),) * (len(calls) - len(reply.calls))
-            return replace(reply, calls=tuple(calls), pieces=reply.pieces + new)
+            return replace(reply, **sizes, calls=tuple(calls), pieces=reply.pieces + new)
         case OtherBlock():
             block = PieceSoFar("other", name=event.name, data=event.data)
-            return replace(reply, pieces=(*reply.pieces, block))
+            return replace(reply, **sizes, pieces=(*reply.pieces, block))
         case UsageReport():
             return replace(reply, usage=_newest(reply.usage, event.usage))
         case Finished():
@@ -436,11 +448,11 @@ def _continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
     return not (delta.text or delta.id)
 
 
-_ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "call": 2, "other": 3}
+_ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "other": 4}
 
 
 def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
-    """Return how the reply is laid out, or None where that is how every message is."""
+    """Return the reply's layout, or None if it is the default layout."""
     starts = [p.start for p in reply.pieces if p.kind == "text"]
     lengths = iter(
         end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
@@ -453,6 +465,10 @@ def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
                 piece = LayoutPiece(
                     "text", next(lengths), so_far.signature, so_far.id, so_far.phase
                 )
+            case "part":
+                piece = LayoutPiece(
+                    "part", signature=so_far.signature, id=so_far.id, extras=so_far.extras
+                )
             case "call":
                 call = next(calls)
                 piece = LayoutPiece("call", signature=call.signature, id=call.item_id)
@@ -462,8 +478,9 @@ def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
                 piece = LayoutPiece("reasoning")
         pieces.append(piece)
     ranks = [_ORDER[piece.kind] for piece in pieces]
-    plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 3 not in ranks
-    if plain and not any(piece.signature or piece.id or piece.phase for piece in pieces):
+    plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks
+    marks = (piece.signature or piece.id or piece.phase or piece.extras for piece in pieces)
+    if plain and not any(marks):
         return None
     return Layout(protocol, tuple(pieces))
 
@@ -482,4 +499,6 @@ def _newest(known: Usage, said: Usage) -> Usage:
         reasoning=known.reasoning if said.reasoning is None else said.reasoning,
         input_apart=known.input_apart if said.input is None else said.input_apart,
         output_apart=known.output_apart if said.output is None else said.output_apart,
+        cache_write_1h=said.cache_write_1h or known.cache_write_1h,
+        tier=said.tier or known.tier,
     )

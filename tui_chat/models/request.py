@@ -22,7 +22,7 @@ class RequestRecord:
     method: str
     """`POST`, almost always."""
     url: str
-    """Without user, password and key parameters; whoever makes the record removes them."""
+    """Without user, password and key parameters, which the caller must remove."""
     sha256: str
     """Of the exact body, in hex; stays when the body itself is no longer kept."""
     recipe: Mapping[str, Any]

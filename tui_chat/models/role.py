@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tui_chat.models.settings import NO_SETTINGS, Settings
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Role:
-    """A system prompt, with the model and parameters to use."""
+    """A system prompt, with the model and settings to use."""
 
     role_id: str
     name: str
     system_prompt: str = ""
     model: str = ""
     """Empty: the endpoint's default."""
-    temperature: float | None = None
-    max_tokens: int | None = None
+    settings: Settings = NO_SETTINGS
     preset: str = ""
     """Name of the preset its sessions start with; empty for the default."""
     status: Literal["enabled", "disabled"] = "enabled"

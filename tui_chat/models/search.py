@@ -10,7 +10,7 @@ from tui_chat.models.message import MessageRole
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for. All words must be there; a filter that is empty lets everything pass.
+    """A search query. All words must occur; an empty filter matches everything.
 
     Looked through are titles, role names and the text of messages, results of tools among them;
     then reasoning, tool calls with their arguments, and refusals: there, too, all words must be
@@ -58,7 +58,7 @@ class Hit:
 
     session_id: str
     message_id: str | None
-    """None where the session's title or its role was found."""
+    """None if the session's title or role matched."""
     title: str
     """Of the session."""
     message_role: MessageRole | None

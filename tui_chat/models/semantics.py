@@ -4,8 +4,8 @@
    unified field if there is one, else to a field that several protocols share, else to the
    namespace of its protocol, else to `provider_extras`, which is for pass-through only: no logic
    reads it.
-2. A namespace has a field for each setting its protocol documents and no unified field holds.
-   The field is named as in the request body, Gemini's in snake_case, and holds the JSON value.
+2. A namespace (`Namespace`) has a field for each setting its protocol documents and no unified
+   field holds. The field is named as in the request body, in snake_case, and holds the JSON value.
 3. `UNSET` is the default of every namespace field: an explicit null differs from an absent key.
 4. Only the protocol modules write semantics. A protocol reads its own namespace and reports in
    notes what it drops of another's.
@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
+from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.settings import DEFAULT_SEARCH, WebSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class ReasoningBlock:
     """A piece of a model's reasoning, with what the provider needs to get it back."""
 
     protocol: Protocol
-    """The protocol it came from; it is replayed to that one and left out elsewhere."""
+    """The source protocol, the only one to which it is replayed."""
     text: str = ""
     """Readable reasoning or its summary; empty for redacted or withheld reasoning."""
     signature: str = ""
@@ -43,12 +45,12 @@ class ReasoningBlock:
     format (`reasoning.encrypted google-gemini-v1`)."""
 
 
-PieceKind = Literal["reasoning", "text", "call", "other"]
-"""What a reply is made of."""
+PieceKind = Literal["reasoning", "text", "part", "call", "other"]
+"""The kinds of pieces of a reply; parts are pictures, sounds and files."""
 
-ContentKind = PieceKind | Literal["part", "refusal", "result"]
-"""What any message is made of: also pictures and files, a refusal among the text, and the block
-that a tool result stands in."""
+ContentKind = PieceKind | Literal["refusal", "result"]
+"""What any message is made of: also a refusal among the text, and the block that a tool result
+stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ class LayoutPiece:
     length: int = 0
     """`text`: how many characters of the content it covers; may be 0."""
     signature: str = ""
-    """`text`, `call`: Gemini's `thoughtSignature` that sat on this part, opaque."""
+    """`text`, `call`, `part`: Gemini's `thoughtSignature` that sat on this part, opaque."""
     id: str = ""
-    """`text`, `call`: Responses' item id (`msg_...`, `fc_...`), not to be mixed up with the id
-    of a tool call."""
+    """`text`, `call`, `part`: Responses' item id (`msg_...`, `fc_...`, `ig_...`), not to be mixed
+    up with the id of a tool call. `part`: Chat's id of a sound, too."""
     phase: str = ""
     """`text`: Responses' `commentary` or `final_answer`; must be kept on replay."""
     name: str = ""
@@ -84,10 +86,10 @@ class LayoutPiece:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """In which order a provider sent the pieces of a message, and what it wants back with them."""
+    """The order of a message's pieces, and the data that must be replayed with them."""
 
     protocol: Protocol
-    """Where it came from. Elsewhere its ids, signatures and `other` pieces mean nothing."""
+    """The source protocol, the only one for which ids, signatures and `other` pieces are valid."""
     pieces: tuple[LayoutPiece, ...]
 
     def fits(self, content: Sized, reasoning: Sized, calls: Sized, parts: Sized = ()) -> bool:
@@ -102,7 +104,7 @@ class Layout:
 
 
 ContentShape = Literal["", "string", "parts", "null", "absent"]
-"""How a message's content was written; empty where it is as we would write it."""
+"""The form of a message's content; empty for the default form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +112,12 @@ class WireForm:
     """How a captured message was written, for saying it again in its own protocol."""
 
     protocol: Protocol
-    """Elsewhere none of this means anything."""
+    """The only protocol for which it is meaningful."""
     shape: ContentShape = ""
     joined: bool = False
-    """It shared a message on the wire with the turn before it."""
+    """True if it shared a wire message with the previous turn."""
     role: str = ""
-    """What its role was called, where that is not the usual word (`developer`, `function`)."""
+    """The name of its role if unusual (`developer`, `function`)."""
     slot: str = ""
     """The field it stood in, where that is not the list of messages: `system`, `instructions`,
     `systemInstruction`."""
@@ -125,12 +127,12 @@ class WireForm:
 
 @dataclass(frozen=True, slots=True)
 class KeptReply:
-    """A reply that the provider keeps, so that it can be continued without being sent again."""
+    """A reply that the provider keeps and that can be continued without sending it again."""
 
     id: str
     """Responses' id of it (`resp_...`)."""
     digest: str
-    """Of its text, which may be changed here and not there."""
+    """Digest of its text, which may be edited here but not there."""
 
     @classmethod
     def of(cls, id: str, text: str) -> KeptReply:
@@ -151,17 +153,22 @@ class MessageSemantics:
     """The semantics of one message."""
 
     reasoning: tuple[ReasoningBlock, ...] = ()
-    """In the order in which it arrived; before the message's text unless `layout` says else."""
+    """In order of arrival; before the message's text unless `layout` says otherwise."""
     refusal: str = ""
-    """The model's words where it declined, kept apart from its text by OpenAI."""
+    """The text of a refusal, which OpenAI separates from other text."""
     layout: Layout | None = None
-    """None where it says nothing new: reasoning, text, parts, then tool calls, unsigned."""
+    """None for the default: reasoning, text, parts, then tool calls, all unsigned."""
     failed: bool | None = None
-    """Tool results: whether the tool failed, where the source says."""
+    """For tool results: True if the tool failed; None if unknown."""
     wire: WireForm | None = None
-    """Only on what was decoded from a request."""
+    """Only for decoded requests."""
     kept_as: KeptReply | None = None
-    """Replies through Responses: what the provider keeps it as, where it does."""
+    """For replies through Responses: the reply that the provider keeps, if it does."""
+    replaced: tuple[str, ...] = ()
+    """The texts of attempts at this reply that the provider gave up and replaced within the same
+    stream, oldest first; an empty one had only reasoning or calls. No protocol sends them back."""
+    references: References = NO_REFERENCES
+    """What a reply rests on. For the reader: no protocol sends it back."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()
@@ -174,185 +181,77 @@ class Unset(Enum):
 
 
 UNSET: Final = Unset.UNSET
-"""The request says nothing about it."""
+"""The value of a setting that the request does not have."""
 
 Setting: TypeAlias = Any | Literal[Unset.UNSET]
 """A JSON value, or UNSET."""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIChatSettings:
-    """`semantics.openai_chat`."""
+class Namespace:
+    """The settings that one protocol documents and no unified field holds. Each protocol's package
+    has its own: a field for each setting, and what the notes on a loss need to know.
+    """
 
-    protocol: ClassVar = Protocol.OPENAI_CHAT
-
-    audio: Setting = UNSET
-    """Voice and format of a spoken reply."""
-    function_call: Setting = UNSET
-    """Deprecated form of `tool_choice`."""
-    functions: Setting = UNSET
-    """Deprecated form of `tools`."""
-    logit_bias: Setting = UNSET
-    logprobs: Setting = UNSET
-    metadata: Setting = UNSET
-    """Up to 16 pairs kept with a stored reply."""
-    modalities: Setting = UNSET
-    """`text`, `audio`."""
-    moderation: Setting = UNSET
-    n: Setting = UNSET
-    """How many replies."""
-    prediction: Setting = UNSET
-    """Text that the reply will mostly repeat."""
-    prompt_cache_key: Setting = UNSET
-    prompt_cache_options: Setting = UNSET
-    prompt_cache_retention: Setting = UNSET
-    response_format: Setting = UNSET
-    """Only a form that `Parameters.response_format` does not say back word for word."""
-    safety_identifier: Setting = UNSET
-    service_tier: Setting = UNSET
-    stop: Setting = UNSET
-    """Only where it was one string and no list."""
-    store: Setting = UNSET
-    stream: Setting = UNSET
-    """Only where it was said to be false."""
-    stream_options: Setting = UNSET
-    tool_choice: Setting = UNSET
-    """Only a form that `Parameters.tool_choice` does not say back word for word."""
-    top_logprobs: Setting = UNSET
-    user: Setting = UNSET
-    verbosity: Setting = UNSET
-    web_search_options: Setting = UNSET
-    max_tokens_key: Setting = UNSET
-    """Not on the wire: which of its two names the reply limit was given."""
+    protocol: ClassVar[Protocol]
+    keys: ClassVar[Mapping[str, str]] = {}
+    """Body keys of the fields whose names differ."""
+    form_only: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are not in the body: they say how something was written."""
+    informational: ClassVar[frozenset[str]] = frozenset()
+    """Settings that affect neither the prompt nor the reply."""
+    groups: ClassVar[frozenset[str]] = frozenset()
+    """Fields that hold several settings, each of which gets its own note."""
+    earlier_turns: ClassVar[frozenset[str]] = frozenset()
+    """Settings that continue a conversation which the provider keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesSettings:
-    """`semantics.responses`."""
-
-    protocol: ClassVar = Protocol.OPENAI_RESPONSES
-
-    background: Setting = UNSET
-    context_management: Setting = UNSET
-    conversation: Setting = UNSET
-    """A conversation that the provider keeps."""
-    include: Setting = UNSET
-    """What the reply is to carry beyond its text: `reasoning.encrypted_content`, ..."""
-    max_tool_calls: Setting = UNSET
-    metadata: Setting = UNSET
-    moderation: Setting = UNSET
-    previous_response_id: Setting = UNSET
-    """Only an explicit null; an id is in `semantics.session`."""
-    prompt: Setting = UNSET
-    """A prompt template that the provider keeps."""
-    prompt_cache_key: Setting = UNSET
-    prompt_cache_options: Setting = UNSET
-    prompt_cache_retention: Setting = UNSET
-    reasoning: Setting = UNSET
-    """Summary, context and so on; the effort is unified."""
-    safety_identifier: Setting = UNSET
-    service_tier: Setting = UNSET
-    store: Setting = UNSET
-    """True if the provider stores the response, for `previous_response_id`."""
-    stream: Setting = UNSET
-    """Only where it was said to be false."""
-    stream_options: Setting = UNSET
-    text: Setting = UNSET
-    """Verbosity, and any format that `Parameters.response_format` does not say back."""
-    tool_choice: Setting = UNSET
-    """Only a form that `Parameters.tool_choice` does not say back word for word."""
-    top_logprobs: Setting = UNSET
-    truncation: Setting = UNSET
-    user: Setting = UNSET
-    input_shape: Literal["", "string", "absent"] = ""
-    """Not on the wire: whether the input was one string, or not there at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnthropicSettings:
-    """`semantics.anthropic`."""
-
-    protocol: ClassVar = Protocol.ANTHROPIC
-
-    cache_control: Setting = UNSET
-    """Top-level: marks the last block that can be cached."""
-    container: Setting = UNSET
-    context_management: Setting = UNSET
-    inference_geo: Setting = UNSET
-    mcp_servers: Setting = UNSET
-    metadata: Setting = UNSET
-    output_config: Setting = UNSET
-    """Effort and output format."""
-    output_format: Setting = UNSET
-    """Older beta form of the output format."""
-    service_tier: Setting = UNSET
-    speed: Setting = UNSET
-    stream: Setting = UNSET
-    """Only where it was said to be false."""
-    thinking: Setting = UNSET
-    tool_choice: Setting = UNSET
-    """Only a form that the unified fields do not say back word for word."""
-    betas: Setting = UNSET
-    """Some clients put the beta header into the body."""
-
-
-@dataclass(frozen=True, slots=True)
-class GeminiSettings:
-    """`semantics.gemini`."""
-
-    protocol: ClassVar = Protocol.GEMINI
-
-    cached_content: Setting = UNSET
-    continuation_token: Setting = UNSET
-    generation_config: Setting = UNSET
-    """What of `generationConfig` no unified field holds."""
-    labels: Setting = UNSET
-    model: Setting = UNSET
-    """The body's own `model`, as it was written; the one that counts is in the URL."""
-    safety_settings: Setting = UNSET
-    service_tier: Setting = UNSET
-    store: Setting = UNSET
-    tool_config: Setting = UNSET
-    """What the unified tool choice does not say back word for word."""
-    system_instruction: Setting = UNSET
-    """Not on the wire: the instruction's keys other than its parts (`role`)."""
-    tool_groups: tuple[tuple[int, str], ...] = ()
-    """Not on the wire: how `tools` was written: for each entry, how many function declarations
-    it holds, and its other keys (`googleSearch`, ...) as compact JSON."""
-    tools_shape: Literal["", "object"] = ""
-    """Not on the wire: whether `tools` was one bare object."""
-    spelled: tuple[str, ...] = ()
-    """Not on the wire: the keys above the contents that were written in snake_case."""
-
-
-Namespace: TypeAlias = OpenAIChatSettings | ResponsesSettings | AnthropicSettings | GeminiSettings
+N = TypeVar("N", bound=Namespace)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSemantics:
-    """`semantics.session`: what ties the request to earlier ones."""
+    """`semantics.session`: the link to earlier requests."""
 
     previous_response_id: str = ""
-    """The response that this request continues; the provider kept what came before it."""
+    """The stored response that this request continues."""
+
+
+HostedToolKind = Literal["web_search", "web_fetch", "code_execution"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTool:
+    """A tool that the provider runs and that several protocols have."""
+
+    kind: HostedToolKind
+    search: WebSearch = DEFAULT_SEARCH
+    """For `web_search`."""
+    position: int | None = None
+    """Its index among all tools of the request; None for the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeTool:
-    """A tool that the provider runs itself, or that is no plain function."""
+    """A tool that the provider runs itself, or that is not a plain function."""
 
     protocol: Protocol
-    """The only one that knows it."""
+    """The only protocol that supports it."""
     position: int
-    """Its place among all tools of the request."""
+    """Its index among all tools of the request."""
     name: str
     """The provider's word for it: `web_search_20250305`, `code_interpreter`."""
     data: str
     """The definition as compact JSON, for pass-through only."""
+    hosted: HostedTool | None = None
+    """Its meaning for other protocols, if it has one."""
+    lost: tuple[str, ...] = ()
+    """Its keys that `hosted` does not express."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSemantics:
-    """`semantics.tools`. That `tools` was an empty list is told by the envelope's own field."""
+    """`semantics.tools`. An empty list of tools is represented by the envelope's own field."""
 
     alias_map: tuple[tuple[str, str], ...] = ()
     """Our name and its name on the wire, for tools whose names a protocol forbids: pairs that
@@ -362,25 +261,25 @@ class ToolSemantics:
 
 @dataclass(frozen=True, slots=True)
 class Semantics:
-    """All that a request says beyond its turns, tools and parameters."""
+    """The content of a request besides its turns, tools and parameters."""
 
     source: Protocol | None = None
-    """The protocol it was decoded from; None for what we composed."""
+    """The protocol it was decoded from; None for a composed request."""
     session: SessionSemantics = SessionSemantics()
     tools: ToolSemantics = ToolSemantics()
-    openai_chat: OpenAIChatSettings = OpenAIChatSettings()
-    responses: ResponsesSettings = ResponsesSettings()
-    anthropic: AnthropicSettings = AnthropicSettings()
-    gemini: GeminiSettings = GeminiSettings()
+    settings: Namespace | None = None
+    """The namespace of the source protocol."""
+    unified: frozenset[str] = frozenset()
+    """Settings of the namespace (`verbosity`, `thinking.type`) whose meaning a unified parameter
+    holds as well, for other protocols."""
     provider_extras: Mapping[Protocol, Mapping[str, Any]] = field(
         default_factory=dict[Protocol, Mapping[str, Any]]
     )
-    """Top-level keys that nobody documents, for pass-through only."""
+    """Undocumented top-level keys, for pass-through only."""
 
-    @property
-    def namespaces(self) -> tuple[Namespace, ...]:
-        """The namespaces of all protocols."""
-        return (self.openai_chat, self.responses, self.anthropic, self.gemini)
+    def namespace(self, kind: type[N]) -> N:
+        """Return the namespace if it is of this protocol, else an empty one."""
+        return self.settings if isinstance(self.settings, kind) else kind()
 
 
 NO_SEMANTICS = Semantics()

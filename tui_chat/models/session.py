@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, Usage
 
 EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
 """`complete` for all that a person wrote. A reply is `streaming` from before its request
 leaves, and ends `complete`, `stopped` (by the user), `failed` (by the provider) or, found
 streaming at the next start, `interrupted`."""
+
+
+UNPRICED = "unknown"
+"""`Entry.priced` of a reply that prices were sought for and not found, also not later."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -38,13 +44,18 @@ class Entry:
     seconds: float | None = None
     """From the request's departure to the reply's last byte."""
     first: float | None = None
-    """Seconds from the request's departure to the reply's first word; None where unknown."""
+    """Seconds from the request's departure to the reply's first word; None if unknown."""
     sibling: int = 0
     """Its place among the messages that follow the same one, counted from 0, oldest first."""
     siblings: int = 1
     """How many there are, itself included."""
     unsaved: str = ""
-    """Why the end of this reply is in memory only, as a sentence; empty where it is stored."""
+    """A sentence why the end of this reply is only in memory; empty if it is stored."""
+    cost: Decimal | None = None
+    """What it cost in US dollars; None if unknown."""
+    priced: str = ""
+    """Whose prices `cost` is from, and of which day; `UNPRICED` if there are none for what the
+    request was, and empty if nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +88,7 @@ class Session:
     profile: str = ""
     head_id: str | None = None
     """The last message of the branch that is shown; None while it is empty."""
-    temperature: float | None = None
-    max_tokens: int | None = None
+    settings: Settings = NO_SETTINGS
     pinned: bool = False
     """Kept at the top of the list."""
     archived: bool = False
@@ -86,9 +96,9 @@ class Session:
     folder: str = ""
     tags: tuple[str, ...] = ()
     lorebooks: tuple[str, ...] = ()
-    """Names of the lorebooks that are used beside the preset's own."""
+    """Names of the lorebooks used besides the preset's own."""
     lost_role: str = ""
-    """The name that its role had when that was deleted; empty where none was."""
+    """The name of its deleted role; empty if none was deleted."""
     created: float = 0.0
     """Seconds since the epoch, UTC."""
     updated: float = 0.0
@@ -103,7 +113,7 @@ class SessionSummary(NamedTuple):
     session_id: str
     title: str
     role_name: str
-    """Empty where the session has no role, or the role is gone."""
+    """Empty if the session has no role, or its role was deleted."""
     model: str
     endpoint: str
     message_count: int
@@ -122,7 +132,7 @@ class SessionSummary(NamedTuple):
     folder: str = ""
     tags: tuple[str, ...] = ()
     deleted: float | None = None
-    """When it was put into the trash; None where it was not."""
+    """Time of deletion; None if it is not in the trash."""
 
 
 def last_reply(entries: Sequence[Entry]) -> Entry | None:

@@ -1,4 +1,4 @@
-"""Text that remembers where each of its characters came from.
+"""Text whose characters have origins.
 
 1. A `Text` is a run of `Span`s. Its plain string is the spans' texts put together.
 2. A span is a verbatim piece of its origin's text: `origin`'s source text, read from
@@ -19,7 +19,7 @@ from itertools import accumulate
 
 
 class OriginKind(StrEnum):
-    """The kinds of source a character can have; the inspector has one colour for each."""
+    """The kinds of sources of a character; each has its color in the inspector."""
 
     SYSTEM = "system"
     """The system prompt of the session's role."""
@@ -32,26 +32,26 @@ class OriginKind(StrEnum):
     HISTORY = "history"
     """A stored message."""
     DRAFT = "draft"
-    """What the user is typing now."""
+    """The text in the composer."""
     MACRO = "macro"
-    """What a macro such as `{{date}}` became; `within` is the text it stood in."""
+    """The result of a macro such as `{{date}}`; `within` is the origin of the text around it."""
     SETTING = "setting"
-    """A parameter: model, temperature, ...; `within` says who set it, where known."""
+    """A parameter: model, temperature, ...; `within` is the origin of its value, if known."""
     GLUE = "glue"
-    """What the protocol demands and nobody wrote: keys, role names, separators."""
+    """Text that the protocol requires: keys, role names, separators."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """Where something came from, precisely enough to open it. Equal if all of it is."""
+    """A source, precise enough to open it. Compared by value."""
 
     kind: OriginKind
     id: str = ""
-    """What it is called in its own world: message id, preset message id, setting name."""
+    """The id in its domain: message id, preset message id, setting name."""
     name: str = ""
-    """What a person calls it; falls back to the id where it has no name."""
+    """The display name; the id if it has none."""
     within: Origin | None = None
-    """The origin of the text this one stood in or was taken from."""
+    """The origin of the text around it, or that it was taken from."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -72,6 +72,14 @@ class Origin:
         words = _KIND_WORDS[self.kind]
         return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
 
+    @property
+    def outermost(self) -> Origin:
+        """The origin of the written text that a macro or a setting comes from."""
+        origin = self
+        while origin.within is not None:
+            origin = origin.within
+        return origin
+
 
 _KIND_WORDS = {
     OriginKind.SYSTEM: "system prompt of role",
@@ -86,7 +94,7 @@ _KIND_WORDS = {
 }
 
 GLUE = Origin(OriginKind.GLUE)
-"""The origin of what nobody wrote."""
+"""The origin of text that the protocol requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,7 @@ class Span:
 
 
 class Text:
-    """An immutable string whose characters know their origin."""
+    """An immutable string whose characters have origins."""
 
     __slots__ = ("__weakref__", "_offsets", "_origin", "_spans", "_start", "plain")
 
@@ -136,12 +144,12 @@ class Text:
 
     @classmethod
     def glue(cls, text: str) -> Text:
-        """Make a text that nobody wrote: a word the protocol demands."""
+        """Make a text that the protocol requires."""
         return cls.of(text, GLUE)
 
     @classmethod
     def join(cls, separator: str, texts: Iterable[Text]) -> Text:
-        """Put texts together with a glue separator between them."""
+        """Join texts with a glue separator."""
 
         def pieces() -> Iterator[Span]:
             for index, text in enumerate(texts):
@@ -155,7 +163,7 @@ class Text:
         return Text((*self.spans, *other.spans))
 
     def __getitem__(self, part: slice) -> Text:
-        """Cut a piece out; each span keeps its place in its source. Steps are not supported."""
+        """Slice; spans keep their source positions. Steps are not supported."""
         start, stop, step = part.indices(len(self.plain))
         if step != 1:
             raise ValueError("a Text can only be cut in steps of one")

@@ -22,9 +22,9 @@ class Tool:
     timeout: float = 60.0
     """Seconds after which a run is ended."""
     most_output: int = 100_000
-    """Bytes of output that are taken; what is beyond them is cut off, and the model told so."""
+    """Maximum bytes of output; more is cut off with a remark for the model."""
 
     @property
     def name(self) -> str:
-        """What the model calls it by."""
+        """The name for the model."""
         return self.definition.name

@@ -1,4 +1,4 @@
-"""A conversation outside of any database: what an import brings and an export takes along.
+"""A conversation outside of any database, as imported or exported.
 
 Readers of foreign files make transcripts, the store takes them in and gives them out, writers
 turn them into files; so none of these knows another.
@@ -20,30 +20,30 @@ from tui_chat.models.session import Entry, Session
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class SessionTranscript:
     """A session with its whole tree of messages."""
 
     session: Session
     """Its `session_id` is set and stable. `head_id` is one of the entries; None shows the last
-    one. `created` and `updated` are 0 where the source does not say."""
+    one. `created` and `updated` are 0 if unknown."""
     entries: tuple[Entry, ...] = ()
-    """Every entry stands behind its parent, and siblings stand in their order. Ids are unique
+    """Every entry follows its parent, and siblings are in order. Ids are unique
     here and, as far as it lies with the reader, everywhere."""
     role: Role | None = None
     """The session's role as it was; its `role_id` is the session's. None without a role."""
     variables: tuple[tuple[str, str], ...] = ()
-    """What macros remembered in this session, by name."""
+    """The session's macro variables by name."""
     requests: tuple[StoredRequest, ...] = ()
     """The requests that produced its replies, oldest first."""
     revisions: tuple[tuple[str, str], ...] = ()
     """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
     draft: str = ""
-    """What was being typed; for a session that is new where it is taken in."""
+    """The draft, which is imported only with a new session."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of one transcript that was taken in."""
+    """The result of importing one transcript."""
 
     session_id: str
     title: str
@@ -54,4 +54,4 @@ class ImportResult:
     known: int = 0
     """Messages that were there already and stay as they are."""
     fault: str = ""
-    """Why nothing of it was taken in, as a sentence; empty where all went well."""
+    """A sentence why it was not imported; empty on success."""

@@ -1,20 +1,22 @@
-"""What a reply cost and how quickly it came: tokens as reported, US dollars, seconds."""
+"""Usage, cost and pace of a reply: reported tokens, US dollars, seconds."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-from tui_chat.models.model_facts import Prices
+from tui_chat.models.prices import Prices
 
 BYTES_PER_TOKEN = 4
-"""About, in every vocabulary and language; where a provider reports, its figure is taken."""
+"""Estimate for any vocabulary and language, used until the provider reports a figure."""
 
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not say."""
+    """Tokens as the provider reported them; None if it did not."""
 
     input: int | None = None
     """All input, cached parts included."""
@@ -27,9 +29,13 @@ class Usage:
     reasoning: int | None = None
     """Output spent on reasoning."""
     input_apart: int = field(default=0, compare=False)
-    """Of `input`, what the provider counts beside its own figure: Anthropic's cache."""
+    """The part of `input` that the provider reports separately: Anthropic's cache."""
     output_apart: int = field(default=0, compare=False)
-    """Of `output`, what the provider counts beside its own figure: Gemini's thoughts."""
+    """The part of `output` that the provider reports separately: Gemini's thoughts."""
+    cache_write_1h: int = field(default=0, compare=False)
+    """The part of `cache_write` that stays for an hour: Anthropic."""
+    tier: str = field(default="", compare=False)
+    """The service tier that served the request, in the provider's word; empty if it said none."""
 
 
 NO_USAGE = Usage()
@@ -40,19 +46,21 @@ class Timing:
     """A reply's pace so far, or as it ended."""
 
     elapsed: float | None = None
-    """Seconds since the request left; None where nobody looked at the clock."""
+    """Seconds since the request left; None if not measured."""
     first: float | None = None
-    """Seconds until the first word, or thought, or call; None before it, or where unknown."""
+    """Seconds until the first text, reasoning or call; None before it, or if unknown."""
     tokens: int | None = None
-    """Output, reasoning included; None where unknown."""
+    """Output, reasoning included; None if unknown."""
     exact: bool = False
     """True if `tokens` was reported by the provider; else it is estimated."""
-    cost: float | None = None
-    """US dollars for input and output; None without prices or figures."""
+    cost: Decimal | None = None
+    """US dollars; None without prices or figures."""
+    priced: str = ""
+    """Whose prices `cost` is from, and of which day."""
 
     @property
     def per_second(self) -> float | None:
-        """Output tokens a second since the first of them; None before there is a pace."""
+        """Output tokens per second since the first of them; None if there is no pace yet."""
         if not self.tokens or self.elapsed is None:
             return None
         seconds = self.elapsed - (self.first or 0.0)
@@ -62,19 +70,35 @@ class Timing:
 NO_TIMING = Timing()
 
 
-def cost_of(usage: Usage, prices: Prices | None) -> float | None:
-    """Return what a reply cost in US dollars; None where price or figure is unknown.
+def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) -> Decimal | None:
+    """Return the cost of a reply in US dollars; None if a price or figure is unknown.
 
-    Cached input costs its own price where there is one, else the full one; so does input that
-    was written to a cache.
+    1. The prices are those for all of the input, cached parts included: a tier holds for the whole
+       request.
+    2. Cached input has its own price if known, else the full price; so do input written to a cache
+       and reasoning. Each token is counted once: none is in two of these.
+    3. Figures that contradict each other have no cost, and neither has a request or a reply with
+       `media` that are priced apart (see `Prices.apart`).
     """
-    if prices is None or usage.input is None or usage.output is None:
+    if prices is None or usage.input is None or usage.output is None or prices.apart & media:
         return None
+    prices = prices.for_input(usage.input)
     if prices.input is None or prices.output is None:
         return None
-    cached, written = usage.cached or 0, usage.cache_write or 0
-    plain = max(usage.input - cached - written, 0)
-    total = plain * prices.input + usage.output * prices.output
-    total += cached * (prices.input if prices.cached is None else prices.cached)
-    total += written * (prices.input if prices.cache_write is None else prices.cache_write)
-    return total / _MILLION
+    cached, written, hour = usage.cached or 0, usage.cache_write or 0, usage.cache_write_1h
+    reasoned = 0 if prices.reasoning is None else usage.reasoning or 0
+    write = prices.input if prices.cache_write is None else prices.cache_write
+    if hour and prices.cache_write_1h is None:
+        return None
+    counts = (
+        (usage.input - cached - written, prices.input),
+        (cached, prices.input if prices.cached is None else prices.cached),
+        (written - hour, write),
+        (hour, prices.cache_write_1h or write),
+        (usage.output - reasoned, prices.output),
+        (reasoned, prices.reasoning or prices.output),
+    )
+    if any(tokens < 0 for tokens, _ in counts):
+        return None
+    total = sum((tokens * price for tokens, price in counts), Decimal(0)) / _MILLION
+    return total + (prices.per_request or 0)

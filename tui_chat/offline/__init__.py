@@ -1,10 +1,10 @@
-"""The offline provider: all four protocols answered without network, key or configuration.
+"""The offline provider: all protocols answered without network, key or configuration.
 
 It takes the provider's side. It reads the real HTTP requests that this app, or an official SDK,
-sends to OpenAI, Anthropic and Google, checks them as those providers would, and answers with their
-bodies, events, headers and errors. It shares nothing with `tui_chat.protocols`, whose decoders
-accept most of what a provider refuses: two independent readings of a protocol that agree are
-evidence, one reading tested against itself is not.
+sends to OpenAI, Anthropic, Google and Ollama, checks them as those providers would, and answers
+with their bodies, events, headers and errors. It shares nothing with `tui_chat.protocols`, whose
+decoders accept most of what a provider refuses: two independent readings of a protocol that agree
+are evidence, one reading tested against itself is not.
 
 1. Everything between a request and a response is a function: `OfflineService.respond`. It does no
    I/O and uses no clock but the injected one. A response's body is a lazy sequence of steps (bytes,
@@ -21,16 +21,17 @@ The modules, in the order in which a request passes them:
       service                         from a request to a response; the list of providers
         base_provider                 the types that every provider's folder implements
         json_reader  request_errors   reading untrusted JSON; all errors
-        openai/  anthropic/  gemini/  parse_request, response_writer, provider (headers, errors)
+        openai/  anthropic/  gemini/  ollama/
+                                      parse_request, response_writer, provider (headers, errors)
         prompt_request                the request in terms of no provider
         models/                       the catalogue, mirror, lorem, toolsmith
         reply_pieces  tokens          the pieces of a reply; its size, speed and limits
     dependencies                      clock, sleep and ids, replaceable in tests
 
 Models: `mirror` describes what it received; `echo` repeats; `lorem[:SPEED[:TOKENS]]` writes at
-length; `thinker` reasons first; `toolsmith` calls tools; `flaky-429`, `flaky-500`, `flaky-529`
-refuse (`:N` only the first N times), `flaky-error`, `flaky-cut` and `flaky-stall` break in the
-middle. `SPEED` is tokens per second or `max`.
+length; `thinker` reasons first; `researcher` cites pages; `picture` draws; `toolsmith` calls tools;
+`flaky-429`, `flaky-500`, `flaky-529` refuse (`:N` only the first N times), `flaky-error`,
+`flaky-cut` and `flaky-stall` break in the middle. `SPEED` is tokens per second or `max`.
 """
 
 from collections.abc import Callable

@@ -21,7 +21,7 @@ from tui_chat.offline.request_errors import RequestError
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a request says outside its body, and the body's size."""
+    """The parts of a request outside its body, and the body's size."""
 
     size: int
     """Bytes of body."""

@@ -5,7 +5,7 @@
    for the real providers.
 2. A reader is a function from a node to a value of one type. Readers combine into tables and
    nested readers: `node.required("messages", array(read_turn, at_least=1))`.
-3. null counts as absent, as it does for all four providers.
+3. null counts as absent, as it does for all these providers.
 """
 
 import json

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-ProtocolName = Literal["openai_chat", "openai_responses", "anthropic", "gemini"]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
@@ -105,7 +103,8 @@ class PromptToolChoice:
 class PromptRequest:
     """A complete request for a reply."""
 
-    protocol: ProtocolName
+    protocol: str
+    """The protocol's name, as its provider calls it."""
     model: str
     system: tuple[str, ...]
     """Blocks outside the turns (`system`, `instructions`, `systemInstruction`)."""

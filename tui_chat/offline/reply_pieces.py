@@ -4,6 +4,7 @@ A model is a generator of `Piece`s: it neither waits nor writes. `tokens.limited
 `TimedPiece`s, a token at a time; a `ResponseWriter` turns those into bytes; `play` waits.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -45,6 +46,22 @@ class ToolCallPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class SourcePiece:
+    """A page on which the text since the source before rests."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePiece:
+    """A picture that the model made."""
+
+    data: str
+    """A PNG file in base64."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """A pause."""
 
@@ -83,6 +100,22 @@ class Finish:
     """Tokens of reasoning among them."""
 
 
-Content: TypeAlias = ReasoningPiece | TextPiece | ToolCallPiece
+Content: TypeAlias = ReasoningPiece | TextPiece | ToolCallPiece | SourcePiece | PicturePiece
 Piece: TypeAlias = Speed | Content | Stall | Disconnect | Failure
 TimedPiece: TypeAlias = Content | Wait | Stall | Disconnect | Failure | Finish
+
+
+def cited_texts(pieces: Iterable[Content]) -> Iterator[tuple[str, SourcePiece | None]]:
+    """Yield the text before each source with that source, and the text after the last one."""
+    texts: list[str] = []
+    for piece in pieces:
+        match piece:
+            case TextPiece(text):
+                texts.append(text)
+            case SourcePiece():
+                yield "".join(texts), piece
+                texts = []
+            case _:
+                pass
+    if texts:
+        yield "".join(texts), None

@@ -5,8 +5,9 @@ succeeds at the third request, and the latest responses of the Responses protoco
 `previous_response_id` works.
 
 The error for an unknown path is worded by the provider that the request is recognisably meant for:
-`/v1beta` or a Google key is Gemini's, an `anthropic-version` header is Anthropic's, all else is
-OpenAI's. `GET /v1/models` belongs to all three and is told apart in the same way.
+`/api` is Ollama's, `/v1beta` or a Google key is Gemini's, an `anthropic-version` header is
+Anthropic's, all else is OpenAI's. `GET /v1/models` belongs to three of them, decided in the same
+way.
 """
 
 from collections import Counter, OrderedDict
@@ -30,6 +31,7 @@ from tui_chat.offline.gemini.provider import GEMINI
 from tui_chat.offline.http_messages import Headers, HttpRequest, HttpResponse, Step
 from tui_chat.offline.json_reader import compact, parse_body
 from tui_chat.offline.models.catalogue import find_model
+from tui_chat.offline.ollama.provider import OLLAMA
 from tui_chat.offline.openai.provider import OPENAI
 from tui_chat.offline.prompt_request import (
     PromptPart,
@@ -43,7 +45,9 @@ from tui_chat.offline.reply_pieces import (
     Disconnect,
     Failure,
     Finish,
+    PicturePiece,
     ReasoningPiece,
+    SourcePiece,
     Stall,
     TextPiece,
     TimedPiece,
@@ -60,7 +64,7 @@ from tui_chat.offline.request_errors import (
 )
 from tui_chat.offline.tokens import estimate_prompt_tokens, limited
 
-PROVIDERS: tuple[Provider, ...] = (GEMINI, ANTHROPIC, OPENAI)
+PROVIDERS: tuple[Provider, ...] = (OLLAMA, GEMINI, ANTHROPIC, OPENAI)
 """In the order in which they are asked whether a request is theirs. The last one answers for the
 rest."""
 
@@ -228,7 +232,7 @@ def _stream_steps(
     yield writer.start()
     for piece in pieces:
         match piece:
-            case TextPiece() | ReasoningPiece() | ToolCallPiece():
+            case TextPiece() | ReasoningPiece() | ToolCallPiece() | SourcePiece() | PicturePiece():
                 yield writer.piece(piece)
             case Wait() | Stall() | Disconnect():
                 yield piece
@@ -251,7 +255,7 @@ def _full_response(
     disconnects = False
     for piece in pieces:
         match piece:
-            case TextPiece() | ReasoningPiece() | ToolCallPiece():
+            case TextPiece() | ReasoningPiece() | ToolCallPiece() | SourcePiece() | PicturePiece():
                 content.append(piece)
             case Wait(more):
                 seconds += more
@@ -272,5 +276,7 @@ def _full_response(
 
 
 def _response(provider: Provider, status: int, body: bytes, headers: Headers) -> HttpResponse:
+    named = {name for name, _ in headers}
     content = (("content-type", provider.json_type), ("content-length", str(len(body))))
-    return HttpResponse(status, (*content, *headers), (body,))
+    own = (header for header in content if header[0] not in named)
+    return HttpResponse(status, (*own, *headers), (body,))

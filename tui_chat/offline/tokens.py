@@ -13,8 +13,10 @@ from tui_chat.offline.reply_pieces import (
     Disconnect,
     Failure,
     Finish,
+    PicturePiece,
     Piece,
     ReasoningPiece,
+    SourcePiece,
     Speed,
     Stall,
     TextPiece,
@@ -131,6 +133,8 @@ def limited(
                 spent += cost
                 called = True
                 yield ToolCallPiece(name, arguments, random_id(24))
+            case SourcePiece() | PicturePiece():
+                yield piece
             case Stall() | Disconnect() | Failure():
                 yield piece
                 return

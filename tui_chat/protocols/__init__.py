@@ -1,18 +1,20 @@
-"""HOW a request is written in each protocol, and how its replies are read. Pure and sans-IO.
+"""How a request is written in each protocol, and how its replies are read. Pure; no I/O.
 
 base        what a protocol consists of
 registry    protocol -> its definition
 roles       which role a turn gets in which protocol
-detection   which protocol a model speaks, and which one a captured request is written in
+base_url    where an endpoint is, from a URL as people paste it
+detection   the protocol of a model, by its name, and of a captured request
 common/     what the protocols share
 
-One package per protocol, all with the same files; they know nothing of each other:
-openai_chat, openai_responses, anthropic, gemini
+One package per protocol; none imports another:
+openai_chat, openai_responses, anthropic, gemini, ollama
 
+settings      the settings that only this protocol has
 decode        captured request -> envelope
 encode        envelope -> request
-messages      ... its list of messages
-turn_content  ... one turn in it
-tools         tool definitions, tool choice and response format, read and written side by side
+messages      turns -> the request's list of messages, where that needs a module
+turn_content  one turn -> its entry in that list
+tools         tool choice, response format and the like, read and written side by side
 stream        replies, streamed and whole
 """

@@ -1,23 +1,25 @@
 """What a protocol consists of: its facts and its four functions, in one `ProtocolDefinition`.
 
-All of it is pure and sans-IO: requests are encoded to a tree and decoded from bytes, replies
-are parsed from events that somebody else split. The HTTP client never looks into a body.
+All of it is pure: requests are encoded to a tree and decoded from bytes, replies
+are parsed from events that the HTTP client split. The HTTP client never looks into a body.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from typing import Protocol as Interface
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note
 from tui_chat.models.json_tree import Obj
-from tui_chat.models.reply import Reply, StreamEvent
+from tui_chat.models.reply import Reply
+from tui_chat.models.stream_events import StreamEvent
 
 BEARER = ("Authorization", "Bearer ")
-"""The header that most providers expect the key in, and what stands before it."""
+"""The header in which most providers expect the key, and its prefix."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +31,11 @@ class Encoded:
     tree: Obj
     """The body."""
     headers: tuple[tuple[str, str], ...] = ()
-    """What the protocol demands beside content type and key (`anthropic-version`)."""
+    """Headers that the protocol requires beside content type and key (`anthropic-version`)."""
     key_header: tuple[str, str] = BEARER
-    """The header that carries the key, and what stands before it."""
+    """The header of the key, and its prefix."""
     notes: tuple[Note, ...] = ()
-    """What was merged, hoisted, renamed or left out on the way."""
+    """The parts that were merged, hoisted, renamed or left out."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Tools whose names the protocol forbids: the tool's own name, its name in the request. The
     reply calls them by the latter; `tool_names.restore_names` restores the former."""
@@ -43,20 +45,20 @@ class StreamParser(Interface):
     """Turns the events of one streamed reply into ours; one parser reads one reply."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one server-sent event (`event` is empty where the stream names none).
+        """Take one server-sent event, or one line (`event` is empty if the stream names none).
 
-        Unknown events give nothing. Raises Refused for an error inside the stream.
+        Unknown events are ignored. Raises Refused for an error inside the stream.
         """
         ...
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell the parser that the stream ended. Raises ReplyCut if the reply had not."""
+        """End the stream. Raises ReplyCut if the reply has not ended."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestSigns:
-    """What tells a captured request of this protocol from one of another."""
+    """The keys and words that tell a captured request of this protocol from one of another."""
 
     unique_keys: frozenset[str] = frozenset()
     """Top-level keys that no other protocol has for its conversation: one of them decides. A
@@ -68,6 +70,36 @@ class RequestSigns:
     block_types: frozenset[str] = frozenset()
     """Types of blocks in a message's content."""
     tool_keys: frozenset[str] = frozenset()
+    is_own_message: Callable[[Mapping[str, Any]], bool] = lambda message: False
+    """True for a message that no other protocol writes so."""
+
+
+def _unversioned(host: str, port: int | None, path: str) -> tuple[str, str]:
+    """Return a path as it was typed, and no version."""
+    del host, port
+    return path, ""
+
+
+def _same_path(root: str, path: str, version: str) -> str:
+    """Return the path of a request as its encoder made it."""
+    del root, version
+    return path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlRules:
+    """How a base URL is read; see `base_url`."""
+
+    request_end: re.Pattern[str]
+    """How the path of a request ends; a base URL that ends so loses it."""
+    own_end: re.Pattern[str] | None = None
+    """An end that no other protocol has, so that a base URL for another one is refused. None if
+    people paste such URLs for another protocol too."""
+    root: Callable[[str, int | None, str], tuple[str, str]] = _unversioned
+    """From host, port and the path that was typed: the path that requests are put behind, and the
+    version that was typed, if the paths of requests begin with one."""
+    request_path: Callable[[str, str, str], str] = _same_path
+    """From the root, the path of a request and the version that was typed: the path to send."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +122,18 @@ class ProtocolDefinition:
 
     models_path: Callable[[Endpoint], str]
     """Path and query of an endpoint's model list."""
+    urls: UrlRules
     signs: RequestSigns
+    session_keys: frozenset[str]
+    """Keys of a request whose meaning a session and a preset have a place for."""
+    setting_groups: frozenset[str] = frozenset()
+    """Top-level keys that hold the settings which other protocols have at the top."""
+    stream_type: str = "text/event-stream"
+    """The media type of a streamed reply."""
     model_pattern: re.Pattern[str] | None = None
     """Beginnings of model names, in lower case, whose native protocol this is."""
     key_header: tuple[str, str] = BEARER
-    """The header that carries the key, and what stands before it."""
+    """The header of the key, and its prefix."""
     headers: Callable[[Endpoint], tuple[tuple[str, str], ...]] = lambda endpoint: ()
     """Headers beside content type and key that every request to an endpoint carries."""
     model_in_path: bool = False

@@ -1,4 +1,4 @@
-"""Telling a protocol by a model's name, or by a captured request."""
+"""Detecting a protocol by a model's name, or by a captured request."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def detect_protocol(model: str) -> Protocol | None:
 
 
 def detect_request(body: Mapping[str, Any]) -> Protocol | None:
-    """Return the protocol of a request body; None if it is of none.
+    """Return the protocol of a request body; None if it is not a request.
 
-    Where the body fits several protocols equally well, the model's name decides, then the order
+    If the body fits several protocols equally well, the model's name decides, then the order
     of the registry.
     """
     keys = body.keys()
@@ -45,7 +45,7 @@ def detect_request(body: Mapping[str, Any]) -> Protocol | None:
 
 
 def _score(signs: RequestSigns, body: Mapping[str, Any]) -> int:
-    """Return how much of a body with `messages` is peculiar to a protocol."""
+    """Return how many signs of a protocol a body with `messages` has."""
     messages = list(_objects(body["messages"]))
     blocks = (block for message in messages for block in _objects(message.get("content")))
     is_peculiar = (
@@ -54,7 +54,8 @@ def _score(signs: RequestSigns, body: Mapping[str, Any]) -> int:
         or bool(_texts("type", blocks) & signs.block_types)
     )
     tools = sum(bool(signs.tool_keys & tool.keys()) for tool in _objects(body.get("tools")))
-    return len(body.keys() & signs.settings) + 2 * is_peculiar + tools
+    own = 3 * any(map(signs.is_own_message, messages))
+    return len(body.keys() & signs.settings) + 2 * is_peculiar + tools + own
 
 
 def _texts(key: str, objects: Iterable[dict[str, Any]]) -> set[str]:

@@ -6,6 +6,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import ANTHROPIC
 from tui_chat.protocols.base import ProtocolDefinition
 from tui_chat.protocols.gemini import GEMINI
+from tui_chat.protocols.ollama import OLLAMA
 from tui_chat.protocols.openai_chat import OPENAI_CHAT
 from tui_chat.protocols.openai_responses import OPENAI_RESPONSES
 
@@ -14,6 +15,7 @@ PROTOCOLS: dict[Protocol, ProtocolDefinition] = {
     OPENAI_RESPONSES.protocol: OPENAI_RESPONSES,
     ANTHROPIC.protocol: ANTHROPIC,
     GEMINI.protocol: GEMINI,
+    OLLAMA.protocol: OLLAMA,
 }
 """In the order in which they are listed on the screen."""
 

@@ -1,12 +1,12 @@
 """The role adapter: which role a turn gets in which protocol. Pure, and usable on its own.
 
-1. OpenAI Chat and Responses keep roles as they are; where a model wants it, `system` is
-   called `developer`. Responses has items for tool results, not a role.
-2. Anthropic knows `user` and `assistant`; tool results are user content. System turns that
-   come before all others go to the top-level `system`. A later one stays in place where the
-   model takes it, else it is hoisted to the top, or becomes a user turn.
-3. Gemini knows `user` and `model`; tool results are user content. All system turns go, joined
-   by a blank line, to the one `system_instruction`.
+1. OpenAI Chat and Responses keep roles as they are; for models that require it, `system` is
+   `developer`. Responses has items for tool results, not a role.
+2. Anthropic has `user` and `assistant`; tool results are user content. System turns before all
+   other turns are the top-level `system`. A later one stays in place if the model accepts that;
+   else it is moved to the top, or becomes a user turn.
+3. Gemini has `user` and `model`; tool results are user content. All system turns, joined by a
+   blank line, are the one `system_instruction`.
 4. Nothing is dropped here; order within each place is kept.
 """
 
@@ -25,7 +25,7 @@ SYSTEM_INSTRUCTION = "system_instruction"
 """The adapted role of what leaves the list of messages for a place of its own."""
 
 SYSTEM_SEPARATOR = "\n\n"
-"""What stands between system turns that are joined into one text."""
+"""The separator of system turns that are joined into one text."""
 
 LaterSystem = Literal["in_place", "hoist", "user"]
 """What Anthropic does with a system turn that comes after other turns."""
@@ -80,32 +80,27 @@ def adapt_roles(
 
 
 def extract_system_instruction(adapted: Iterable[AdaptedTurn]) -> Text:
-    """Return all that goes to the system instruction, joined by a blank line."""
+    """Return the system instruction: the system turns, joined by a blank line."""
     texts = (a.turn.text for a in adapted if a.adapted_role == SYSTEM_INSTRUCTION)
     return Text.join(SYSTEM_SEPARATOR, texts)
 
 
-def without_system_instruction(adapted: Iterable[AdaptedTurn]) -> tuple[AdaptedTurn, ...]:
-    """Return what stays in the list of messages."""
-    return tuple(a for a in adapted if a.adapted_role != SYSTEM_INSTRUCTION)
-
-
 def describe_adapted_role(role: MessageRole, adapted: str, protocol: Protocol) -> str:
-    """Return a sentence on what a protocol makes of a turn's role: `adapted` is its adapted role.
+    """Return a sentence on a turn's role in a protocol: `adapted` is its adapted role.
     Empty if the turn stays among the messages under its own.
     """
     if adapted == SYSTEM_INSTRUCTION:
         if protocol is Protocol.GEMINI:
-            return "Gemini takes all that the system says as one text, apart from the messages."
-        return f"{protocol.label} takes what the system says apart from the messages."
+            return "Gemini takes all system text as one instruction, separate from the messages."
+        return f"{protocol.label} takes system text separately from the messages."
     if adapted == role:
         return ""
     match role:
         case "system" if adapted == "developer":
-            return "This model calls the system “developer”."
+            return "This model uses the role “developer” for system messages."
         case "system":
-            return f"{protocol.label} has this system message said by the {adapted}."
+            return f"{protocol.label} gets this system message in the role “{adapted}”."
         case "tool":
-            return f"In {protocol.label} the {adapted} says what a tool returned."
+            return f"{protocol.label} takes tool results in the role “{adapted}”."
         case _:
             return f"{protocol.label} calls the {role} “{adapted}”."

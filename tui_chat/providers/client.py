@@ -3,7 +3,7 @@
 1. A request's body is the bytes composed elsewhere, sent unchanged.
 2. A key is looked up when the request leaves, put into its header, and forgotten. No value, log or
    error contains it.
-3. httpx-sse splits server-sent events, according to the standard.
+3. httpx-sse splits server-sent events, according to the standard. A stream may also be JSON lines.
 4. httpx exceptions become `Unreachable` before the response begins, and `ReplyCut` after.
 5. An abandoned connection is closed, not drained. Redirects are not followed: the key is meant for
    one host.
@@ -65,6 +65,9 @@ SLICE = 0.004
 """Seconds that reading may occupy the event loop. A key press takes some twenty turns of the loop
 until its action has run."""
 
+JSON_LINES = "application/x-ndjson"
+"""The media type of a stream of JSON objects, one a line."""
+
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
 
 
@@ -119,22 +122,24 @@ class IncomingResponse:
 
     @property
     def is_stream(self) -> bool:
-        """True if the body is a stream of server-sent events."""
-        return "text/event-stream" in self.headers.get("content-type", "")
+        """True if the body is a stream of server-sent events or of JSON lines."""
+        return self._has_lines or "text/event-stream" in self.headers.get("content-type", "")
+
+    @property
+    def _has_lines(self) -> bool:
+        return JSON_LINES in self.headers.get("content-type", "")
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Yield the name (empty if none) and data of each server-sent event.
+        """Yield the name (empty if none) and data of each server-sent event, or each JSON line.
 
         Raises ReplyCut; TooLarge if an event or the whole stream exceeds its limit.
         """
-        from httpx_sse import EventSource
-
         with read_failures(self._silence):
             text = _EventText(self.headers, self._pieces())
             turn = time.monotonic()
-            async for event in EventSource(cast("httpx.Response", text)).aiter_sse():
+            async for event in _lines(text) if self._has_lines else _server_sent(text):
                 text.since_event = 0
-                yield event.event, event.data
+                yield event
                 if time.monotonic() - turn > SLICE:
                     await asyncio.sleep(0)
                     turn = time.monotonic()
@@ -245,6 +250,27 @@ class _EventText:
         yield decoder.decode(b"", True) + "\n\n"
 
 
+async def _server_sent(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
+    from httpx_sse import EventSource
+
+    async for event in EventSource(cast("httpx.Response", text)).aiter_sse():
+        yield event.event, event.data
+
+
+async def _lines(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
+    """Yield the lines that are not empty, as events without a name. Only a line feed ends a line:
+    U+2028 may stand in JSON.
+    """
+    begun: list[str] = []
+    async for piece in text.aiter_text():
+        first, *more = piece.split("\n")
+        begun.append(first)
+        for start in more:
+            if line := "".join(begun).strip():
+                yield "", line
+            begun = [start]
+
+
 _KEPT_BEFORE = "what came before that is kept."
 
 
@@ -267,7 +293,7 @@ def _decompressor(encoding: str) -> Callable[[bytes], Iterable[bytes]]:
             return _Inflater(zlib.MAX_WBITS)
         case _:
             raise ReplyCut(
-                f"The answer is compressed as “{encoding[:40]}”, which was not asked for.",
+                f"The answer is compressed as “{encoding[:40]}”, which was not requested.",
                 advice="Check the endpoint's `headers`, and any proxy on the way.",
             )
 

@@ -19,9 +19,9 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import TuiChatError
-from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.model_facts import ModelFacts
+from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.failures import is_loopback
@@ -81,7 +81,7 @@ def merge_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class _ServerReport:
-    """What a server reports of itself."""
+    """A server's report of itself."""
 
     kind: str
     """The program: one of `_SERVER_NAMES`; empty if unknown."""
@@ -117,7 +117,7 @@ def _completed(endpoint: Endpoint, server: _ServerReport) -> Endpoint:
         # A llama.cpp server may listen at the usual port of vLLM.
         name=server.kind if server.kind and endpoint.name in _SERVER_NAMES else endpoint.name,
         models=(*wanted, *(name for name in names if name not in wanted)),
-        facts=(*endpoint.facts, *known),
+        server_facts=(*known, *endpoint.server_facts),
     )
 
 

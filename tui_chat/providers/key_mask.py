@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import AnyStr
 
-from tui_chat.models.reply import (
+from tui_chat.models.stream_events import (
     ReasoningDelta,
     RefusalDelta,
+    Restarted,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
@@ -102,6 +103,10 @@ class KeyMask:
                     yield from self._release(("call", event.index))
                     part = ("call", event.index)
                     yield replace(event, arguments=self._append(part, event, event.arguments))
+                case Restarted():
+                    yield from self._release(None)
+                    self._parts.clear()
+                    yield event
                 case _:
                     yield event
 

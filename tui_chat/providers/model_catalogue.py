@@ -6,8 +6,8 @@ import asyncio
 from typing import Any, cast
 
 from tui_chat.errors import ProviderError, Refused, TooLarge
-from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
+from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import load_json
 from tui_chat.protocols.registry import protocol_of

@@ -85,13 +85,18 @@ class ResponseRecorder:
 
 
 def recorded_events(stream: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the name (empty if none) and data of each server-sent event of a kept stream.
+    """Yield the name (empty if none) and data of each server-sent event of a kept stream, or each
+    JSON line: no line of server-sent events begins with a brace.
 
     Bytes that are not UTF-8 become U+FFFD.
     """
     from httpx_sse import EventSource
 
-    response = cast("httpx.Response", _RecordedStream(stream.decode("utf-8-sig", "replace")))
+    text = stream.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith("{"):
+        yield from (("", line) for line in text.split("\n") if line.strip())
+        return
+    response = cast("httpx.Response", _RecordedStream(text))
     for event in EventSource(response).iter_sse():
         yield event.event, event.data
 

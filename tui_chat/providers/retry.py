@@ -37,6 +37,8 @@ class RetryPause:
     """The length of the wait."""
     attempt: int
     """The number of the attempt that follows; 2 for the first retry."""
+    attempts: int
+    """The number of attempts in all."""
     why: Refused | Unreachable
     """The failure of the attempt before."""
 
@@ -82,7 +84,7 @@ async def open_with_retries(
         if seconds is None:
             raise failure
         attempt += 1
-        on_pause(RetryPause(seconds, attempt, failure))
+        on_pause(RetryPause(seconds, attempt, outgoing.retries.times + 1, failure))
         await client.sleep(seconds)
 
 

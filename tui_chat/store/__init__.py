@@ -3,15 +3,15 @@ and it does so when a store is opened, so importing it costs little.
 
 store           Store: opening and closing, and one object per subject:
 sessions        session_list  branches  messages  replies  requests  transcripts  roles
-                revisions  settings  search/
-                each the class of its subject, and functions over a transaction that others share
+                settings  search/
+                each the class of its subject, and the functions on a transaction that others use
 stream_journal  a streaming reply on its way to the disk
-unsaved         what is in memory only while the file cannot be written to
+unsaved         what is only in memory while the file cannot be written to
 rows            rows to values and back
-database        one connection, one writer, and what makes it safe to cancel
+database        one connection, one writer, safe cancellation
 schema          versions: creating, migrating, undoing; `migrations/` holds the SQL
 process_lock    which running program receives a reply, and whether it still runs
-errors          SQLite's errors as ours
+errors          SQLite's errors as errors of ours
 maintenance/    checks, backups, repair and salvage of the file
 """
 

@@ -83,7 +83,7 @@ _EXCERPT = 200
 _NO_LIMIT = -1  # as SQLite has it
 
 _MANY_ROWS = 500
-"""Rows from which reading them on the event loop would be felt."""
+"""The number of rows from which reading them would block the event loop noticeably."""
 
 _STATUS = ENTRY_NAMES.index("status")
 

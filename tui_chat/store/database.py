@@ -1,21 +1,21 @@
 """One connection, one writer.
 
-1. Work is an async function over a `Transaction`. It runs alone: from its BEGIN to its COMMIT
-   no other statement reaches the connection, so nobody sees half of a change.
-2. Every piece of work is a task that the database owns, and callers await it through a
-   shield. aiosqlite runs statements in a thread, where cancelling the caller stops nothing: a
-   cancelled BEGIN would still begin, and poison the connection for all who follow. So a
-   cancelled caller is released, and its work goes on to its end.
-3. Work runs in the order in which it was asked for.
+1. Work is an async function on a `Transaction`. It runs alone: from its BEGIN to its COMMIT no
+   other statement reaches the connection, so half a change is never visible.
+2. All work is a task that the database owns, and callers await it through a shield. aiosqlite runs
+   statements in a thread, where cancelling the caller stops nothing: a cancelled BEGIN would still
+   run, and break the connection for later callers. So a cancelled caller is released, and its work
+   continues to the end.
+3. Work runs in the order of the calls.
 4. Nothing is written to a file that was removed or replaced meanwhile.
-5. A write that must not be lost (`write_or_defer`) stays in memory where the file cannot be
-   written to. It is tried again before every later write, by `write_deferred` and by `close`.
-6. `close` awaits what is pending and refuses what comes after.
+5. A write that must not be lost (`write_or_defer`) stays in memory if the file cannot be written
+   to. It is repeated before every later write, by `write_deferred` and by `close`.
+6. `close` awaits pending work and refuses new work.
 
 Durability: in WAL mode with `synchronous = FULL` every commit is synced, so a committed
 message survives a loss of power (`NORMAL` would sync at checkpoints only and could lose the
 last seconds). Replies are flushed a few times a second, so a sync each is affordable.
-`fullfsync` makes macOS sync for real and means nothing elsewhere.
+`fullfsync` makes macOS really sync, and has no effect elsewhere.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _SETTINGS = (
 )
 
 
-_TOGETHER = 3_000
-"""Values that are given to one statement, at most."""
+_MAX_VALUES = 3_000
+"""Maximum values of one statement."""
 
 
 class Transaction:
-    """Statements that happen together or not at all. Not to be kept after its work ended."""
+    """Statements that are committed together. Valid only while its work runs."""
 
     __slots__ = ("_connection",)
 
@@ -73,9 +73,11 @@ class Transaction:
         found = await self.rows(sql, *values)
         return found[0] if found else None
 
-    async def made(self, make: Callable[[object, Row], _T], sql: str, *values: object) -> list[_T]:
-        """Run a statement and return what `make` makes of its cursor and each row. SQLite's thread
-        makes it as it reads, so that the memory of one row is that of the next.
+    async def map_rows(
+        self, make: Callable[[object, Row], _T], sql: str, *values: object
+    ) -> list[_T]:
+        """Run a statement and return the results of `make` for its cursor and each row. They are
+        made on SQLite's thread while it reads, so that rows reuse the same memory.
         """
         self._connection.row_factory = cast("type", make)  # any callable will do
         try:
@@ -93,31 +95,31 @@ class Transaction:
         await cursor.close()
 
     async def insert(self, into: str, rows: Iterable[Sequence[object]]) -> None:
-        """Add rows: `into` is what stands before VALUES. They are made in another thread.
+        """Insert rows, which are generated on another thread. `into` is the SQL before VALUES.
 
-        Many of them are one statement. On each way to SQLite and back other threads have their
-        turn, so that an import would wait thousands of times for the reading of its file.
+        Many rows are one statement: at each call of SQLite other threads get a turn, so an import
+        would wait for the thread that reads its file thousands of times.
         """
         columns = into.count(",") + 1
         row = f"({', '.join('?' * columns)})"
-        for values in await asyncio.to_thread(_together, rows, _TOGETHER // columns):
+        for values in await asyncio.to_thread(_flat_batches, rows, _MAX_VALUES // columns):
             many = ", ".join([row] * (len(values) // columns))
             await self._run(f"{into} VALUES {many}", values)
 
     async def _run(self, sql: str, values: tuple[object, ...]) -> list[Row]:
         try:
             found = await self._connection.execute_fetchall(sql, values)
-        except UnicodeEncodeError:  # met before the statement runs
+        except UnicodeEncodeError:  # raised before the statement runs
             found = await self._connection.execute_fetchall(sql, _storable(values))
         except Exception as error:
-            clear_frames(error.__traceback__)  # a cursor there holds on to this state of the file
+            clear_frames(error.__traceback__)  # a cursor there would keep this state of the file
             raise
         return cast("list[Row]", found)
 
 
 @dataclass(frozen=True, slots=True)
 class _DeferredWrite:
-    """A write that the file did not take, to be tried again."""
+    """A failed write, to be repeated."""
 
     work: Callable[[Transaction], Awaitable[Any]]
     committed: Callable[[Any], object] | None
@@ -136,7 +138,7 @@ class Database:
         self._deferred: dict[str, _DeferredWrite] = {}
         """By the key of `write_or_defer`, oldest first."""
         self.write_fault: StoreError | None = None
-        """Why the deferred writes could not be done at the last attempt; None if there are none."""
+        """The error of the last attempt at the deferred writes; None if there are none."""
         self.on_deferred: Callable[[], None] | None = None
         """Called each time a write had to be deferred; must be quick and not raise."""
         self.all_written = asyncio.Event()
@@ -145,7 +147,7 @@ class Database:
 
     @classmethod
     async def connect(cls, path: Path, *, busy_timeout: float) -> Database:
-        """Open the file, which exists and has the present schema.
+        """Open the file, which exists and has the current schema.
 
         `busy_timeout` is how many seconds a statement waits for another program.
         """
@@ -171,10 +173,10 @@ class Database:
         *,
         committed: Callable[[_T], object] | None = None,
     ) -> _T:
-        """Run work and commit it; when this returns it is on the disk.
+        """Run work and commit it; it is on the disk when this returns.
 
-        `committed` gets the result when it is there and before the next work begins, also
-        when the caller has been cancelled: for what is known in memory of the file.
+        `committed` is called with the result after the commit and before the next work, even if the
+        caller was cancelled. It updates what is known in memory about the file.
         """
         return await self._owned(_WRITING, work, committed)
 
@@ -186,10 +188,10 @@ class Database:
         committed: Callable[[_T], object] | None = None,
     ) -> _T:
         """Like `write`, but work that fails because the file cannot be written to is kept and
-        tried again later. A later call with the same `key` replaces it.
+        repeated later. A later call with the same `key` replaces it.
 
-        Raises StoreError all the same. `RecordGone` and errors other than StoreError are final:
-        trying again would not help, so that work is not kept.
+        Still raises StoreError. After `RecordGone` and errors other than StoreError the work is not
+        kept, since repeating it would not help.
         """
         return await self._owned(_WRITING, work, committed, key)
 
@@ -202,22 +204,22 @@ class Database:
 
     @property
     def deferred(self) -> frozenset[str]:
-        """The keys of the writes that are still to be done."""
+        """The keys of the deferred writes."""
         return frozenset(self._deferred)
 
     async def write_deferred(self) -> bool:
-        """Try the deferred writes now; return True if none is left."""
+        """Repeat the deferred writes now; return True if none is left."""
         if self._deferred and self._closing is None:
 
             async def nothing(tx: Transaction) -> None:
-                """Writing comes with the deferred writes."""
+                """Every write begins with the deferred ones."""
 
             with suppress(StoreError):
                 await self._owned(_WRITING, nothing)
         return not self._deferred
 
     async def close(self) -> None:
-        """Let pending work end, then close the file. May be called again."""
+        """Await pending work, then close the file. Can be called repeatedly."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(), name="store: close")
         await asyncio.shield(self._closing)
@@ -237,7 +239,7 @@ class Database:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            task.add_done_callback(_log_unheard)
+            task.add_done_callback(_log_unseen_error)
             raise
 
     async def _alone(
@@ -247,9 +249,9 @@ class Database:
         committed: Callable[[_T], object] | None,
         key: str = "",
     ) -> _T:
-        """Run work when its turn comes; with a `key`, keep it if it cannot be written."""
+        """Run work when it is its turn; with a `key`, defer it if it cannot be written."""
         async with self._turn:
-            self._deferred.pop(key, None)  # this is newer
+            self._deferred.pop(key, None)  # this one is newer
             try:
                 if begin is _WRITING:
                     await self._try_deferred()
@@ -268,9 +270,9 @@ class Database:
             return result
 
     async def _try_deferred(self) -> None:
-        """Do the deferred writes, each as a transaction of its own.
+        """Repeat the deferred writes, each in its own transaction.
 
-        Raises StoreBusy: whoever waits for the file behind it would wait as long again, in vain.
+        Raises StoreBusy, since the caller would wait in vain as long again.
         """
         for key, deferred in list(self._deferred.items()):
             try:
@@ -301,16 +303,16 @@ class Database:
             if begin is _WRITING and _identity(self._path) != self._file:
                 raise StoreError(
                     f"The database {self._path} was removed or replaced while it was open.",
-                    advice="This was not stored. Copy what you want to keep, and start "
-                    "tui-chat again to work with the file that is there now.",
+                    advice="This was not stored. Copy what you want to keep, and restart tui-chat "
+                    "to use the present file.",
                 )
             try:
                 await self._connection.execute_fetchall(begin)
                 result = await work(Transaction(self._connection))
                 await self._connection.execute_fetchall("COMMIT")
             except BaseException:
-                # Also when the loop itself is going down and cancels this task: the thread
-                # takes statements in order, so this one follows the one that was cut off.
+                # Also if the loop is closing and cancels this task: the thread runs statements in
+                # order, so this one follows the interrupted one.
                 await self._connection.rollback()
                 raise
             return result
@@ -330,8 +332,8 @@ _WRITING = "BEGIN IMMEDIATE"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return which file is at a path, None where none is. What is written to a file that lost its
-    name is gone when it is closed, and SQLite would not notice.
+    """Return the identity of the file at a path, None if there is none. Writes to a file without a
+    name are lost when it is closed, and SQLite does not notice.
     """
     try:
         found = path.stat()
@@ -340,8 +342,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _together(rows: Iterable[Sequence[object]], count: int) -> list[tuple[object, ...]]:
-    """Return the values of rows, those of so many rows together."""
+def _flat_batches(rows: Iterable[Sequence[object]], count: int) -> list[tuple[object, ...]]:
+    """Return the values of rows, flattened in batches of `count` rows."""
     rows = iter(rows)
     many: list[tuple[object, ...]] = []
     while values := tuple(chain.from_iterable(islice(rows, count))):
@@ -350,14 +352,14 @@ def _together(rows: Iterable[Sequence[object]], count: int) -> list[tuple[object
 
 
 def _storable(values: Iterable[object]) -> list[object]:
-    """Texts are cleaned once more: a lone surrogate must not cost a whole reply."""
+    """Return values with cleaned texts: a lone surrogate must not lose a whole reply."""
     return [
         clean(value) if isinstance(value, str) and not value.isascii() else value
         for value in values
     ]
 
 
-def _log_unheard(task: asyncio.Task[Any]) -> None:
-    """Someone should know that work failed whose caller was cancelled meanwhile."""
+def _log_unseen_error(task: asyncio.Task[Any]) -> None:
+    """Log the error of work whose caller was cancelled."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        _LOG.warning("work went wrong after its caller had left: %s", error)
+        _LOG.warning("work failed after its caller was cancelled: %s", error)

@@ -1,7 +1,7 @@
-"""SQLite's errors and unreadable stored values as errors that a person understands.
+"""Translation of SQLite's errors, and errors about unreadable stored values.
 
-Whatever SQLite or the file system says about the database becomes a `StoreError`, with the
-file's name in its sentence and what to do about it as its advice.
+Every error of SQLite or the file system about the database becomes a `StoreError`, with the file's
+name in its sentence and with advice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
 _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
 _RESCUE_ADVICE = (
-    "Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, or save what "
+    "Restore a backup (*.bak in the same folder) with `tui-chat db restore FILE`, or save what "
     "can be read with `tui-chat db salvage --to NEW`."
 )
 
@@ -47,7 +47,7 @@ def store_errors(path: Path) -> Generator[None]:
 
 
 DECODE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What decoding a stored value may raise if it is not what was written."""
+"""Errors of decoding a corrupted value."""
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def damage_error(path: Path) -> StoreDamaged:
 
 
 def describe_damage(error: Exception) -> str:
-    """Return what an error says about damage of the file; empty if it is about something else."""
+    """Return the damage that an error describes; empty if it is about something else."""
     # Errors that the Python module raises by itself carry no code.
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (_CORRUPT, _NOTADB) or str(error) == _UNSUPPORTED_FORMAT:
@@ -91,21 +91,21 @@ def _translated_os_error(error: OSError, path: Path) -> StoreError:
         return _disk_full(path)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(
-            f"The database {path} may not be used: {error.strerror}.",
-            advice="Check the permissions of the file and of its folder, or choose another place "
+            f"The database {path} cannot be accessed: {error.strerror}.",
+            advice="Check the permissions of the file and its folder, or choose another folder "
             "with --data-dir.",
         )
     return StoreError(
         f"The folder of the database {path} cannot be used: {error.strerror or error}.",
-        advice="Check that it is a folder you may write to, or choose another place with "
+        advice="Check that it is a folder with write permission, or choose another one with "
         "--data-dir.",
     )
 
 
 def _disk_full(path: Path) -> StoreError:
     return StoreError(
-        f"There is no room left on the disk of the database {path}.",
-        advice="Free some space and try again; what was stored before is safe.",
+        f"The disk of the database {path} is full.",
+        advice="Free some space and try again. Stored data is safe.",
     )
 
 
@@ -115,20 +115,20 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
     if code in (_BUSY, _LOCKED):
         return StoreBusy(
             f"Another program is using the database {path}.",
-            advice="Wait until it is done, or close it, and try again.",
+            advice="Wait for it to finish, or close it, and try again.",
         )
     if code == _NOTADB:
         return StoreDamaged(
             f"{path} is not a database, or its beginning is damaged.",
-            advice="It was not changed. If it was one, save what can be read with "
-            "`tui-chat db salvage --to NEW`; else move it away.",
+            advice="It was not changed. If it is your database, save what can be read with "
+            "`tui-chat db salvage --to NEW`; otherwise move the file away.",
         )
     if describe_damage(error):
         return damage_error(path)
     if code in (_PERM, _READONLY):
         return StoreError(
             f"The database {path} cannot be written to.",
-            advice="Check the permissions of the file and of its folder, or choose another place "
+            advice="Check the permissions of the file and its folder, or choose another folder "
             "with --data-dir.",
         )
     if code == _FULL:
@@ -136,14 +136,14 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
     if code == _CANTOPEN:
         return StoreError(
             f"The database {path} cannot be opened.",
-            advice="Check that its folder exists and that you may write to it.",
+            advice="Check that its folder exists and is writable.",
         )
     if code == _IOERR:
         return StoreError(
             f"The disk of the database {path} reported an error.",
-            advice="Check the disk and the space left on it; what was stored before is safe.",
+            advice="Check the disk and its free space. Stored data is safe.",
         )
     return StoreError(
         f"The database {path} refused the operation: {error}.",
-        advice="Look whether it is sound with `tui-chat db check`; nothing was changed.",
+        advice="Check it with `tui-chat db check`. Nothing was changed.",
     )

@@ -1,12 +1,12 @@
 """Which running program receives a streaming reply, and whether it still runs.
 
-A store that receives replies holds a lock on a small file beside the database, named after
-its token, and each streaming reply carries that token. Whoever finds the lock free knows that the
-program is gone: the system releases locks of processes however they end, so there is no
-heartbeat to miss while a laptop sleeps, and no process id that may since be someone else's.
+A store that receives replies holds a lock on a small file beside the database, named after its
+token, and each streaming reply has that token. If the lock is free, the program is gone: the system
+releases the locks of a process however it ends. So there is no heartbeat to miss while a laptop
+sleeps, and no process id that another program may have now.
 
-The files are made, looked at and removed inside write transactions only (`close` aside), so
-the database's own lock orders the programs.
+The files are created, checked and removed only in write transactions (except by `close`), so the
+database's own lock orders the programs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 
 class ProcessLock:
-    """The lock that shows that this program runs, and so still receives its replies."""
+    """The lock that shows that this program runs and receives its replies."""
 
     def __init__(self, database: Path, token: str) -> None:
         self.token = token
-        """What its streaming replies carry."""
+        """The token of its streaming replies."""
         self._path = _lock_file(database, token)
         self._file: int | None = None
 
@@ -31,7 +31,7 @@ class ProcessLock:
         if self._file is not None:
             return
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        if not _try_lock(file):  # cannot be: the file is new and nobody looks at it yet
+        if not _try_lock(file):  # impossible: the file is new and unknown to others
             os.close(file)
             raise OSError(f"{self._path} is locked")
         self._file = file
@@ -48,7 +48,7 @@ class ProcessLock:
 
 
 def lock_tokens(database: Path) -> list[str]:
-    """Return the tokens of all lock files: of programs that run, and of those that were killed."""
+    """Return the tokens of all lock files, of running and of killed programs."""
     prefix = _lock_file(database, "").name
     return sorted(
         item.name.removeprefix(prefix)
@@ -91,8 +91,8 @@ def _try_lock(file: int) -> bool:
     import fcntl
 
     try:
-        # `flock` belongs to the open file and not to the process: two stores in one process
-        # see each other, and closing another descriptor of the file does not free it.
+        # `flock` belongs to the open file, not to the process: two stores in one process see
+        # each other's lock, and closing another descriptor of the file does not release it.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

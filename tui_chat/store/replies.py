@@ -1,7 +1,7 @@
-"""Replies: from the request that leaves to the end of the stream.
+"""Replies: from sending the request to the end of the stream.
 
-A reply is in the database as `streaming` before its request leaves, grows in the stream journal,
-and is written whole when it ends.
+A reply is stored as `streaming` before its request leaves, grows in the stream journal, and is
+written completely when it ends.
 """
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -24,7 +25,7 @@ from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
-from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_texts, usage_values
+from tui_chat.store.rows import ENTRY_NAMES, cost_text, entry_of, json_texts, usage_values
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
 from tui_chat.store.settings import drop_sent_draft
@@ -48,7 +49,7 @@ _FINISH = f"""
         content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
         timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
-        usage_reasoning = ?, finish = ?, seconds = ?, first = ?
+        usage_reasoning = ?, finish = ?, seconds = ?, first = ?, cost = ?, priced = ?
     WHERE m.message_id = ?
     RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
 """
@@ -73,7 +74,7 @@ class ReplyStore:
         self._new_id = new_id
         self._owner = ProcessLock(path, new_id())
         self._persisted: dict[str, PersistedFields] = {}
-        """What the file holds of each reply that this program receives, by entry id."""
+        """The stored fields of each reply that this program receives, by entry id."""
         self._begun: dict[str, tuple[str, Entry]] = {}
         """Their session ids, and the entries as they began."""
 
@@ -100,13 +101,15 @@ class ReplyStore:
         the parent is not in it.
         """
         now = self._now()
-        asked = None
+        question_entry = None
         if user is not None:
             stamp = now if user.timestamp is None else user.timestamp
-            asked = Entry(replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id)
+            question_entry = Entry(
+                replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id
+            )
         reply = Entry(
             Message("assistant", id=self._new_id(), timestamp=now),
-            parent_id=parent_id if asked is None else asked.message.id,
+            parent_id=parent_id if question_entry is None else question_entry.message.id,
             status="streaming",
             model=model,
             endpoint=endpoint,
@@ -116,9 +119,9 @@ class ReplyStore:
             await check_parent(tx, session_id, parent_id)
             self._owner.claim()
             question = None
-            if asked is not None:
-                question = await insert_message(tx, asked, InsertPosition(session_id, now))
-                await drop_sent_draft(tx, session_id, asked.message.content)
+            if question_entry is not None:
+                question = await insert_message(tx, question_entry, InsertPosition(session_id, now))
+                await drop_sent_draft(tx, session_id, question_entry.message.content)
             placement = InsertPosition(session_id, now, self._owner.token)
             answer = await insert_message(tx, reply, placement)
             await insert_request(tx, reply.message.id, request, now)
@@ -160,6 +163,8 @@ class ReplyStore:
         finish: str = "",
         seconds: float | None = None,
         first: float | None = None,
+        cost: Decimal | None = None,
+        priced: str = "",
         received: RawResponse | None = None,
     ) -> Entry:
         """End a reply with all that arrived; return it as it is stored now.
@@ -179,6 +184,8 @@ class ReplyStore:
             finish=finish,
             seconds=seconds,
             first=first,
+            cost=cost,
+            priced=priced,
         )
 
         async def work(tx: Transaction) -> Entry:
@@ -239,7 +246,8 @@ async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
         _FINISH,
         *(message.content, *json_columns, message.tool_call_id, message.name),
         *(message.timestamp, entry.status, entry.error, entry.advice),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first, message.id),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
+        *(cost_text(entry.cost), entry.priced, message.id),
     )
     if row is None:
         raise RecordGone("The session of this reply no longer exists.")

@@ -1,35 +1,37 @@
-"""The requests that produced replies, and the responses as they were received.
+"""The requests that produced replies, the responses as they were received, and revisions.
 
 Recipes and hashes are kept for ever; they are small. A body holds the whole conversation, so
 the bodies of a long session would soon outweigh everything else: only the latest are kept.
+A revision is the JSON of a preset, role, profile or lorebook that recipes name by its SHA-256.
 """
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.request import RawResponse, RequestRecord, StoredRequest
+from tui_chat.models.text import clean
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.errors import decoding
 
 BODIES_KEPT = 200
-"""Exact bodies that are kept: some days of ordinary use, and at the 50 to 300 kB of an
-ordinary body some tens of megabytes. Older ones are composed again from their recipe."""
+"""The number of exact bodies that are kept: a few days of normal use, and tens of megabytes at
+the normal 50 to 300 kB. Older requests are composed again from their recipe."""
 
 BODY_BYTES_KEPT = 64 * 1024 * 1024
-"""The most bytes of bodies that are kept, for sessions whose bodies are far from ordinary. The
-newest body is kept whatever its size."""
+"""The maximum total size of kept bodies in bytes. The newest body is kept whatever its size."""
 
 RESPONSES_KEPT = 200
-"""Responses that are kept: as many as request bodies."""
+"""The number of responses that are kept."""
 
 RESPONSE_BYTES_KEPT = 32 * 1024 * 1024
-"""The most bytes of responses that are kept. The newest is kept whatever its size."""
+"""The maximum total size of kept responses in bytes. The newest is kept whatever its size."""
 
 _COLUMNS = "r.endpoint, protocol, method, url, sha256, r.created, recipe, body"
 _COLUMNS_WITHOUT_BODY = "r.endpoint, protocol, method, url, sha256, r.created, recipe, NULL"
@@ -184,12 +186,71 @@ def _record_of(row: Row) -> RequestRecord:
 
 
 def recipe_of(text: str) -> dict[str, Any]:
-    """Read the column with a recipe. Raises ValueError or TypeError if it holds none."""
+    """Parse the column of a recipe. Raises ValueError or TypeError."""
     return dict(json.loads(text))
 
 
 def times_of(text: str) -> tuple[tuple[int, int], ...]:
-    """Read the column with the times of a response. Raises ValueError or TypeError if it holds
-    none.
-    """
+    """Parse the column of the times of a response. Raises ValueError or TypeError."""
     return tuple((at, size) for at, size in json.loads(text))
+
+
+_HEX_DIGITS = 64
+
+
+class RevisionStore:
+    """JSON texts, each stored once under its SHA-256."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def save(self, kind: str, text: str) -> str:
+        """Store a preset, role, profile or lorebook (`kind`) as JSON; return its SHA-256 in hex."""
+        now = self._now()
+        return await self._database.write(lambda tx: save_revision(tx, kind, text, now))
+
+    async def get(self, sha256: str) -> str | None:
+        """Return the JSON with this hash; None if it is not stored."""
+        row = await self._database.read(
+            lambda tx: tx.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
+        )
+        return None if row is None else row[0]
+
+
+async def save_revision(tx: Transaction, kind: str, text: str, now: float) -> str:
+    """Store a text under its hash, if it is new; return the hash."""
+    text = clean(text)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    await tx.run(
+        "INSERT INTO revisions (sha256, kind, created, json) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (sha256) DO NOTHING",
+        *(sha256, kind, now, text),
+    )
+    return sha256
+
+
+async def revisions_of_recipes(
+    tx: Transaction, recipes: Iterable[Mapping[str, Any]]
+) -> tuple[tuple[str, str], ...]:
+    """Return kind and text of all revisions that recipes name by hash, in the order of the hashes.
+
+    Endpoints with headers or parameters of their own are left out: they may contain a key.
+    """
+    hashes = {
+        name
+        for recipe in recipes
+        for value in recipe.values()
+        for name in (cast("list[object]", value) if isinstance(value, list) else [value])
+        if isinstance(name, str) and len(name) == _HEX_DIGITS
+    }
+    rows = await tx.rows(
+        "SELECT kind, json FROM revisions WHERE sha256 IN (SELECT value FROM json_each(?)) "
+        "ORDER BY sha256",
+        json.dumps(sorted(hashes)),
+    )
+    return tuple(
+        (kind, text)
+        for kind, text in rows
+        if kind != "endpoint" or json.loads(text).keys().isdisjoint(("headers", "query"))
+    )

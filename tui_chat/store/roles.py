@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tui_chat.errors import InputError
 from tui_chat.models.role import Role
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.rows import ROLE, role_of
+from tui_chat.store.rows import ROLE, role_of, settings_text
 
 
 class RoleStore:
@@ -53,13 +53,13 @@ async def save_role(tx: Transaction, role: Role, now: float) -> None:
     if not role.role_id:
         raise InputError("A role needs an id.")
     await tx.run(
-        f"INSERT INTO roles ({ROLE}, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"INSERT INTO roles ({ROLE}, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (role_id) DO UPDATE SET name = excluded.name, "
         "system_prompt = excluded.system_prompt, model = excluded.model, "
-        "temperature = excluded.temperature, max_tokens = excluded.max_tokens, "
+        "settings = excluded.settings, "
         "preset = excluded.preset, status = excluded.status, updated = excluded.updated",
-        *(role.role_id, role.name, role.system_prompt, role.model, role.temperature),
-        *(role.max_tokens, role.preset, role.status, now, now),
+        *(role.role_id, role.name, role.system_prompt, role.model),
+        *(settings_text(role.settings), role.preset, role.status, now, now),
     )
 
 

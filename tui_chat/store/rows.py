@@ -1,10 +1,11 @@
-"""Rows to values and back: the only place that knows the order of columns."""
+"""Conversion of rows to values and back; the only module that depends on column order."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Literal, cast
 
@@ -13,6 +14,7 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.store.database import Row
 from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
@@ -22,7 +24,7 @@ ENTRY_NAMES = (
     *("tool_call_id", "name", "timestamp", "pinned", "status", "error", "advice"),
     *("model", "endpoint"),
     *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
-    *("finish", "seconds", "first"),
+    *("finish", "seconds", "first", "cost", "priced"),
 )
 """The columns of `messages` that `entry_of` reads."""
 
@@ -34,11 +36,13 @@ _SESSION = tuple(field.name for field in fields(Session))
 SESSION = ", ".join(_SESSION)
 """The columns that `session_of` reads; they have the names of the fields."""
 
-ROLE = ", ".join(field.name for field in fields(Role))
+_ROLE = tuple(field.name for field in fields(Role))
+
+ROLE = ", ".join(_ROLE)
 """The columns that `role_of` reads; they have the names of the fields."""
 
 JsonField = Literal["parts", "tool_calls", "semantics"]
-"""Fields of a message that are kept as JSON."""
+"""Fields of a message that are stored as JSON."""
 
 _KINDS: dict[JsonField, Any] = {
     "parts": tuple[Part, ...],
@@ -46,23 +50,24 @@ _KINDS: dict[JsonField, Any] = {
     "semantics": MessageSemantics,
 }
 _shared: Callable[[Any], Any] = intern
-"""Of what thousands of messages have alike there is one object."""
-_SILENT = Message("assistant")
+"""Makes equal values of thousands of messages one object."""
+_EMPTY = Message("assistant")
 _NO_USAGE = (None,) * 5
-_MOST_TOKENS = 2**53 - 1  # what every JSON reader agrees on; a provider may say anything
+_MOST_TOKENS = 2**53 - 1  # the exact integers of every JSON reader; a provider may send any
 
 
 def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
-    """Read the columns `ENTRY_NAMES`; others may follow them.
+    """Return the entry of a row of `ENTRY_NAMES`; other columns may follow.
 
-    `place` says which of how many siblings it is, for one that is not alone.
+    `place` is its index among its siblings, and their number.
     """
     message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
     tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
-    usage, finish, seconds, first = row[16:21], *row[21:24]
+    usage, finish, seconds, first, cost, priced = row[16:21], *row[21:26]
     try:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
+        dollars = cost_of_text(cost)
         message = Message(
             role=_shared(message_role),
             content=content,
@@ -89,40 +94,42 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         finish=finish,
         seconds=seconds,
         first=first,
+        cost=dollars,
+        priced=_shared(priced),
         sibling=place[0],
         siblings=place[1],
     )
 
 
 def refuse_bytes(row: Row) -> None:
-    """Refuse a row with a text that has become bytes: SQLite tells the two apart by one bit.
-    TypeError.
+    """Raise TypeError for a row with a text that has become bytes: SQLite distinguishes the two by
+    one bit.
     """
     if bytes in map(type, row):
-        raise TypeError("a text in it is none")
+        raise TypeError("a text in it is not text")
 
 
 def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
-    """Read the columns of a reply that grow while it arrives; one that is left out is empty."""
+    """Return the message of the columns that grow during a reply; a missing one is empty."""
     columns = {"message_role": "assistant", "pinned": 0, "timestamp": None, **texts}
     return entry_of(tuple(columns.get(name, "") for name in ENTRY_NAMES)).message
 
 
 def json_value(field: JsonField, text: str) -> Any:
-    """Read one of the JSON columns that says something. ValueError, TypeError, LookupError and
-    AttributeError where it cannot be read.
+    """Return the value of a non-empty JSON column. Raises ValueError, TypeError, LookupError or
+    AttributeError if it cannot be read.
     """
     return unpack(_KINDS[field], text)
 
 
 def json_text(message: Message, field: JsonField) -> str:
-    """Write one of the JSON columns; empty where the message says nothing there."""
-    value, silent = getattr(message, field), getattr(_SILENT, field)
-    return "" if value is silent or value == silent else pack(value)
+    """Return a JSON column of a message; empty for the default value."""
+    value, default = getattr(message, field), getattr(_EMPTY, field)
+    return "" if value is default or value == default else pack(value)
 
 
 def json_texts(message: Message) -> tuple[str, str, str]:
-    """Write the three JSON columns, in the order in which statements name them."""
+    """Return the three JSON columns, in the order of the statements."""
     if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
         return "", "", ""
     return (
@@ -133,15 +140,28 @@ def json_texts(message: Message) -> tuple[str, str, str]:
 
 
 def usage_values(usage: Usage) -> tuple[int | None, ...]:
-    """Write the five usage columns."""
+    """Return the five usage columns."""
     if usage is NO_USAGE:
         return _NO_USAGE
     counts = (usage.input, usage.output, usage.cached, usage.cache_write, usage.reasoning)
     return tuple(None if count is None else max(0, min(count, _MOST_TOKENS)) for count in counts)
 
 
+def cost_of_text(text: str) -> Decimal | None:
+    """Return the cost of its column. Raises ValueError or TypeError."""
+    try:
+        return Decimal(text) if text else None
+    except InvalidOperation:
+        raise ValueError("a cost in it is not a number") from None
+
+
+def cost_text(cost: Decimal | None) -> str:
+    """Return the column for a cost."""
+    return "" if cost is None else f"{cost:f}"
+
+
 def session_of(row: Row) -> Session:
-    """Read the columns `SESSION`."""
+    """Return the session of a row of `SESSION`."""
     with decoding("session"):
         refuse_bytes(row)
         values = [
@@ -152,20 +172,26 @@ def session_of(row: Row) -> Session:
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Read a column that holds a list of names. ValueError and TypeError where it does not."""
+    """Return a list of names from its column. Raises ValueError or TypeError."""
     names: Any = json.loads(text) if text else []
     if not isinstance(names, list) or not {str}.issuperset(map(type, cast("list[object]", names))):
-        raise ValueError("it is no list of names")
+        raise ValueError("it is not a list of names")
     return tuple(cast("list[str]", names))
 
 
 def names_text(names: Iterable[str]) -> str:
-    """Write a column that holds a list of names; each name once."""
+    """Return the column for a list of names, without duplicates."""
     distinct = list(dict.fromkeys(names))
     return json.dumps(distinct, ensure_ascii=False) if distinct else ""
 
 
+def settings_of(text: str) -> Settings:
+    """Return the settings of their column. Raises ValueError, TypeError or AttributeError."""
+    return unpack(Settings, text) if text else NO_SETTINGS
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
+    "settings": settings_of,
     "pinned": bool,
     "archived": bool,
     "tags": names_of,
@@ -174,5 +200,16 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def role_of(row: Row) -> Role:
-    """Read the columns `ROLE`."""
-    return Role(*row)
+    """Return the role of a row of `ROLE`."""
+    with decoding("role"):
+        refuse_bytes(row)
+        values = [
+            _READ[name](value) if name in _READ else value
+            for name, value in zip(_ROLE, row, strict=True)
+        ]
+    return Role(*values)
+
+
+def settings_text(settings: Settings) -> str:
+    """Return the column for settings."""
+    return "" if settings == NO_SETTINGS else pack(settings)

@@ -1,12 +1,12 @@
-"""The shape of the database: which version a file has, and how it gets to another.
+"""The versions of the database: detecting, creating, migrating and undoing.
 
-1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N
-   and has an undo that leads back. They are the numbered SQL files in `migrations`.
-2. A migration and the new version commit together, as one script that begins by checking the
-   version it starts from: of two programs that start at once, one migrates.
-3. Before a database that holds anything is migrated, a copy is laid beside it.
-4. A file that is newer, damaged or another program's is refused and not touched: it is looked
-   at through a read-only connection before anything else.
+1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N and
+   has an undo. They are the numbered SQL files in `migrations`.
+2. A migration and the new version are committed together, by one script that begins with a check of
+   the version: if two programs start at the same time, one migrates.
+3. Before a database with content is migrated, a backup is made beside it.
+4. A file that is newer, damaged or another program's is refused and not changed: it is first
+   inspected through a read-only connection.
 
 Everything here is synchronous and opens its own connection; `Store.open` runs it in a thread.
 """
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 APPLICATION_ID = 0x74756943
-"""Marks a file as ours, in SQLite's header."""
+"""The id of our files in SQLite's header."""
 
 NO_VERSION = 10_000
-"""Versions are numbers of four digits. A file that tells another was hit there."""
+"""The first impossible version. A file with a higher one is damaged there."""
 
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 
@@ -53,7 +53,7 @@ class Migration:
 
     @property
     def loses(self) -> str:
-        """What the undo costs, as the comment at its head tells."""
+        """What the undo loses, from the comment at its head."""
         lines = takewhile(lambda line: line.startswith("--"), self.undo.splitlines())
         return " ".join(line.removeprefix("--").strip() for line in lines)
 
@@ -76,9 +76,9 @@ def migrations() -> tuple[Migration, ...]:
 
 
 def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
-    """Make `path` a database of the present version, creating or migrating it.
+    """Create or migrate the database at `path`, so that it has the current version.
 
-    Waits up to `busy_timeout` seconds for other programs. Returns where the backup is, None where
+    Waits up to `busy_timeout` seconds for other programs. Returns the path of the backup, None if
     none was needed.
     """
     import sqlite3
@@ -91,7 +91,7 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
     with store_errors(path):
         make_private_folder(path.parent)
         restrict(path.parent, 0o700)
-        left = companion(path, "-wal").exists()  # asked first: another program may begin just now
+        left = companion(path, "-wal").exists()  # checked first: another program may start just now
         if not path.exists():
             if left:
                 raise _log_without_database(path)
@@ -115,8 +115,8 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
 
 
 def _create(path: Path, busy_timeout: float) -> None:
-    """Make a database of the present version. It gets its name when it is whole, so that an
-    empty file under that name is never one that was just begun.
+    """Create a database of the current version. It gets its name when it is complete, so an empty
+    file with that name is never one that is being created.
     """
     new = path.with_name(f"{path.name}.{token_hex(4)}.new")
     try:
@@ -124,7 +124,7 @@ def _create(path: Path, busy_timeout: float) -> None:
         with closing(connect(new, busy_timeout)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection, new)
-        with suppress(FileExistsError):  # another program was quicker
+        with suppress(FileExistsError):  # another program was faster
             publish(new, path, force=False)
     finally:
         for end in ("", "-wal", "-shm"):
@@ -132,21 +132,21 @@ def _create(path: Path, busy_timeout: float) -> None:
 
 
 def require_regular_file(path: Path) -> None:
-    """Refuse a pipe, a device or a socket under the name of a database. Raises InputError."""
+    """Raise InputError if a path is a pipe, a device or a socket."""
     if not (path.is_file() or path.is_dir()):
         raise InputError(
             f"{path} is not a regular file, so it cannot be a database.",
-            advice="Move it away, or choose another place with --data-dir.",
+            advice="Move it away, or choose another folder with --data-dir.",
         )
 
 
 def companion(path: Path, end: str) -> Path:
-    """Return the file that SQLite keeps beside a database, by its ending."""
+    """Return the path of SQLite's file beside a database with this ending (`-wal`, `-shm`)."""
     return path.with_name(path.name + end)
 
 
 def connect(path: Path, busy_timeout: float) -> sqlite3.Connection:
-    """Open a plain connection that leaves transactions to us and loses no commit."""
+    """Open a connection without implicit transactions and with durable commits."""
     import sqlite3
 
     connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)
@@ -163,18 +163,18 @@ def version_of(connection: sqlite3.Connection) -> int:
 def migrate(
     connection: sqlite3.Connection, path: Path, steps: Sequence[Migration] | None = None
 ) -> None:
-    """Bring an open database to the last of `steps` (all migrations), one commit each."""
+    """Run the missing `steps` (default: all migrations), each in a transaction."""
     steps = migrations() if steps is None else steps
     while (version := version_of(connection)) < len(steps):
         step = steps[version]
         if not _run(connection, step.up, version, step.number):
-            continue  # another program was quicker; see how far it came
+            continue  # another program was faster; check the version again
     if version > len(steps):
         raise newer_error(path, version)
 
 
 def undo(connection: sqlite3.Connection, target: int) -> None:
-    """Take an open database back to version `target`, one commit each."""
+    """Undo migrations down to version `target`, each in a transaction."""
     while (version := version_of(connection)) > target:
         step = migrations()[version - 1]
         _run(connection, step.undo, version, step.number - 1)
@@ -182,15 +182,15 @@ def undo(connection: sqlite3.Connection, target: int) -> None:
 
 def _log_without_database(path: Path) -> StoreDamaged:
     return StoreDamaged(
-        f"The database {path} is gone, but its log is still there.",
-        advice=f"Put the database back or restore a copy with `tui-chat db restore FILE`; to begin "
-        f"anew, delete {companion(path, '-wal').name}.",
+        f"The database {path} is missing, but its log exists.",
+        advice=f"Put the database back, or restore a copy with `tui-chat db restore FILE`; to "
+        f"start over, delete {companion(path, '-wal').name}.",
     )
 
 
 def refuse_empty(path: Path) -> None:
-    """Refuse a file of 0 bytes. This program never leaves one, so it lost its content, and SQLite
-    would take it for new and throw away the log beside it. Raises StoreDamaged.
+    """Raise StoreDamaged for a file of 0 bytes. This program never leaves one, so it lost its
+    content; SQLite would treat it as new and delete the log beside it.
     """
     if not path.is_file() or path.stat().st_size:
         return
@@ -198,19 +198,19 @@ def refuse_empty(path: Path) -> None:
     restore = (
         f"Restore the newest backup with `tui-chat db restore {saved[-1]}`"
         if saved
-        else "If you have a copy of it, restore that with `tui-chat db restore FILE`"
+        else "If you have a copy, restore it with `tui-chat db restore FILE`"
     )
     raise StoreDamaged(
-        f"The database {path} is empty (0 bytes): its content was lost.",
-        advice=f"{restore}; to begin anew, delete the empty file.",
+        f"The database {path} is empty (0 bytes); its content was lost.",
+        advice=f"{restore}; to start over, delete the empty file.",
     )
 
 
 def inspect_version(path: Path, busy_timeout: float) -> int:
     """Return the version of the file without changing it; raise an error if it is not ours.
 
-    A file at rest is read without locks, and another program may begin to write it just then,
-    or take its log away as the last to leave: a fault counts only when it stays.
+    An unused file is read without locks, and another program may start to write it or remove its
+    log just then. Therefore an error counts only if it persists.
     """
     import sqlite3
 
@@ -226,14 +226,14 @@ def inspect_version(path: Path, busy_timeout: float) -> int:
 
 
 _PAUSES = (0.02, 0.1, 0.5)
-"""Seconds until a file is looked at again."""
+"""Seconds before each new attempt."""
 
 
 def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
     import sqlite3
 
     # Read-only, SQLite neither recovers nor checkpoints into the file; `immutable` keeps it
-    # from leaving an empty log beside it, and is safe where nobody has the file open.
+    # from leaving an empty log beside it, and is safe if no program has the file open.
     uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
     with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout)) as connection:
         version = version_of(connection)
@@ -242,8 +242,8 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
     if (version or filled) and mark != APPLICATION_ID:
         raise StoreError(
             f"The database {path} belongs to another program.",
-            advice="Choose another file; this one was not changed. If it is tui-chat's and its "
-            "beginning is damaged, save what can be read with `tui-chat db salvage --to NEW`, and "
+            advice="Choose another file; this one was not changed. If it is tui-chat's with a "
+            "damaged beginning, save what can be read with `tui-chat db salvage --to NEW`, and "
             "move this one away.",
         )
     if not 0 <= version < NO_VERSION:
@@ -254,27 +254,27 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Return True if nobody has the file open: in WAL mode it would have a log beside it."""
+    """Return True if no program has the file open: in WAL mode it would have a log."""
     with path.open("rb") as file:
         in_wal_mode = file.read(20)[18:] == b"\2\2"
     return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
 
 
 def newer_error(path: Path, version: int) -> StoreNewer:
-    """Return the error for a file of a version that this program does not know."""
+    """Return the error for a file of a newer version."""
     return StoreNewer(
         f"The database {path} was written by a newer version of tui-chat "
-        f"(its version is {version}, this program knows {len(migrations())}).",
+        f"(version {version}; this program supports {len(migrations())}).",
         advice="Update tui-chat, or choose another file; this one was not changed.",
     )
 
 
 def _run(connection: sqlite3.Connection, sql: str, before: int, after: int) -> bool:
-    """Run one step as one transaction; False if the database is no longer at `before`."""
+    """Run a script as one transaction. Return False if the version is no longer `before`."""
     import sqlite3
 
     # `executescript` commits first, so the transaction is part of the script. A script cannot
-    # branch, but it can fail: the temporary table takes no row from another version.
+    # branch, but it can fail: the temporary table accepts no row of another version.
     script = f"""
         BEGIN IMMEDIATE;
         CREATE TEMP TABLE starting_from (version INTEGER CHECK (version = {before}));

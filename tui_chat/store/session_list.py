@@ -1,12 +1,12 @@
 """The summaries of the session list.
 
-The whole list is kept between readings, so that reading it again costs what changed:
+The whole list is kept in memory, so that reading it again costs only what changed:
 
 1. All sessions are read once. Triggers of this connection alone, in SQLite's temporary schema,
-   then note the sessions that this program adds, changes or removes; a rollback takes the note
-   back too.
+   then record the sessions that this program adds, changes or removes; a rollback removes these
+   records, too.
 2. SQLite counts the commits of other programs (`data_version`). After such a commit, or after a
-   role has changed, which lends its name and model to its sessions, everything is read again.
+   role (whose name and model are part of the list) has changed, everything is read again.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
 
@@ -45,7 +45,7 @@ _tags_of = lru_cache(256)(names_of)
 """Many sessions have the same tags."""
 
 
-class SessionList:
+class SessionListCache:
     """All sessions that are not in the trash, the most recently active first."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ async def _read_ranked(
 ) -> list[_Ranked]:
     with decoding("list of sessions"):
         sql = f"SELECT {_COLUMNS} FROM sessions WHERE {condition}"
-        return await tx.made(_row_reader(roles), sql, *values)
+        return await tx.map_rows(_row_reader(roles), sql, *values)
 
 
 def _row_reader(roles: _RoleNames) -> Callable[[object, Row], _Ranked]:

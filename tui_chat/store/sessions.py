@@ -14,11 +14,12 @@ from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.roles import require_enabled_role
-from tui_chat.store.rows import SESSION, names_text, session_of
+from tui_chat.store.rows import SESSION, names_text, session_of, settings_text
 from tui_chat.store.search import index
-from tui_chat.store.session_list import SessionList, newest_summaries, trashed_summaries
+from tui_chat.store.session_list import SessionListCache, newest_summaries, trashed_summaries
 from tui_chat.store.unsaved import UnsavedReplies
 
 UNTITLED = "New chat"
@@ -79,8 +80,7 @@ class SessionChanges(TypedDict, total=False):
     endpoint: str
     preset: str
     profile: str
-    temperature: float | None
-    max_tokens: int | None
+    settings: Settings
     pinned: bool
     archived: bool
     unread: bool
@@ -104,7 +104,7 @@ class SessionStore:
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
-        self._list = SessionList()
+        self._list = SessionListCache()
 
     async def create(
         self,
@@ -119,8 +119,7 @@ class SessionStore:
         folder: str = "",
         tags: tuple[str, ...] = (),
         lorebooks: tuple[str, ...] = (),
-        temperature: float | None = None,
-        max_tokens: int | None = None,
+        settings: Settings = NO_SETTINGS,
     ) -> Session:
         """Create a session and return it.
 
@@ -140,8 +139,7 @@ class SessionStore:
             folder=folder,
             tags=tags,
             lorebooks=lorebooks,
-            temperature=temperature,
-            max_tokens=max_tokens,
+            settings=settings,
             created=now,
             updated=now,
         )
@@ -292,14 +290,19 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     added = tuple(many)
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
-        "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, lost_role, created, "
+        "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
         "updated, touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
-                *(session.endpoint, session.preset, session.profile, session.temperature),
-                *(session.max_tokens, session.pinned, session.archived, session.folder),
+                *(session.endpoint, session.preset, session.profile),
+                *(
+                    settings_text(session.settings),
+                    session.pinned,
+                    session.archived,
+                    session.folder,
+                ),
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
                 *(session.created, session.updated, _touched_at(session.updated, now)),
             )
@@ -340,6 +343,8 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
             await index.remove_title(tx, session_id)
         if "tags" in changes:
             stored["tags"] = names_text(changes["tags"])
+        if "settings" in changes:
+            stored["settings"] = settings_text(changes["settings"])
         if "lorebooks" in changes:
             stored["lorebooks"] = names_text(changes["lorebooks"])
         await tx.run(

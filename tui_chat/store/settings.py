@@ -1,4 +1,4 @@
-"""What the program remembers between two runs: drafts, and settings such as the last session."""
+"""Drafts, and settings of the program such as the last session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tui_chat.store.sessions import require_session
 from tui_chat.store.unsaved import UnsavedTexts
 
 NEW_CHAT_DRAFT = "draft"
-"""The setting that holds the draft of a chat that is not stored yet."""
+"""The key of the draft of a chat that is not stored yet."""
 
 
 class SettingStore:
@@ -44,7 +44,7 @@ class SettingStore:
 
 
 class DraftStore:
-    """What is being typed in each session."""
+    """The draft of each session."""
 
     def __init__(self, database: Database, unsaved: UnsavedTexts) -> None:
         self._database = database
@@ -88,7 +88,7 @@ async def save_draft(tx: Transaction, session_id: str, text: str) -> None:
 
 
 async def drop_sent_draft(tx: Transaction, session_id: str, text: str) -> None:
-    """Remove the draft if it is the text that became a message; another one is still typed."""
+    """Remove the draft if it is the text of the sent message; another text is a new draft."""
     await tx.run("DELETE FROM drafts WHERE session_id = ? AND text = ?", session_id, text)
     await tx.run(
         "UPDATE settings SET value = '' WHERE key = ? AND value = ?", *(NEW_CHAT_DRAFT, text)

@@ -1,4 +1,4 @@
-"""The store: everything the program keeps, in one SQLite file."""
+"""The store: all data of the program, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tui_chat.store.branches import BranchStore
 from tui_chat.store.database import Database
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
-from tui_chat.store.requests import RequestStore
-from tui_chat.store.revisions import RevisionStore
+from tui_chat.store.requests import RequestStore, RevisionStore
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.settings import DraftStore, SettingStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
+from tui_chat.store.usage import UsageStore
 
 
 class Store:
     """An open database, with one object per subject.
 
-    Each method of these objects is one transaction: when it returns, what it wrote is on the
-    disk. Made by `Store.open`; to be closed, or used with `async with`.
+    Each method of these objects is one transaction, which is on the disk when the method returns.
+    Create it with `Store.open`, and close it or use it with `async with`.
     """
 
     def __init__(
@@ -41,15 +41,16 @@ class Store:
         self.path = path
         """The database file."""
         self.backup = backup
-        """The copy that was made before this opening migrated the database; None if it did not."""
+        """The backup made before the database was migrated; None if it was not migrated now."""
         self.database = database
-        """The connection, and the writes that the file has not taken yet."""
+        """The connection, and deferred writes."""
         replies, texts = UnsavedReplies(database), UnsavedTexts(database)
         self.sessions = SessionStore(database, replies, now=now, new_id=new_id)
         self.branches = BranchStore(database, replies, now=now, new_id=new_id)
         self.messages = MessageStore(database, replies, now=now, new_id=new_id)
         self.replies = ReplyStore(path, database, replies, now=now, new_id=new_id)
         self.requests = RequestStore(database)
+        self.usage = UsageStore(database)
         self.search = MessageSearch(database)
         self.transcripts = TranscriptStore(database, replies, now)
         self.roles = RoleStore(database, now)
@@ -70,8 +71,8 @@ class Store:
 
         `now` returns seconds since the epoch, `new_id` ids that are unique among all programs.
         `busy_timeout` is how many seconds to wait for another program that holds the file. Raises
-        `StoreBusy`, `StoreNewer`, `StoreDamaged` or a plain `StoreError`. Replies that a program
-        was receiving that no longer runs become `interrupted`.
+        `StoreBusy`, `StoreNewer`, `StoreDamaged` or a plain `StoreError`. Streaming replies of
+        programs that no longer run become `interrupted`.
         """
         backup = await asyncio.to_thread(schema.prepare, path, now=now(), busy_timeout=busy_timeout)
         database = await Database.connect(path, busy_timeout=busy_timeout)

@@ -1,7 +1,7 @@
 """Transcripts: whole conversations imported and exported, many messages at a time.
 
-An import adds many conversations at once: each statement runs once for all of them, since the
-way to the database and back costs more than what is done there for one message.
+An import adds many conversations at once, and each statement runs once for all of them: calling
+the database costs more than its work for one message.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import ImportResult, Transcript
+from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.messages import InsertPosition, insert_messages
-from tui_chat.store.requests import find_requests, insert_imported_requests
-from tui_chat.store.revisions import revisions_of_recipes, save_revision
+from tui_chat.store.requests import (
+    find_requests,
+    insert_imported_requests,
+    revisions_of_recipes,
+    save_revision,
+)
 from tui_chat.store.roles import find_role, save_role
 from tui_chat.store.sessions import (
     UNTITLED,
@@ -53,21 +57,21 @@ class TranscriptStore:
         self._unsaved = unsaved
         self._now = now
 
-    async def add(self, transcript: Transcript) -> ImportResult:
+    async def add(self, transcript: SessionTranscript) -> ImportResult:
         """Import a conversation; see `add_many`."""
         (imported,) = await self.add_many((transcript,))
         return imported
 
     async def add_many(
-        self, batch: Iterable[Transcript], *, dry_run: bool = False
+        self, batch: Iterable[SessionTranscript], *, dry_run: bool = False
     ) -> tuple[ImportResult, ...]:
         """Import conversations in one transaction, which is much faster than one by one.
 
-        `Transcript` says what stays as it is; a session in the trash is restored. A conversation
-        that does not fit is skipped, as the `fault` of its result says, and keeps no other from
-        being imported. With `dry_run` nothing is changed, and the results say what would be.
+        See `SessionTranscript` for what is added to known sessions; a session in the trash is
+        restored. A conversation that cannot be imported is skipped, with the reason as `fault` of
+        its result. With `dry_run` nothing is changed, and the results say what would be.
 
-        Nothing else reaches the database meanwhile: some thousand messages are a good batch.
+        Other work waits meanwhile: a few thousand messages are a good batch.
         """
         transcripts, now = tuple(batch), self._now()
 
@@ -82,19 +86,19 @@ class TranscriptStore:
         except _DryRun as rolled_back:
             return rolled_back.results
 
-    async def get(self, session_id: str, *, requests: bool = True) -> Transcript | None:
+    async def get(self, session_id: str, *, requests: bool = True) -> SessionTranscript | None:
         """Return a session with all its branches, its role and variables; None if it is gone.
 
         With `requests`, also the requests of its replies, with the exact bodies that are kept,
         and its draft.
         """
 
-        async def work(tx: Transaction) -> Transcript | None:
+        async def work(tx: Transaction) -> SessionTranscript | None:
             session = await find_session(tx, session_id)
             if session is None:
                 return None
             sent = await find_requests(tx, session_id, bodies=True) if requests else ()
-            return Transcript(
+            return SessionTranscript(
                 session,
                 await read_all_branches(tx, session_id),
                 None if session.role_id is None else await find_role(tx, session.role_id),
@@ -119,7 +123,7 @@ class _DryRun(Exception):
 
 
 async def _import(
-    tx: Transaction, batch: Sequence[Transcript], now: float
+    tx: Transaction, batch: Sequence[SessionTranscript], now: float
 ) -> tuple[ImportResult, ...]:
     plan = _Plan(await _known_messages(tx, batch), await _known_titles(tx, batch))
     results = tuple(plan.add(transcript, now) for transcript in batch)
@@ -155,7 +159,7 @@ async def _import(
 
 @dataclass
 class _Plan:
-    """What an import adds, worked out before anything is written."""
+    """What an import adds, planned before anything is written."""
 
     known: dict[str, str]
     """Session ids by message id: the messages in the database, then also the planned ones."""
@@ -174,7 +178,7 @@ class _Plan:
     extended: dict[str, float] = field(default_factory=dict[str, float])
     """Those of them with new messages, and the time of the last activity in the file."""
 
-    def add(self, transcript: Transcript, now: float) -> ImportResult:
+    def add(self, transcript: SessionTranscript, now: float) -> ImportResult:
         """Plan a transcript; return what its import will do."""
         wanted = transcript.session
         session_id = wanted.session_id
@@ -212,7 +216,7 @@ class _Plan:
         return ImportResult(session_id, self.titles[session_id], is_new, added, known)
 
 
-def _fault(transcript: Transcript, known: dict[str, str]) -> str:
+def _fault(transcript: SessionTranscript, known: dict[str, str]) -> str:
     """Return why a transcript cannot be imported, as a sentence; empty if it can."""
     session = transcript.session
     if not session.session_id:
@@ -221,7 +225,7 @@ def _fault(transcript: Transcript, known: dict[str, str]) -> str:
     for entry in transcript.entries:
         message_id, parent_id = entry.message.id, entry.parent_id
         if not message_id or message_id in seen:
-            return f"The id of a message is missing or there twice: “{message_id}”."
+            return f"The id of a message is missing or a duplicate: “{message_id}”."
         if known.get(message_id, session.session_id) != session.session_id:
             return "Messages of this conversation are already in another session."
         if (
@@ -229,12 +233,12 @@ def _fault(transcript: Transcript, known: dict[str, str]) -> str:
             and parent_id not in seen
             and known.get(parent_id) != session.session_id
         ):
-            return f"The message “{message_id}” follows one that is not there."
+            return f"The message “{message_id}” has no parent in the conversation."
         seen.add(message_id)
     return ""
 
 
-async def _known_messages(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+async def _known_messages(tx: Transaction, batch: Sequence[SessionTranscript]) -> dict[str, str]:
     ids = [entry.message.id for transcript in batch for entry in transcript.entries]
     rows = await tx.rows(
         "SELECT m.message_id, m.session_id FROM json_each(?) AS wanted "
@@ -244,7 +248,7 @@ async def _known_messages(tx: Transaction, batch: Sequence[Transcript]) -> dict[
     return dict(rows)
 
 
-async def _known_titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+async def _known_titles(tx: Transaction, batch: Sequence[SessionTranscript]) -> dict[str, str]:
     rows = await tx.rows(
         "SELECT session_id, title FROM json_each(?) JOIN sessions ON session_id = value",
         json.dumps([transcript.session.session_id for transcript in batch]),

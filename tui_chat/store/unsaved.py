@@ -1,4 +1,4 @@
-"""What is in memory only because the database file could not be written to.
+"""Values that are only in memory because the database file could not be written to.
 
 `Database.write_or_defer` keeps the write and repeats it; these classes keep the values, so that
 reading returns them as if they were in the file.

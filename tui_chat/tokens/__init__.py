@@ -1,22 +1,21 @@
-"""Token counters, and their memory.
+"""Token counters.
 
-1. Where a model's own vocabulary is at hand (splintr ships them in its wheel), a text's count
-   is exact. Elsewhere it is an estimate, counted with o200k, and says so.
-2. Text is counted as ordinary text: `<|endoftext|>` in a message is what a person typed and
-   not a control token, and providers encode it so.
+1. With a model's own vocabulary (splintr ships many in its wheel), a count is exact. For other
+   models it is an estimate, counted with o200k.
+2. Text is counted as ordinary text: `<|endoftext|>` in a message is typed text and not a
+   control token, and providers encode it as such.
 3. A turn costs its text, its tool calls, its parts and `TURN_OVERHEAD`; a request costs its
    turns, its tools and `REQUEST_OVERHEAD`. These are the constants of OpenAI's chat format;
    other providers' framing differs by a few tokens a turn.
-4. Pictures, sounds and files are estimates whatever the vocabulary (`PART_TOKENS`), and so are
-   tool definitions: each provider writes them into the prompt in a way of its own, which nobody
-   publishes; they are counted as the compact JSON they are sent as.
-5. A turn is counted once: turns are immutable, and the count is kept for as long as they live.
-6. An estimate is corrected by what replies reported for earlier requests to the model; see
-   `Correction`. An exact count never is.
+4. Images, audio and files are always estimates (`PART_TOKENS`), and so are tool definitions, which
+   are counted as the compact JSON they are sent as: how providers insert them into the prompt is
+   not published.
+5. A turn is immutable and counted once; the count is kept as long as the turn lives.
+6. Estimates are corrected by the usage that replies of the model reported; see `Correction`.
 
-counter       what a turn costs
-correction    what replies taught about a model's estimates
-vocabularies  which vocabulary counts for which model
+counter       the tokens of texts, turns and tools
+correction    the correction of a model's estimates
+vocabularies  the vocabulary of each model
 """
 
 from __future__ import annotations

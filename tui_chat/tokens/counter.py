@@ -14,20 +14,20 @@ from tui_chat.models.text import Text
 from tui_chat.tokens.correction import Correction
 
 TURN_OVERHEAD = 4
-"""Tokens that frame one turn: its role and its borders."""
+"""Tokens that frame one turn: its role and its delimiters."""
 REQUEST_OVERHEAD = 3
 """Tokens that prime the reply."""
 TOOL_OVERHEAD = 8
 """Tokens that frame one tool definition."""
 
 PART_TOKENS: dict[PartKind, int] = {"image": 765, "audio": 500, "video": 5000, "file": 2000}
-"""What a part costs, about. Image: OpenAI's price of a picture of 1,024 by 1,024 in high detail
+"""Estimated tokens of a part. Image: OpenAI's price of 1,024 by 1,024 pixels in high detail
 (Anthropic's is at most about 1,600, Gemini's begins at 258). Audio: some fifteen seconds at
 Gemini's 32 a second. Video: some twenty seconds of it. File: a document of two or three pages."""
 _ALIKE = 400_000
 """Characters up to which two texts are compared token by token."""
 LOW_DETAIL = 85
-"""What OpenAI takes for a picture that it is to look at in low detail."""
+"""OpenAI's price of an image in low detail."""
 
 
 class Counter:
@@ -50,40 +50,40 @@ class Counter:
         self.count = count
         """Tokens of a text."""
         self._count_each = count_each
-        """The same for many texts, where that is faster."""
+        """`count` for many texts, if the vocabulary has a faster way."""
         self._encode = encode
-        """The tokens themselves, where the vocabulary tells."""
+        """The tokens of a text, if the vocabulary exposes them."""
         self.text: Memo[Text, int] = Memo(self._text)
         """Tokens of a text alone; counted once per text."""
         self.turn: Memo[Turn, int] = Memo(self._turn)
         """Tokens of a turn, framing included; counted once per turn."""
         self.tools: Memo[tuple[ToolDefinition, ...], int] = Memo(self._tools, recent=4)
-        """Tokens of tool definitions, about."""
+        """Estimated tokens of tool definitions."""
         self._times = lru_cache(maxsize=8)(self._multiplied)
 
     @property
     def uncorrected(self) -> Counter:
-        """The counter whose counts this one multiplies; itself where it multiplies none."""
+        """The counter without correction; itself if it has none."""
         return self
 
     def alone(self, text: Text) -> int:
-        """Return the tokens of a turn that says this text and has nothing else."""
+        """Return the tokens of a turn with nothing but this text."""
         return self.scaled(self.uncorrected.text(text) + TURN_OVERHEAD)
 
     def alike(self, one: str, other: str) -> int:
-        """Return how many tokens two texts share at their beginning. That is less than their
-        common characters take by themselves where those end inside a token of one or the other.
+        """Return the length of the common token prefix of two texts. It can be less than the tokens
+        of their common characters, which may end inside a token.
         """
         if self._encode is None or len(one) + len(other) > _ALIKE:
             return self.count(one[: common_prefix(one, other)])
         return common_prefix(self._encode(one), self._encode(other))
 
     def scaled(self, tokens: int) -> int:
-        """Return what the uncorrected counter counted, as this one counts it."""
+        """Apply the correction to a count of the uncorrected counter."""
         return tokens
 
     def each(self, turns: Sequence[Turn]) -> list[int]:
-        """Return the tokens of many turns, all counted now: for who remembers them himself."""
+        """Return the tokens of many turns without remembering them."""
         texts = [turn.text.plain for turn in turns]
         counts = self._count_each(texts) if self._count_each else map(self.count, texts)
         return [
@@ -94,12 +94,12 @@ class Counter:
         ]
 
     def times_ratio(self, counts: Sequence[int]) -> Sequence[int]:
-        """`scaled` for each of many."""
+        """Apply the correction to many counts."""
         return counts
 
     def corrected(self, correction: Correction) -> Counter:
-        """Return this counter, its counts multiplied by what replies taught; the same object for
-        the same ratio, and this one if it is exact or nothing is to be corrected.
+        """Return this counter with a correction: the same object for the same ratio, and itself if
+        it is exact or the ratio is 1.
         """
         ratio = correction.ratio
         return self if self.exact or ratio == 1 else self._times(ratio)
@@ -114,7 +114,7 @@ class Counter:
         return self.count(turn.text.plain) + self._framing(turn)
 
     def _framing(self, turn: Turn) -> int:
-        """Return what a turn costs beside its text."""
+        """Return the tokens of a turn without its text."""
         tokens = TURN_OVERHEAD
         for call in turn.tool_calls:
             tokens += self.count(call.name) + self.count(call.arguments)
@@ -138,8 +138,8 @@ class Counter:
 
 
 class _Corrected(Counter):
-    """A counter whose counts are multiplied. What it counted before is counted once all the
-    same: a new ratio multiplies what the first counter remembers.
+    """A counter with a correction. It multiplies the remembered counts of the uncorrected counter,
+    so that a new ratio counts nothing again.
     """
 
     def __init__(self, first: Counter, ratio: float) -> None:
@@ -152,32 +152,32 @@ class _Corrected(Counter):
 
     @property
     def uncorrected(self) -> Counter:
-        """The counter whose counts this one multiplies."""
+        """The counter without correction."""
         return self._first
 
     def alike(self, one: str, other: str) -> int:
-        """Return how many tokens two texts have alike at their beginning."""
+        """Return the length of the common token prefix of two texts."""
         return self.scaled(self._first.alike(one, other))
 
     def scaled(self, tokens: int) -> int:
-        """Return what the uncorrected counter counted, as this one counts it."""
+        """Apply the correction to a count of the uncorrected counter."""
         return round(tokens * self.ratio)
 
     def each(self, turns: Sequence[Turn]) -> list[int]:
-        """Return the tokens of many turns, all counted now."""
+        """Return the tokens of many turns without remembering them."""
         return self.times_ratio(self._first.each(turns))
 
     def times_ratio(self, counts: Sequence[int]) -> list[int]:
-        """`scaled` for each of many."""
+        """Apply the correction to many counts."""
         return [round(tokens * self.ratio) for tokens in counts]
 
 
 def how_counted(counter: Counter, *, guessed: bool = False) -> str:
-    """Say who counts and how far that is to be trusted; `guessed`: tools or parts are among it."""
+    """Describe a counter and its accuracy; `guessed` if tools or parts were counted."""
     if counter.exact and guessed:
-        return f"counted with {counter.name}; tools, pictures and files are estimated"
+        return f"counted with {counter.name}; tools, images and files are estimated"
     if counter.exact:
         return f"counted with {counter.name}, the model's own vocabulary"
     if counter.ratio == 1:
-        return f"estimated with {counter.name}: the model's own vocabulary is not at hand"
+        return f"estimated with {counter.name}: the model's own vocabulary is not available"
     return f"estimated with {counter.name}, times {counter.ratio:.2f} as its replies reported"

@@ -34,22 +34,22 @@ _VOCABULARIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kimi_k2", ("kimi-k2",)),
     ("phi4", ("phi-4", "phi4")),
 )
-"""Whose names begin how; the first that fits counts. Left out on purpose: Claude and Gemini, whose
-vocabularies are not public, and families where a later model may have another than the one at hand
-(Llama 4, Mistral 7B without its version, Qwen 3.5)."""
+"""Vocabularies and the prefixes of model names; the first match counts. Left out on purpose: Claude
+and Gemini, whose vocabularies are not public, and families whose later models may have another
+vocabulary (Llama 4, Mistral 7B without its version, Qwen 3.5)."""
 
 _ESTIMATE = "o200k_base"
-_NOT_THE_SAME = ("qwen3-vl", "phi-4-mini", "phi4-mini", "phi-4-multimodal", "glm-4.6", "glm-4.7")
-"""Names that begin like a family's and whose vocabulary may be another."""
+_EXCEPTIONS = ("qwen3-vl", "phi-4-mini", "phi4-mini", "phi-4-multimodal", "glm-4.6", "glm-4.7")
+"""Names with the prefix of a family whose vocabulary may differ."""
 
 
 def vocabulary_of(model: str) -> tuple[str, bool]:
-    """Return the vocabulary to count a model's tokens with, and whether it is its own.
+    """Return the vocabulary for a model's tokens, and whether it is the model's own.
 
     A router's prefix (`openai/gpt-4o`) and a fine-tune's (`ft:gpt-4o:...`) are ignored.
     """
     name = model.rpartition("/")[2].lower().removeprefix("ft:")
-    if not name.startswith(_NOT_THE_SAME):
+    if not name.startswith(_EXCEPTIONS):
         for vocabulary, beginnings in _VOCABULARIES:
             if name.startswith(beginnings):
                 return vocabulary, True
@@ -57,7 +57,7 @@ def vocabulary_of(model: str) -> tuple[str, bool]:
 
 
 def counter_for(model: str) -> Counter:
-    """Return the counter of a model; the first call for a vocabulary loads it (to 0.4 s)."""
+    """Return the counter of a model; the first call for a vocabulary loads it (up to 0.4 s)."""
     return _counter(*vocabulary_of(model))
 
 
@@ -79,7 +79,7 @@ def _loaded(vocabulary: str, exact: bool) -> Counter:
         return len(encode(text)) if len(text) <= _LONG else long.count(text)
 
     def count_all(texts: Sequence[str]) -> Sequence[int]:
-        if count_each is None or any(len(text) > _LONG for text in texts):
+        if count_each is None or max(map(len, texts), default=0) > _LONG:
             return [count(text) for text in texts]
         return count_each(texts)
 
@@ -87,12 +87,12 @@ def _loaded(vocabulary: str, exact: bool) -> Counter:
 
 
 _LONG = 200_000
-"""Characters from which a text is counted in parts."""
+"""Characters above which a text is counted in parts."""
 _PART = 40_000
-"""Characters of a part. The library holds the interpreter while it counts: 15 ms for so many of
-the slowest text, one word without end."""
+"""Characters of a part. The library holds the GIL while it counts: 15 ms for a part of the slowest
+text, one endless word."""
 _MOST = 4_000_000
-"""Characters of which every part is counted. That is a million tokens, and no context is longer."""
+"""Characters up to which every part is counted: a million tokens, longer than any context."""
 
 
 class _LongTexts:

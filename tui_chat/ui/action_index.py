@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from textual.actions import parse
-from textual.app import SystemCommand
 from textual.dom import DOMNode
-from textual.markup import escape
 from textual.widget import Widget
 
 from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.commands import COMMANDS
-from tui_chat.ui.keys import PaneKey, key_names, keys_of
-from tui_chat.ui.main_screen import Panes
+from tui_chat.ui.key_names import PaneKey, key_names, keys_of
+from tui_chat.ui.panes import Panes
+from tui_chat.ui.slash_commands import COMMANDS
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
+    from tui_chat.ui.command_palette import PaletteEntry
+
+
+WRITING_KEYS = frozenset(("retry", "continue", "edit", "answer", "run"))
+"""Actions of the conversation that a read-only app answers with a sentence only."""
+
+
+_CURSOR_ACTIONS = frozenset(
+    (
+        *("begin", "bottom", "choose", "choose_to", "down", "end", "first", "hit", "item", "last"),
+        *("leave", "message", "move", "new_line", "open", "page", "piece", "question", "rows"),
+        *("step", "step_view", "submit", "top", "up"),
+    )
+)
+"""Actions of panes that move the cursor or answer the focused line: no use without their key."""
 
 
 class ActionIndex:
@@ -45,56 +59,68 @@ class ActionIndex:
             ("//", "Start a message with /"),
         ]
         typed = [("Typed at the start of a message", commands)]
-        if self._panes.chat.composer.disabled:
+        if self._panes.chat.pane.composer.disabled:
             typed = []
         return (focused, ("Everywhere", everywhere), *typed, *others)
 
-    def system_commands(self) -> Iterator[SystemCommand]:
-        """Yield every action for the palette: the app's, then each pane's."""
+    def palette_entries(self) -> Iterator[PaletteEntry]:
+        """Yield every action for the palette, without those that only move a cursor: the app's,
+        then each pane's.
+        """
+        from tui_chat.ui.command_palette import PANE_ALIASES, PaletteEntry
+
         app = self._app
         for action in ACTIONS:
-            if not self._is_possible(action.run):
-                continue
-            key = key_names(app.key_bindings.by_action[action.id]) or "no key"
-            run = lambda action=action: app.run_action(action.run)  # noqa: E731
-            has_label = action.label.lower() in action.title.lower()
-            title = action.title if has_label else f"{action.label}: {action.title}"
-            yield SystemCommand(title, escape(key), run)
+            if self._is_possible(action.run) and action.id != "palette":
+                yield PaletteEntry(
+                    action.title,
+                    lambda action=action: app.run_action(action.run),
+                    key_names(app.key_bindings.by_action[action.id]),
+                    aliases=action.aliases,
+                )
         for title, pane in self._titled_panes():
             for key in self._pane_keys(pane):
-                yield SystemCommand(
-                    f"{title}: {key.title}",
-                    escape(key.keys),
+                if key.action.partition("(")[0] in _CURSOR_ACTIONS:
+                    continue
+                yield PaletteEntry(
+                    key.title,
                     lambda pane=pane, key=key: self._run_in_pane(pane, key),
+                    key.keys,
+                    title,
+                    PANE_ALIASES.get(key.title, ()),
                 )
 
     def _titled_panes(self) -> list[tuple[str, Widget]]:
         """Return the existing panes with their titles, the one with the focus first."""
-        chat = self._panes.chat
+        chat = self._panes.chat.pane
         panes: list[tuple[str, Widget | None]] = [
             ("Composer", None if chat.composer.disabled else chat.composer),
             ("Conversation", chat.transcript),
-            ("Sessions", self._panes.sessions),
-            ("Preset editor", self._panes.presets),
-            ("Inspector", self._panes.inspector),
+            ("Sessions", self._panes.sessions.pane),
+            ("Preset editor", self._panes.presets.pane),
+            ("Inspector", self._panes.inspector.pane),
         ]
         existing = [(title, pane) for title, pane in panes if pane is not None]
         return sorted(existing, key=lambda titled: not titled[1].has_focus_within)
 
     def _pane_keys(self, pane: Widget) -> Iterator[PaneKey]:
-        return (key for key in keys_of(pane) if self._is_possible(key.action))
+        hidden = WRITING_KEYS if self._panes.chat.context.read_only else frozenset[str]()
+        return (
+            key
+            for key in keys_of(pane)
+            if key.action not in hidden and self._is_possible(key.action)
+        )
 
     def _is_possible(self, action: str) -> bool:
         area, name, parameters = parse(action)
         node: DOMNode = getattr(self._app, area) if area else self._app
         return node.check_action(name, parameters) is not False
 
-    def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:
+    async def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:
         """Run the action of a pane's key there, with the pane visible."""
         self._panes.reveal(pane)
-
-        async def run() -> None:
-            key.node.focus()
-            await self._app.run_action(key.action, key.node)
-
-        self._app.call_after_refresh(run)
+        revealed = asyncio.Event()
+        self._app.call_after_refresh(revealed.set)
+        await revealed.wait()
+        key.node.focus()
+        await self._app.run_action(key.action, key.node)

@@ -18,17 +18,25 @@ class Action:
     """Keys in Textual's notation, separated by commas; empty if it has none by default."""
     run: str
     """The action without `action_`, of the app, or of an area if it has the area's name in front:
-    `new`, `panes.toggle_pane('sessions')`.
+    `quit`, `sessions.new`.
     """
     label: str
     """A word or two, for the footer."""
     title: str
     """What it does, for help and palette."""
-    aliases: str = ""
-    """Other words that people search for in the palette."""
     in_footer: bool = False
     has_priority: bool = False
     """True if its keys work even where the focused widget uses them."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other words that people search for in the palette, in lower case."""
+        return _ALIASES.get(self.id, ())
+
+    @property
+    def moves_focus(self) -> bool:
+        """True if it opens a dialog or moves the focus: keys typed after it wait for that."""
+        return self.id not in _KEEPING_FOCUS
 
     def binding(self) -> Binding:
         """Return the binding of its keys."""
@@ -43,7 +51,7 @@ class Action:
         )
 
 
-AREAS = ("panes",)
+AREAS = ("main", "panes", "chat", "sessions", "presets", "inspector")
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,
 Textual looks for `action_...` and asks `check_action` there.
 """
@@ -54,6 +62,54 @@ RENAMED_IDS = {"again": "regenerate"}
 UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 """Undo an edit of a text. Ctrl+Z does not: in a terminal it suspends the program."""
 
+_KEEPING_FOCUS = frozenset(
+    (
+        *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
+        *("replay", "export-turn", "quit", "suspend"),
+    )
+)
+
+_ALIASES: dict[str, tuple[str, ...]] = {
+    "help": ("keys", "shortcuts", "manual", "key list", "?"),
+    "palette": ("palette",),
+    "sessions": ("sidebar", "session list", "chats", "history"),
+    "preset": ("prompt", "edit preset", "messages of the preset"),
+    "inspector": ("payload", "request", "body", "debug"),
+    "new": ("new chat", "clear", "reset", "begin"),
+    "model": ("model", "change model", "endpoint", "provider", "ask another model"),
+    "settings": (
+        *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
+        *("stop sequences", "seed", "verbosity", "json mode", "structured output"),
+    ),
+    "search": ("find", "grep", "history"),
+    "find": ("find session", "narrow the list", "search sessions"),
+    "light": ("dark", "light", "dark mode"),
+    "theme": ("color", "colour", "appearance", "dark theme", "light theme"),
+    "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
+    "back": ("stop", "cancel", "abort", "interrupt"),
+    "rename": ("title", "name", "rename"),
+    "use-preset": ("preset", "switch prompt"),
+    "role": ("role", "assistant", "character", "bot"),
+    "roles": ("new role", "system prompt", "character"),
+    "profile": ("persona", "user", "who am i", "profile"),
+    "lorebooks": ("world info", "lorebook"),
+    "branches": ("branch", "branches", "tree", "versions"),
+    "import": ("import", "open", "load"),
+    "view": ("browse", "open file", "read-only"),
+    "export": ("export", "save", "download", "markdown"),
+    "undo": ("restore", "trash", "bring back"),
+    "edit": ("vim", "external editor"),
+    "attach": ("upload", "image", "picture", "document"),
+    "detach": ("detach", "files"),
+    "system": ("instruction", "note"),
+    "captured": ("paste", "curl", "har"),
+    "replay": ("compare models",),
+    "export-turn": ("debug", "bug report"),
+    "quit": ("quit", "exit", "close", "leave"),
+    "suspend": ("background",),
+}
+"""Other words that people search for, by the actions' ids; in lower case."""
+
 _SUSPEND = (
     Action(
         "suspend",
@@ -61,7 +117,6 @@ _SUSPEND = (
         "suspend_process",
         "Suspend",
         "Suspend the app (fg in the shell resumes it)",
-        "background",
         has_priority=True,
     ),
 )
@@ -70,76 +125,59 @@ if os.name == "nt":  # Windows has no job control
 
 
 def _action(
-    id: str, keys: str, run: str, label: str, title: str, aliases: str = "", footer: bool = False
+    id: str,
+    keys: str,
+    run: str,
+    label: str,
+    title: str,
+    footer: bool = False,
 ) -> Action:
-    return Action(id, keys, run, label, title, aliases, in_footer=footer)
+    return Action(id, keys, run, label, title, in_footer=footer)
 
 
 ACTIONS = (
-    _action("help", "f1", "keys", "Help", "Help: keys and commands", "shortcuts manual", True),
-    _action("palette", "ctrl+p", "command_palette", "Commands", "Search commands", "palette", True),
+    _action("help", "f1,question_mark", "help", "Help", "Help: keys and commands", True),
+    _action("palette", "ctrl+p", "search_commands", "Commands", "Search commands", True),
+    _action("sessions", "f2", "panes.toggle_area('sessions')", "Sessions", "Sessions", True),
+    _action("preset", "f3", "presets.toggle_editor", "Preset", "Preset editor", True),
+    _action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
+    _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
+    _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
+    _action("settings", "", "chat.type_command('set')", "Settings", "Settings of the session"),
+    _action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
+    _action("find", "", "sessions.find", "Filter", "Filter sessions"),
+    _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
+    _action("theme", "", "choose_theme", "Theme", "Theme"),
+    _action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
+    _action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
+    _action("rename", "", "sessions.rename", "Rename", "Rename session"),
+    _action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
     _action(
-        "sessions",
-        "f2",
-        "panes.toggle_pane('sessions')",
-        "Sessions",
-        "Sessions",
-        "sidebar list chats",
-        True,
+        "preset-files", "", "presets.files", "Preset files", "Preset files: new, copy, rename …"
     ),
-    _action("preset", "f3", "presets", "Preset", "Preset editor", "prompt", True),
+    _action("role", "", "sessions.choose_role", "Role", "Choose role"),
+    _action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
+    _action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
+    _action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
+    _action("branches", "", "chat.branches", "Branches", "Compare branches"),
+    _action("import", "", "sessions.import_file", "Import", "Import conversations…"),
+    _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
+    _action("export", "", "sessions.export", "Export", "Export conversation…"),
+    _action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
+    _action("edit", "ctrl+g", "chat.edit_draft", "Editor", "Edit the draft in $EDITOR"),
+    _action("attach", "", "chat.attach", "Attach", "Attach a file"),
+    _action("detach", "", "chat.detach", "Detach", "Remove attachments"),
+    _action("system", "", "chat.add_system", "System", "Add system message"),
     _action(
-        "inspector",
-        "f4",
-        "panes.toggle_pane('inspector')",
-        "Inspector",
-        "Inspector",
-        "payload request",
-        True,
+        "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"
     ),
-    _action("new", "ctrl+n", "new", "New", "New session", "new chat clear begin", True),
-    _action("model", "ctrl+o", "choose_model", "Model", "Switch model", "change ask another", True),
-    _action("search", "ctrl+f", "search", "Search", "Search all conversations", "find grep"),
-    _action("find", "", "find", "Filter", "Filter sessions", "find session narrow title tag"),
-    _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme", "mode"),
-    _action("theme", "", "choose_theme", "Theme", "Theme", "color colour dark light appearance"),
+    _action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     _action(
-        "regenerate",
-        "ctrl+r",
-        "again",
-        "Regenerate",
-        "Regenerate reply",
-        "retry redo swipe ask again",
+        "keep-captured", "", "inspector.save_captured", "Keep", "Save captured request as session"
     ),
-    _action("back", "escape", "back", "Back", "Stop the reply, or close a pane", "cancel abort"),
-    _action("rename", "", "rename", "Rename", "Rename session", "title"),
-    _action("use-preset", "", "choose_preset", "Use preset", "Choose preset", "switch prompt"),
-    _action(
-        "preset-files",
-        "",
-        "preset_more",
-        "Preset files",
-        "Preset files: new, copy, rename …",
-    ),
-    _action("role", "", "choose_role", "Role", "Choose role", "assistant character bot"),
-    _action("roles", "", "edit_roles", "Roles", "Edit roles", "new role system prompt assistant"),
-    _action("profile", "", "choose_profile", "Profile", "Choose profile", "persona user who"),
-    _action("lorebooks", "", "choose_lorebooks", "Lorebooks", "Choose lorebooks", "world info"),
-    _action("branches", "", "branches", "Branches", "Compare branches", "tree versions"),
-    _action("import", "", "import_file", "Import", "Import conversations…", "open load"),
-    _action("view", "", "view_file", "View", "View a file of conversations, read-only…", "browse"),
-    _action("export", "", "export", "Export", "Export conversation…", "save download"),
-    _action("undo", "", "bring_back", "Undo", "Undo delete or archive", "restore trash bring back"),
-    _action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the draft in $EDITOR", "vim"),
-    _action("attach", "", "attach", "Attach", "Attach a file", "upload image"),
-    _action("detach", "", "detach", "Detach", "Remove attachments", "detach files"),
-    _action("system", "", "add_system", "System", "Add system message", "instruction note"),
-    _action("what-if", "", "what_if", "What if", "What if: another limit, model or length"),
-    _action("captured", "", "open_captured", "Captured", "Open captured request", "paste curl"),
-    _action("keep-captured", "", "keep_captured", "Keep", "Save captured request as session"),
-    _action("replay", "", "replay", "Replay", "Replay reply with another model", "compare"),
-    _action("export-turn", "", "export_turn", "Turn", "Export this turn to a file", "debug bug"),
+    _action("replay", "", "inspector.replay", "Replay", "Replay reply with another model"),
+    _action("export-turn", "", "inspector.export_turn", "Turn", "Export this turn to a file"),
     *_SUSPEND,
-    _action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", "exit close", True),
+    _action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", True),
 )
 """In the order of footer, help and palette."""

@@ -1,10 +1,8 @@
-"""The app: it opens and closes the workspace, and owns the panes and what concerns all of them.
+"""The app: it opens and closes the workspace, and owns what concerns the whole terminal.
 
-1. Panes show values and post messages; the app answers with the workspace's use cases and shows the
-   workspace's events. It decides nothing about conversations. The answers are in `ui.acting`, a
-   class for each subject; the actions and their keys are declared in `ui.actions`.
-2. The first frame needs no database and no dialog: the composer takes keys while the workspace is
-   being opened, and dialogs are imported when they are needed.
+The main screen holds the areas (`ui.areas`), and each area its own actions; the actions and their
+keys are declared in `ui.actions`. The first frame needs no database and no dialog: the composer
+takes keys while the workspace is being opened, and dialogs are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -12,72 +10,61 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
-from textual.app import ComposeResult, SystemCommand
+from rich.text import Text
+from textual import constants, events, on, work
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.command import CommandPalette
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.notifications import Notification, Notify, SeverityLevel
 from textual.screen import Screen
 from textual.worker import Worker
 
 from tui_chat.config import Config
-from tui_chat.ui.acting.choosing import Choosing
-from tui_chat.ui.acting.drafting import SessionSwitched
-from tui_chat.ui.acting.hearing import Hearing
-from tui_chat.ui.acting.messages import Messages
-from tui_chat.ui.acting.revisiting import Revisiting
-from tui_chat.ui.acting.searching import Searching
-from tui_chat.ui.acting.sessions import Sessions
-from tui_chat.ui.acting.supposing import Supposing
-from tui_chat.ui.acting.talking import Talking
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
+from tui_chat.ui.areas.area import AreaContext
+from tui_chat.ui.areas.chat.drafts import SessionSwitched
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.crash_log import CrashLog
 from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.key_bindings import KeyBindings
+from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
-from tui_chat.ui.keys import NO_KEY
-from tui_chat.ui.main_screen import MEDIUM, WIDE, MainScreen
-from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.lifecycle import Lifecycle
+from tui_chat.ui.main_screen import MainScreen
+from tui_chat.ui.notifications import TOAST_CSS, Notifications, reading_seconds, show_error
+from tui_chat.ui.panes import MEDIUM, WIDE, Panes
+from tui_chat.ui.terminal.clipboard import Clipboard
+from tui_chat.ui.terminal.desktop_notification import ReplyAlerts
+from tui_chat.ui.theme_files import ThemeFiles
 from tui_chat.ui.themes import origin_defaults
+from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
-    from textual.command import Provider
-
-    from tui_chat.workspace import Workspace
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
 """The class of the screen from a number of columns on."""
 OPEN_AFTER = 0.15
 """Seconds after the first frame until the workspace is opened."""
-OPENING_SECONDS = 3.0
-"""How long the end by a signal waits for the workspace to open, if something was typed."""
+
+_LINE_FILTER = ControlCharacterFilter()
 
 
-def _action_provider() -> type[Provider]:
-    from tui_chat.ui.command_palette import ActionProvider  # loaded with the palette
-
-    return ActionProvider
-
-
-class TuiChat(
-    Revisiting,
-    Supposing,
-    Hearing,
-    Talking,
-    Messages,
-    Sessions,
-    Choosing,
-    Searching,
-):
-    """tui-chat's screen."""
+class TuiChat(App[None]):
+    """tui-chat in a terminal."""
 
     TITLE = "tui-chat"
-    AUTO_FOCUS = "Composer"
+    CSS = TOAST_CSS
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
-    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_action_provider}  # type: ignore[assignment]
+    ENABLE_COMMAND_PALETTE = False  # ours has one line for each action: `action_search_commands`
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
 
     def __init__(
@@ -86,22 +73,42 @@ class TuiChat(
         open_workspace: Callable[[], Awaitable[Workspace]],
         now: Callable[[], float] = time,
         environ: Mapping[str, str] = os.environ,
+        *,
+        read_only: str = "",
+        captured: str = "",
     ) -> None:
-        super().__init__(config, open_workspace, now, environ)
+        """`now` returns seconds since the epoch. `read_only` says why nothing can be sent or
+        changed; empty if it can. `captured` is a captured request to be shown at the start.
+        """
+        super().__init__()
+        self.lifecycle = Lifecycle(self, config, open_workspace, now, captured)
+        self.key_bindings = KeyBindings(config.keys)
+        self.theme_files = ThemeFiles(self, config)
+        self.crash_log = CrashLog(self, config.data_dir)
+        self.clipboard_command = Clipboard(environ)
+        labels, report_errors = self.key_bindings.labels, self.crash_log.report_errors
+        context = AreaContext(config, environ, now, labels, report_errors, read_only)
+        self.main = MainScreen(context)
+        # The namespaces of actions: see `actions.AREAS`.
+        self.panes = self.main.panes
+        self.chat, self.sessions = self.panes.chat, self.panes.sessions
+        self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
+        self.notifications = Notifications(self, lambda: self.panes.columns_beside_chat)
+        self.reply_alerts = ReplyAlerts(self, config.notify, environ)
         self.action_index = ActionIndex(self, self.panes)
+        self._recent_commands: list[str] = []
+        """Ids of the palette's entries, the last used first."""
         self.key_queue = KeyQueue(self, self.panes, super().on_event)
         self._theme_errors = self.theme_files.load()
-        self._ending: asyncio.Future[None] | None = None
-        """The shutdown that a signal started."""
 
     def get_default_screen(self) -> Screen[None]:
         """Return the main screen."""
         self.panes.fit(self.size.width)
-        return MainScreen(self.panes)
+        return self.main
 
     def compose(self) -> ComposeResult:
-        """Lay out the panes."""
+        """Fill the main screen. If it did so itself, keys could come before the composer."""
         yield self.panes
         yield KeyBar()
 
@@ -110,28 +117,55 @@ class TuiChat(
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
         for error in (*self._theme_errors, *self.key_bindings.errors):
-            self.show_error(error)
-        self.key_bindings.bind(self, self._composer)
-        self._chat.set_hint_keys(self.key_bindings.labels)
-        self._sessions.keys = self.key_bindings.labels
+            show_error(self, error)
+        self.key_bindings.bind(self, self.chat.pane.composer)
         self.theme_files.watch()
-        self._chat.show("New chat", "", ())
-        self._composer.focus()
+        self.chat.pane.show("New chat", "", ())
+        self.chat.pane.focus()
         # Importing the composer of requests and the store blocks the loop: keys come first.
-        self.set_timer(OPEN_AFTER, self.open_conversations)
-        self.show_first()
+        self.set_timer(OPEN_AFTER, self.lifecycle.open_soon)
+
+    # --- the workspace -------------------------------------------------------------------
+
+    @property
+    def workspace(self) -> Workspace | None:
+        """The workspace; None until it is open."""
+        return self.main.workspace
+
+    @property
+    def is_workspace_open(self) -> bool:
+        """True if the workspace is open and its last session is shown."""
+        return self.main.is_workspace_open
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show an event of the workspace; only errors while it is not open."""
+        from tui_chat.workspace.events import Failed
+
+        if self.is_running and (self.workspace is not None or isinstance(event, Failed)):
+            self.notifications.handle(event, self.main.undo_key)
+            self.main.handle(event)
+            if self.workspace is not None:
+                self.reply_alerts.handle(event, self.workspace.state.entries)
 
     # --- keys, help and palette ----------------------------------------------------------
 
-    def action_keys(self) -> None:
-        """Show all keys and commands, those of the focused pane first."""
+    def action_help(self) -> None:
+        """Show all keys and commands, those of the focused area first."""
         from tui_chat.ui.dialogs.base import HelpDialog
 
         self.push_screen(HelpDialog(self.action_index.help_sections()))
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return the palette's commands."""
-        return self.action_index.system_commands()
+    @work(group="palette", exclusive=True)
+    async def action_search_commands(self) -> None:
+        """Search for an action and run it."""
+        from tui_chat.ui.command_palette import CommandPalette
+
+        entries = {entry.id: entry for entry in self.action_index.palette_entries()}
+        recent = self._recent_commands
+        chosen = await self.push_screen_wait(CommandPalette([*entries.values()], recent))
+        if chosen is not None:
+            self._recent_commands = [chosen, *(id for id in recent if id != chosen)]
+            await entries[chosen].run()
 
     def action_help_quit(self) -> None:
         """Show which key quits, after Ctrl+C."""
@@ -139,30 +173,6 @@ class TuiChat(
         key, palette = labels["quit"], labels["palette"]
         start = f"{key} quits" if key != NO_KEY else f"“Quit” is in the palette ({palette})"
         self.notify(f"{start}; the draft is kept.", markup=False)
-
-    # --- themes --------------------------------------------------------------------------
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return colors of the origins for themes that define none."""
-        return origin_defaults(self.current_theme.dark)
-
-    @work(group="dialog", exclusive=True)
-    async def action_choose_theme(self) -> None:
-        """Choose a theme, with a preview."""
-        from tui_chat.ui.dialogs.questions import ask_theme
-
-        before = self.theme
-        chosen = await ask_theme(self)
-        if chosen is None:
-            self.theme = before
-        else:
-            self.theme_files.choose(chosen)
-
-    def action_toggle_light(self) -> None:
-        """Switch between dark and light."""
-        self.theme_files.toggle_light()
-
-    # --- the key queue -------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
         """Pass every event through the key queue."""
@@ -184,31 +194,137 @@ class TuiChat(
         """A worker started or ended."""
         self.key_queue.on_worker_state_changed(event)
 
-    def on_command_palette_closed(self, event: CommandPalette.Closed) -> None:
-        """The palette closed, with or without a command."""
-        if event.option_selected:
-            self.key_queue.on_palette_command_chosen()
+    # --- themes --------------------------------------------------------------------------
 
-    # --- leaving -------------------------------------------------------------------------
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return colors of the origins for themes that define none."""
+        return origin_defaults(self.current_theme.dark)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_theme(self, name: str = "") -> None:
+        """Choose a theme, with a preview."""
+        from tui_chat.ui.dialogs.questions import ask_theme
+
+        before = self.theme
+        chosen = name or await ask_theme(self)
+        if chosen is None:
+            self.theme = before
+        else:
+            self.theme_files.choose(chosen)
+
+    def action_toggle_light(self) -> None:
+        """Switch between dark and light."""
+        self.theme_files.toggle_light()
+
+    # --- toasts --------------------------------------------------------------------------
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a toast, by default for as long as it takes to read it. Control characters in it are
+        made visible.
+        """
+        self.notifications.place()
+        message = sanitize(message)
+        timeout = reading_seconds(message, severity) if timeout is None else timeout
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def on_notify(self, event: Notify) -> None:
+        """Make room for a new toast."""
+        self.notifications.make_room(event)
+
+    def _unnotify(self, notification: Notification, refresh: bool = True) -> None:
+        """Show a waiting toast once another one is gone."""
+        super()._unnotify(notification, refresh)
+        self.notifications.show_waiting()
+
+    @on(Panes.LayoutChanged)
+    def _place_toasts(self) -> None:
+        self.notifications.place()
+
+    # --- the terminal --------------------------------------------------------------------
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return our own driver on a Unix terminal."""
+        if os.name == "nt" or constants.DRIVER:
+            return super().get_driver_class()
+        from tui_chat.ui.terminal.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Draw no control characters."""
+        return [*super().get_line_filters(), _LINE_FILTER]
+
+    @on(Driver.SignalResume)
+    def _redraw(self) -> None:
+        """Redraw everything: another program had the terminal."""
+        self.refresh(layout=True)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text, through the terminal and through a command. With an escape character in it,
+        the text could end its own bracketed paste, and a shell would run the rest: tmux pastes it
+        as it is.
+        """
+        text = text.replace("\x1b", "␛")
+        super().copy_to_clipboard(text)
+        copied = self.clipboard_command.copy(text)
+        self.run_worker(copied, group="clipboard", description="copy to the clipboard")
+
+    def _fatal_error(self) -> None:
+        """End the app after a bug with a sentence, and the traceback in a file. Textual would print
+        it with the values of all variables.
+        """
+        self.bell()
+        where = self.crash_log.write()
+        text = f"tui-chat ended because of an error of its own. {where} What was stored is kept."
+        self._exit_renderables.append(Text(text))
+        self._close_messages_no_wait()
 
     async def action_suspend_process(self) -> None:  # type: ignore[override]
         """Go to the background; `fg` in the shell brings the app back."""
-        await self.keep_draft()
+        await self.chat.drafts.save()
         super().action_suspend_process()
+
+    # --- quitting ------------------------------------------------------------------------
 
     async def action_quit(self) -> None:
         """Quit and keep the draft. Ask first if replies are streaming, presets are edited or
         something could not be saved.
         """
-        await self.keep_draft()
+        if self.lifecycle.has_early_draft:
+            self._quit_when_open()  # the app must go on to open the workspace
+        else:
+            await self._quit()
+
+    @work(group="quit", exclusive=True)
+    async def _quit_when_open(self) -> None:
+        await self.lifecycle.wait_for_draft()
+        await self._quit()
+
+    async def _quit(self) -> None:
+        await self.chat.drafts.save()
         workspace = self.workspace
         if workspace is not None and (
             workspace.state.unsaved_presets
             or workspace.state.streaming_sessions
             or workspace.unsaved_writes.reason
         ):
-            self.ask_before_leaving()
+            self._confirm_quit(workspace)
         else:
+            self.exit()
+
+    @work(group="dialog", exclusive=True)
+    async def _confirm_quit(self, workspace: Workspace) -> None:
+        from tui_chat.ui.dialogs.questions import confirm_quit
+
+        if await confirm_quit(self, workspace):
             self.exit()
 
     def end_by_signal(self, number: signal.Signals) -> bool:
@@ -221,26 +337,13 @@ class TuiChat(
             return False
         if (hurry := getattr(self._driver, "hurry", None)) is not None:
             hurry()  # at once: the loop itself may be waiting for the terminal
-        if self._ending is None:
-            loop.call_soon_threadsafe(self._begin_end, number)
+        self.lifecycle.end_by_signal(number, loop)
         return True
 
-    def _begin_end(self, number: signal.Signals) -> None:
-        if self._ending is None:
-            self._ending = asyncio.ensure_future(self._end(number))
-
-    async def _end(self, number: signal.Signals) -> None:
-        """Keep the draft, stop the replies, close the store, and leave."""
-        with self._context():
-            try:
-                if self._composer.text and not self.is_workspace_open:
-                    # It was typed before the session that it belongs to was open.
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._workspace_opened.wait(), OPENING_SECONDS)
-                await self.keep_draft()
-                await self.let_go()
-            finally:
-                self.exit(return_code=128 + number)
+    @property
+    def has_crashed(self) -> bool:
+        """True if a bug ended the app."""
+        return self._exception is not None
 
     def restore_terminal(self) -> None:
         """Restore the terminal at once; may be called in any thread."""
@@ -250,4 +353,4 @@ class TuiChat(
 
     async def on_unmount(self) -> None:
         """Stop replies and close the store, however the app ends."""
-        await self.let_go()
+        await self.lifecycle.close()

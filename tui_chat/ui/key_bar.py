@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 
-from tui_chat.ui.keys import key_name
+from tui_chat.ui.key_names import key_name
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 FIRST = ("help", "palette")
@@ -38,7 +38,8 @@ class KeyBar(OnePassWidget):
         shown: dict[str, Binding] = {}
         for active in self.screen.active_bindings.values():
             if active.binding.show:
-                shown.setdefault(active.binding.action, active.binding)
+                # An area's action and the one of its pane with the same name are one.
+                shown.setdefault(active.binding.action.rpartition(".")[2], active.binding)
         room = self.size.width
         fitting: list[tuple[str, str, Binding]] = []
         for binding in sorted(shown.values(), key=lambda binding: binding.id not in FIRST):

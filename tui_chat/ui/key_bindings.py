@@ -9,8 +9,8 @@ from textual.app import App
 
 from tui_chat.errors import InputError
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
-from tui_chat.ui.chat import Composer
-from tui_chat.ui.keys import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
 
 
 class KeyBindings:

@@ -9,7 +9,7 @@
    dialog that it has closed. So what follows such a key waits until the key has been handled: a
    marker message posted behind it the same way tells when.
 3. A key that closes a dialog may open the next one or move the focus: what follows waits while the
-   worker of that dialog, or the command chosen in the palette, is running.
+   worker of that dialog is running.
 4. Until the workspace is open, workers wait for it, and keys wait for them: the words for a new
    session must not go to the one that was open last.
 5. While a session is being opened, by a key or by the mouse, every key waits until the composer
@@ -34,7 +34,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.main_screen import Panes
+from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -45,17 +45,12 @@ MARKER_TRIPS = 4
 """How often a marker follows a key to the app: the first goes with the key, the others behind what
 handling it posted.
 """
-DIALOG_GROUPS = ("dialog", "open")
+DIALOG_GROUPS = ("dialog", "open", "palette")
 """Groups of the workers that may ask something or open a session."""
 
-_FOCUS_MOVING_IDS = (
-    *("help", "palette", "search", "new", "sessions", "find", "preset", "inspector"),
-    *("model", "theme", "use-preset", "preset-files", "role", "roles", "profile", "lorebooks"),
-    *("branches", "import", "export", "rename", "attach", "system", "what-if", "captured"),
-)
 FOCUS_MOVING_ACTIONS = frozenset(
     (
-        *(action.run for action in ACTIONS if action.id in _FOCUS_MOVING_IDS),
+        *(action.run for action in ACTIONS if action.moves_focus),
         *("filter", "rename", "tags", "folder", "edit", "answer"),
         *("want('filter')", "want('add')", "want('more')"),
     )
@@ -160,7 +155,7 @@ class KeyQueue:
 
     def _is_letter(self, key: events.Key) -> bool:
         """Return True if the focused field handles a key itself, in its turn."""
-        focused, composer = self._app.focused, self._panes.chat.composer
+        focused, composer = self._app.focused, self._panes.chat.pane.composer
         if focused is composer and composer.edits(key.key):
             return True
         return focused is not None and focused.check_consume_key(key.key, key.character)
@@ -172,7 +167,7 @@ class KeyQueue:
         bound = self._app.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
             return False
-        action, sessions = bound.binding.action, self._panes.sessions
+        action, sessions = bound.binding.action, self._panes.sessions.pane
         opens_session = (bound.node is sessions.rows and action == "open") or (
             bound.node is sessions.filter and action == "submit"
         )
@@ -181,7 +176,7 @@ class KeyQueue:
     @property
     def _is_between_sessions(self) -> bool:
         """True if keys have no session to go to; a dialog on top takes them all the same."""
-        return self._app.is_switching_session and len(self._app.screen_stack) == 1
+        return self._panes.chat.drafts.is_switching and len(self._app.screen_stack) == 1
 
     async def on_session_switched(self) -> None:
         """Deliver what waited for the session's draft."""
@@ -267,13 +262,12 @@ class KeyQueue:
             self._app.call_next(self._deliver_pending)
 
     def _screen_changed(self, screen: Screen[object]) -> None:
-        if self._waiting_for == "focus":
-            if not self._app.is_workspace_open and _asks_for_consent(screen):
-                # The workspace cannot be opened: no key was typed as an answer to this question.
-                self._pending = ()
-                self._app.call_next(self._deliver_pending)
-            else:
-                self._app.watch(screen, "focused", self._focus_moved)
+        if _asks_for_consent(screen):
+            # No key that was typed before the question could be read is an answer to it.
+            self._pending = ()
+            self._app.call_next(self._deliver_pending)
+        elif self._waiting_for == "focus":
+            self._app.watch(screen, "focused", self._focus_moved)
 
     def on_session_list_stayed(self) -> None:
         """Wait no longer: no session was opened."""
@@ -283,17 +277,6 @@ class KeyQueue:
         """Wait no longer if the last worker that may ask something has ended."""
         ended = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
         if ended.group in DIALOG_GROUPS and not self._dialog_workers:
-            self._end_focus_wait()
-
-    def on_palette_command_chosen(self) -> None:
-        """Wait for where the command leads: it runs next."""
-        if self._waiting_for:
-            self._wait_for_focus()
-            self._start_time_limit()
-            self._app.call_later(self._app.call_after_refresh, self._end_focus_wait_unless_asked)
-
-    def _end_focus_wait_unless_asked(self) -> None:
-        if not self._dialog_workers:
             self._end_focus_wait()
 
 

@@ -1,61 +1,56 @@
-"""The main screen: the panes side by side, as many as fit.
-
-1. From `WIDE` columns: sessions | chat | preset editor over inspector, less those that the user
-   closed. The preset editor is added when it is first opened.
-2. From `MEDIUM` columns: the chat and the pane that was opened last; the inspector stays below the
-   preset editor if both have enough lines.
-3. Below: the chat alone; an opened pane lies over it. The inspector leaves the composer visible, so
-   that the user can watch the request while typing. No pane lies over the focus: it is hidden when
-   the focus moves elsewhere, and shown again when there is room beside the chat. A pane that has
-   the focus is visible at any width.
-4. The inspector's slot exists from the first frame. The inspector itself is added with the first
-   request it can show: that way the composer takes keys sooner.
-"""
+"""The main screen: the areas and the line of keys. It does what concerns more than one area."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Literal, cast
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, cast
 
-from textual import events
-from textual.app import App, ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual import events, on, work
+from textual.app import App
 from textual.geometry import Size
-from textual.message import Message
 from textual.screen import Screen
-from textual.signal import Signal
 from textual.widget import Widget
+from textual.worker import Worker
 
-from tui_chat.ui.chat import ChatPane
-from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
+from tui_chat.errors import TuiChatError
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.chat import transcript_messages as messages
+from tui_chat.ui.panes import Panes, SideArea
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
-    from tui_chat.ui.inspector import Inspector
-    from tui_chat.ui.presets import PresetPane
-
-MEDIUM, WIDE = 96, 132
-"""Columns from which two, and three, panes are side by side."""
-
-MIN_LINES_BELOW = 6
-"""Lines at least below the inspector where it lies over the chat."""
-
-TALL = 28
-"""Lines from which the preset editor fits above the inspector."""
-
-SidePane = Literal["sessions", "presets", "inspector"]
+    from tui_chat.ui.areas.inspector.inspector import Inspector
+    from tui_chat.ui.areas.presets.pane import PresetPane
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
 
 
-class MainScreen(Screen[None], OnePassContainer):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
-    """The screen with the panes; it arranges them before it is laid out at another width."""
+class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+    """The screen with the areas; it arranges them before it is laid out at another width."""
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  as Textual declares it
     """None: `Panes` sets what depends on the width."""
 
-    def __init__(self, panes: Panes) -> None:
+    def __init__(self, context: AreaContext) -> None:
         super().__init__(id="_default")
-        self._panes = panes
+        self.AUTO_FOCUS = "Transcript" if context.read_only else "Composer"  # pyright: ignore[reportAttributeAccessIssue]  a class variable in Textual
+        self.panes = Panes(context)
+        self.workspace: Workspace | None = None
+        """None until it is open."""
+        self.workspace_opened = asyncio.Event()
+        """Set once the workspace is open and its last session is shown."""
+        self._now = context.now
+        self._last_search = ""
+        """What was searched for last."""
         self._laid_out_size: Size | None = None
+
+    @property
+    def _app(self) -> App[None]:
+        return cast("App[None]", super().app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+
+    # --- layout --------------------------------------------------------------------------
 
     def set_focus(
         self,
@@ -64,11 +59,11 @@ class MainScreen(Screen[None], OnePassContainer):  # pyright: ignore[reportIncom
         from_app_focus: bool = False,
     ) -> None:
         """Move the focus. If the focused widget is hidden or removed, the focus moves within its
-        pane, or to the composer: without any focus, keys would be lost.
+        area, or to the composer: without any focus, keys would be lost.
         """
         # While another window has the terminal's focus, no widget has it: then None is meant.
-        if widget is None and cast("App[object]", super().app).app_focus:  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
-            widget = self._panes.next_focus(self.focused)
+        if widget is None and self._app.app_focus:
+            widget = self.panes.next_focus(self.focused)
         super().set_focus(widget, scroll_visible, from_app_focus)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -77,260 +72,180 @@ class MainScreen(Screen[None], OnePassContainer):  # pyright: ignore[reportIncom
         Textual posts a size again after laying it out, possibly when the terminal already has
         another one.
         """
-        size = cast("App[object]", super().app).size  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        size = self._app.size
         if event.size != size or size == self._laid_out_size:
             event.prevent_default()
             if size != self._laid_out_size:
                 self.post_message(events.Resize(size, size))
 
     def _screen_resized(self, size: Size) -> None:
-        """Show the panes that fit, then lay them out. Textual calls this below a dialog too, where
+        """Show the areas that fit, then lay them out. Textual calls this below a dialog too, where
         nothing else lays them out.
         """
         is_new = size != self._laid_out_size
         if is_new:
             self._laid_out_size = size
-            self._panes.fit(size.width)
+            self.panes.fit(size.width)
         super()._screen_resized(size)
         if is_new and self.is_current:  # then everything visible has been drawn
             for widget in self._compositor.visible_widgets:
                 if isinstance(widget, OnePassWidget):
                     widget.forgo_drawing()
 
+    # --- the workspace -------------------------------------------------------------------
 
-class PaneSlot(Vertical, OnePassWidget):
-    """The place of one pane, which may be added later."""
-
-
-class PaneStack(Vertical, OnePassContainer):
-    """Panes one above the other."""
-
-
-class Panes(Horizontal, OnePassContainer):
-    """Sessions, chat, preset editor and inspector."""
-
-    DEFAULT_CSS = """
-    Panes {
-        height: 1fr;
-        layers: base above;
-        #sessions { max-width: 100%; }
-        #chat { width: 1fr; min-width: 40; layer: base; }
-        #right { min-width: 48; background: $background; }
-        #presets, #inspector { width: 1fr; height: 1fr; }
-        Inspector, PresetPane { width: 1fr; height: 1fr; }
-    }
-    Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
-    """
-
-    class LayoutChanged(Message):
-        """Panes were shown, hidden or resized."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sessions = SessionList(id="sessions")
-        self.chat = ChatPane(id="chat")
-        self.inspector: Inspector | None = None
-        """None until it is first needed."""
-        self.presets: PresetPane | None = None
-        """None until it is first needed."""
-        self._inspector_slot = PaneStack(id="inspector")
-        self._presets_slot = PaneSlot(id="presets")
-        self._right = PaneStack(self._presets_slot, self._inspector_slot, id="right")
-        self._hidden_by_user: set[SidePane] = {"presets"}
-        """Panes that the user closed."""
-        self._requested: SidePane | None = None
-        """The pane that was opened last where not all fit."""
-        self._is_behind = False
-        """True if that pane is hidden because the focus moved elsewhere."""
-        self._is_opening = False
-        """True until that pane is shown and may take the focus."""
-        self._covers_transcript = False
-        """True if the inspector lies over the transcript, above the composer."""
-
-    def compose(self) -> ComposeResult:
-        """Lay out the panes from left to right."""
-        yield self.sessions
-        yield self.chat
-        yield self._right
-
-    async def add_inspector(self) -> Inspector:
-        """Add the inspector."""
-        from tui_chat.ui.inspector import Inspector
-
-        self.inspector = Inspector()
-        await self._inspector_slot.mount(self.inspector)
-        return self.inspector
-
-    async def add_presets(self) -> PresetPane:
-        """Add the preset editor."""
-        from tui_chat.ui.presets import PresetPane
-
-        self.presets = PresetPane()
-        await self._presets_slot.mount(self.presets)
-        return self.presets
-
-    def fit(self, width: int) -> None:
-        """Show the panes that fit a width in columns, and place them, before they are laid out.
-
-        It sets styles, not classes: with classes, Textual would restyle everything in the panes.
-        """
-        if self.is_attached:
-            self._keep_focus_visible(width)
-        narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
-        left.layer = right.layer = "above" if narrow else "base"
-        left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
-        left.width = 36 if narrow else 30
-        right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
-        right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
-        self._show_fitting(width)
-        for pane in (self.sessions, self._right, self._presets_slot, self._inspector_slot):
-            pane.forgo_layout()
-
-    def on_mount(self) -> None:
-        """Follow the height of what is below the transcript."""
-        layout_changes = cast("Signal[Screen[object]]", self.screen.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
-        layout_changes.subscribe(self, lambda _: self._update_margin(), immediate=True)
-
-    def _update_margin(self) -> None:
-        """Keep the composer and its suggestions visible below the inspector."""
-        chat = self.chat
-        below = chat.region.bottom - chat.transcript.region.bottom
-        margin = (0, 0, max(below, MIN_LINES_BELOW) if self._covers_transcript else 0, 0)
-        if self._right.styles.margin != margin:
-            self._right.styles.margin = margin
-
-    def on_resize(self) -> None:
-        """Post that sizes changed."""
-        self.post_message(self.LayoutChanged())
-
-    def _rearrange(self) -> None:
-        self._show_fitting(self.size.width)
-        self.call_after_refresh(self.post_message, self.LayoutChanged())
-
-    def _visible(self, width: int) -> Set[SidePane]:
-        names: Set[SidePane] = frozenset(("sessions", "presets", "inspector"))
-        wanted = names - self._hidden_by_user
-        requested = None if width < MEDIUM and self._is_behind else self._requested
-        if width >= WIDE:
-            return wanted
-        if requested is None:
-            return wanted & {"sessions"} if width >= MEDIUM else frozenset[SidePane]()
-        both = requested == "presets" and width >= MEDIUM and self.size.height >= TALL
-        return frozenset((requested,)) | (wanted & {"inspector"} if both else frozenset[SidePane]())
-
-    def _show_fitting(self, width: int) -> None:
-        visible = self._visible(width)
-        self.sessions.display = "sessions" in visible
-        self._presets_slot.display = "presets" in visible
-        self._inspector_slot.display = "inspector" in visible
-        self._right.display = bool(visible & {"presets", "inspector"})
-        self._right.set_class({"presets", "inspector"} <= visible, "-both")
-        self._covers_transcript = width < MEDIUM and "inspector" in visible
-        self._update_margin()
-        # Keys must not reach what is covered.
-        over = visible & {"presets", "inspector"} if width < MEDIUM else set[SidePane]()
-        self.chat.can_focus_children = "presets" not in over
-        self.chat.transcript.can_focus = not over
+    async def opened_workspace(self) -> Workspace | None:
+        """Wait until the workspace is open; return None if it was closed meanwhile."""
+        await self.workspace_opened.wait()
+        return self.workspace
 
     @property
-    def columns_beside_chat(self) -> int:
-        """Width of what is at the right of the chat, in columns."""
-        return 0 if self.is_narrow else max(self.size.width - self.chat.region.right, 0)
+    def is_workspace_open(self) -> bool:
+        """True if the workspace is open and its last session is shown."""
+        return self.workspace_opened.is_set()
 
-    def _keep_focus_visible(self, width: int) -> None:
-        """Keep the focused pane visible at another width."""
-        names: list[SidePane] = [
-            name for name, pane in self._side_panes.items() if pane.has_focus_within
-        ]
-        if width >= MEDIUM:
-            self._is_behind = False
-        elif not names and not self._is_opening:
-            self._is_behind = self._is_behind or self._covers_focus
-        if names and names[0] not in self._visible(width):
-            self._requested, self._is_behind = names[0], False
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show an event of the workspace in the areas."""
+        if self.workspace is not None:
+            for area in self.panes.areas:
+                area.handle(event)
+
+    @property
+    def undo_key(self) -> str:
+        """What restores what was deleted, where the focus is."""
+        takes_u = (self.panes.sessions.pane.rows, self.panes.chat.pane.transcript)
+        return "u" if self._app.focused in takes_u else "/undo"
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""
+        self._app.post_message(event)
+
+    # --- what areas ask for (see `AreaHost`) ---------------------------------------------
+
+    async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
+        """Open another session: the draft stays with the old one, and that of the new one comes."""
+        await self.panes.chat.drafts.switch_session(opens)
+
+    def show_area(self, area: Area) -> None:
+        """Make an area visible where it fits."""
+        self.panes.open(cast("SideArea", area.id))
+
+    def toggle_area(self, area: Area) -> None:
+        """Open an area and focus it; if it has the focus, close it."""
+        self.panes.action_toggle_area(cast("SideArea", area.id))
+
+    def close_overlay(self) -> bool:
+        """Hide an area that covers the conversation; return False if none does."""
+        covers = self.panes.covers_chat
+        if covers:
+            self.panes.close_overlay()
+        return covers
+
+    def show_conversation(self, *, focus_composer: bool = True) -> None:
+        """Hide an area that covers the conversation, and focus the composer or the transcript."""
+        if self.panes.is_narrow:
+            self.panes.close_overlay()
+        pane = self.panes.chat.pane
+        (pane if focus_composer else pane.transcript).focus()
+
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
+        """Go to a message of the active branch and mark words in it."""
+        return self.panes.chat.pane.transcript.show_message(message_id, words)
+
+    def show_status(self, text: str) -> None:
+        """Show what is going on below the conversation."""
+        self.panes.chat.pane.set_status(text)
+
+    def repost_cursor(self) -> None:
+        """Highlight the message under the transcript's cursor in the request again."""
+        self.panes.chat.pane.transcript.repost_cursor()
+
+    # --- from a piece of the request to its origin, and back -----------------------------
+
+    def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
+        """Highlight the origin under the inspector's cursor."""
+        is_focused = self.panes.inspector.has_focus_within
+        for area in (self.panes.chat, self.panes.presets):
+            area.highlight(event.origin, scroll=is_focused)
+
+    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
+        """Go to an origin."""
+        for area in self.panes.areas:
+            if await area.reveal(event.origin):
+                return
+        self.notify("This is part of the protocol.")
+
+    async def on_inspector_mark_wanted(self, event: Inspector.MarkWanted) -> None:
+        """Change the cache mark of an origin."""
+        await self.panes.presets.toggle_cache_mark(event.origin)
+
+    @on(messages.CursorMoved)
+    def _cursor_moved(self, event: messages.CursorMoved) -> None:
+        origin = Origin(OriginKind.HISTORY, event.entry_id)
+        self.panes.inspector.highlight(origin, scroll=False)
+
+    def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
+        """Highlight what became of a preset message."""
+        self.panes.inspector.highlight(event.origin, scroll=True)
+
+    def on_preset_pane_places_requested(self, event: PresetPane.PlacesRequested) -> None:
+        """Go to the places of a preset message in the live request."""
+        self.panes.inspector.reveal_in_live(event.origin)
+
+    async def on_preset_pane_editor_left(self) -> None:
+        """Return to the composer."""
+        await self.panes.chat.action_back()
+
+    @on(messages.RevealMessageRequested)
+    def _reveal_message(self, event: messages.RevealMessageRequested) -> None:
+        self.panes.inspector.reveal_in_live(Origin(OriginKind.HISTORY, event.entry_id))
+
+    @on(messages.InspectRequested)
+    def _inspect(self, event: messages.InspectRequested) -> None:
+        self.panes.inspector.show_message_request(event.entry_id)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Hide the pane that lies over the new focus; the chat closes its find bar if left."""
-        self.chat.focus_moved(event.widget)
-        if self.covers_chat and not self._is_opening and self._covers_focus:
-            self._is_behind = True
-            self._rearrange()
-
-    def next_focus(self, focused: Widget | None) -> Widget | None:
-        """Return what gets the focus when `focused` loses it; None if no widget can."""
-        candidates = [each for each in self.screen.focus_chain if each is not focused]
-        around = focused.ancestors if focused is not None else []
-        preferred: list[Widget] = [self.chat.composer]
-        if self.inspector is not None and self.inspector in around:
-            preferred.insert(0, self.inspector.view_now)
-        elif self.presets is not None and self.presets in around:
-            preferred.insert(0, self.presets.rows)
-        elif self.sessions in around:
-            preferred.insert(0, self.sessions.rows)
-        return next((each for each in (*preferred, *candidates) if each in candidates), None)
-
-    @property
-    def _covers_focus(self) -> bool:
-        """True if the opened pane would lie over the focus."""
-        focused = self.screen.focused
-        if self._requested is None or focused is None:
-            return False
-        is_beside = self._requested == "inspector" and focused is self.chat.composer
-        return not is_beside and not self._side_panes[self._requested].has_focus_within
-
-    @property
-    def _side_panes(self) -> Mapping[SidePane, Widget]:
-        return {
-            "sessions": self.sessions,
-            "presets": self.presets or self._presets_slot,
-            "inspector": self.inspector or self._inspector_slot,
-        }
-
-    def action_toggle_pane(self, name: SidePane) -> None:
-        """Open a pane and focus it; if it has the focus, close it and focus the composer."""
-        pane = self._side_panes[name]
-        if pane.has_focus_within:
-            self._hidden_by_user.add(name)
-            self.close_overlay()
-            self.chat.focus()
+        """End the highlights when the inspector is left; in the composer, it follows the draft."""
+        if self.panes.inspector.has_focus_within:
             return
-        self.open(name)
-        self.call_after_refresh(pane.focus)
+        self.panes.chat.highlight(None, scroll=False)
+        # The focus may have moved on meanwhile.
+        if event.widget is self.panes.chat.pane.composer is self.focused:
+            self.panes.inspector.highlight(None, scroll=True)
 
-    def open(self, name: SidePane) -> None:
-        """Show a pane where it fits, and focus it if it covers the focus."""
-        self._hidden_by_user.discard(name)
-        self._requested, self._is_behind, self._is_opening = name, False, True
-        self._rearrange()
-        self.call_after_refresh(self._focus_if_covering)
+    def on_screen_suspend(self) -> None:
+        """End the highlights below a dialog."""
+        self.panes.chat.highlight(None, scroll=False)
 
-    def _focus_if_covering(self) -> None:
-        self._is_opening = False
-        if self._requested is not None and self.covers_chat and self._covers_focus:
-            self._side_panes[self._requested].focus()
+    # --- searching -----------------------------------------------------------------------
 
-    def reveal(self, pane: Widget) -> None:
-        """Make a pane, or the transcript, visible."""
-        if pane is self.sessions:
-            self.open("sessions")
-        elif pane is self.presets:
-            self.open("presets")
-        elif pane is self.inspector:
-            self.open("inspector")
-        elif pane is self.chat.transcript and self.covers_chat:
-            self.close_overlay()
+    @work(group="dialog", exclusive=True)
+    async def action_search(self, words: str = "") -> None:
+        """Search all conversations, and go to what was found."""
+        from tui_chat.ui.areas.search.area import WorkspaceSearch
+        from tui_chat.ui.areas.search.hit_list import found_words
 
-    def close_overlay(self) -> None:
-        """Hide the pane that was opened over the chat."""
-        self._requested = None
-        self._rearrange()
-
-    @property
-    def covers_chat(self) -> bool:
-        """True if an opened pane lies over the chat."""
-        return self.is_narrow and self._requested is not None and not self._is_behind
-
-    @property
-    def is_narrow(self) -> bool:
-        """True if only one pane fits."""
-        return self.size.width < MEDIUM
+        workspace = await self.opened_workspace()
+        if workspace is None:
+            return
+        try:
+            writers = await workspace.store.search.writers()
+        except TuiChatError:
+            writers = ()  # the search itself will report it
+        screen = WorkspaceSearch(workspace, writers, self._now(), words or self._last_search)
+        hit = await self._app.push_screen_wait(screen)
+        self._last_search = screen.typed
+        if hit is None:
+            return
+        message_id = hit.message_id
+        if message_id is None:
+            await self.switch_session(lambda opened: opened.sessions.open(hit.session_id))
+            self.show_conversation()
+            return
+        await self.switch_session(
+            lambda opened: opened.sessions.open_at(hit.session_id, message_id)
+        )
+        if self.panes.is_narrow:
+            self.panes.close_overlay()
+        if self.show_message(message_id, found_words(hit)):
+            self.panes.chat.pane.transcript.focus()

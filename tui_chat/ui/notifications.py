@@ -12,15 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import time
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.notifications import Notification, Notify, SeverityLevel
 from textual.screen import Screen
 from textual.signal import Signal
+from textual.widget import Widget
 
-from tui_chat.ui.main_screen import TALL
+from tui_chat.errors import TuiChatError
 
+if TYPE_CHECKING:
+    from tui_chat.workspace.events import WorkspaceEvent
+
+TALL = 28
+"""Lines from which a terminal has room for another toast."""
 MAX_TOASTS, MAX_TOASTS_LOW = 3, 2
 """Toasts shown at once, and on a terminal with fewer than `TALL` lines."""
 MAX_WAITING = 10
@@ -34,6 +40,12 @@ ModalScreen ToastRack { dock: bottom; align: right bottom; }
 ToastRack.-below Toast { display: none; }
 Toast { padding: 0 1; max-width: 100%; }
 """
+
+MIN_SECONDS: dict[SeverityLevel, float] = {"information": 4, "warning": 6, "error": 12}
+"""How long a toast is shown at least."""
+MAX_SECONDS = 40.0
+CHARACTERS_PER_SECOND = 18
+"""How fast people read."""
 
 _RANKS: dict[SeverityLevel, int] = {"information": 0, "warning": 1, "error": 2}
 
@@ -49,6 +61,27 @@ class Notifications:
         self._columns_beside_chat = columns_beside_chat
         self._waiting: tuple[Notification, ...] = ()
         """Removed before their time, to be shown again."""
+
+    def handle(self, event: WorkspaceEvent, undo_key: str) -> None:
+        """Show a toast for an event of the workspace that needs one. `undo_key` restores what was
+        deleted.
+        """
+        from tui_chat.workspace import events
+
+        app = self._app
+        match event:
+            case events.BackgroundReplyEnded(title, entry):
+                failed = entry.status == "failed"
+                what = f"the reply failed: {entry.error}" if failed else "the reply is there."
+                severity = "warning" if failed else "information"
+                app.notify(f"“{title}”: {what}", severity=severity, markup=False)
+            case events.Done():
+                undo = f" {undo_key} brings it back." if event.undoable else ""
+                app.notify(f"{event.sentence}{undo}", markup=False)
+            case events.Failed(error):
+                show_error(app, error)
+            case _:
+                pass
 
     def watch_screens(self) -> None:
         """Hide toasts on every screen below the top one from now on; the app must be running."""
@@ -96,6 +129,17 @@ class Notifications:
     @property
     def _max_toasts(self) -> int:
         return MAX_TOASTS if self._app.size.height >= TALL else MAX_TOASTS_LOW
+
+
+def reading_seconds(message: str, severity: SeverityLevel) -> float:
+    """Return how long to show a toast."""
+    return min(max(len(message) / CHARACTERS_PER_SECOND, MIN_SECONDS[severity]), MAX_SECONDS)
+
+
+def show_error(node: App[None] | Widget, error: TuiChatError) -> None:
+    """Show an error and its advice in a toast."""
+    text = f"{error}\n{error.advice}".strip()
+    node.notify(text, severity="error", markup=False)
 
 
 def _rank(notification: Notification) -> int:

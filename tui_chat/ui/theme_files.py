@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from textual.app import App
 
 from tui_chat.config import Config
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 from tui_chat.paths import bundled
+from tui_chat.ui.notifications import show_error
 from tui_chat.ui.themes import DARK, LIGHT, load_themes
 
 POLL_SECONDS = 1.0
@@ -23,14 +24,11 @@ FileStates = tuple[tuple[str, int, int], ...]
 class ThemeFiles:
     """Registers the themes with the app and remembers which one the user chose."""
 
-    def __init__(
-        self, app: App[None], config: Config, show_error: Callable[[TuiChatError], None]
-    ) -> None:
+    def __init__(self, app: App[None], config: Config) -> None:
         self._app = app
         self._folders = (bundled("themes"), config.config_dir / "themes")
         self._choice_file = config.data_dir / "theme"
         self._configured = config.theme
-        self._show_error = show_error
         self._states: FileStates = ()
         """The files as they were read last."""
 
@@ -75,7 +73,7 @@ class ThemeFiles:
             return
         before = self._app.current_theme
         for error in self._register():
-            self._show_error(error)
+            show_error(self._app, error)
         if self._app.current_theme != before:
             self._app.mutate_reactive(App.theme)
 
@@ -85,7 +83,7 @@ class ThemeFiles:
             self._app.theme = name
             save_choice(self._choice_file, name, self._configured)
         else:
-            self._show_error(self._unknown(name))
+            show_error(self._app, self._unknown(name))
 
     def toggle_light(self) -> None:
         """Switch to the other theme of a dark and light pair."""

@@ -14,8 +14,8 @@ from typing import Any, cast
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from tui_chat.config.toml_file import read_toml
 from tui_chat.errors import InputError
+from tui_chat.files import read_toml
 from tui_chat.models.text import OriginKind
 
 DARK = "tui-chat-dark"

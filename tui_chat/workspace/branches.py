@@ -112,7 +112,13 @@ class Branches:
                 return False
             if text != message.content:
                 # The layout of text and pictures, and a refusal, belong to the old text.
-                semantics = replace(message.semantics, layout=None, refusal="", wire=None)
+                semantics = replace(
+                    message.semantics,
+                    layout=None,
+                    refusal="",
+                    wire=None,
+                    references=message.semantics.references.edited(message.content, text),
+                )
                 now = workspace.now().timestamp()
                 edited = replace(message, content=text, semantics=semantics, timestamp=now)
                 entry = await workspace.store.messages.edit(entry_id, edited)

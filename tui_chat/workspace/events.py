@@ -38,6 +38,23 @@ class PresetChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestOutdated:
+    """What the live request is composed of, or what is shown in its place, changed otherwise than
+    with the branch or the preset: compose it again; see `LiveRequest.compose`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class RequestComposed:
+    """The live request was composed; `WorkspaceState.request` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLoaded:
+    """The stored response to a request was loaded into `WorkspaceState.request`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyGrew:
     """More of a reply in the active session arrived."""
 
@@ -93,6 +110,9 @@ WorkspaceEvent: TypeAlias = (
     | BranchChanged
     | BranchEndLoaded
     | PresetChanged
+    | RequestOutdated
+    | RequestComposed
+    | ResponseLoaded
     | ReplyGrew
     | ReplyRetrying
     | BackgroundReplyEnded

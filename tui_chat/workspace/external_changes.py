@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.reply import (
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.stream_events import (
     ReasoningDelta,
-    Reply,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
-    advance,
     text_bytes,
 )
-from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.usage import BYTES_PER_TOKEN, Timing
 from tui_chat.send import PartialReply
 from tui_chat.workspace.events import BranchChanged, Done, ReplyGrew
@@ -214,7 +213,9 @@ class ExternalChanges:
         events = _between(known, arrived.message)
         reply = grown.reply
         if events is None:  # it was replaced, not continued
-            events, reply = _between(Message("assistant"), arrived.message) or [], Reply()
+            events = _between(Message("assistant"), arrived.message) or []
+            replaced = arrived.message.semantics.replaced
+            reply = Reply(replaced=replaced, restarts=reply.restarts + 1)
             self._weight = 0
         for event in events:
             reply = advance(reply, event)

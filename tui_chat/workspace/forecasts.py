@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tui_chat.compose import Composed
 from tui_chat.models.session import Entry
 from tui_chat.tokens import Counter, counter_for
+from tui_chat.workspace.events import RequestOutdated
 from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
@@ -82,23 +83,23 @@ class Forecasts:
         self._recalled.add(endpoint)
         return True
 
-    async def recall(self, endpoint: str, draft: str) -> bool:
-        """Look up the last request to an endpoint in the store; return True if there is one now
-        that was not known before.
+    async def recall(self, endpoint: str, draft: str) -> None:
+        """Look up the last request to an endpoint in the store, and publish `RequestOutdated` if
+        there is one now that was not known before.
         """
         from tui_chat.analysis import Forecaster
 
         workspace = self._workspace
         last = await workspace.request_history.last_sent(endpoint)
         if last is None or endpoint in workspace.state.last_sent:
-            return False
+            return
         if workspace.state.endpoint.name == endpoint:
             # Comparing all of it takes a while; from then on only what changes is compared.
             forecaster, now = Forecaster(), workspace.requests.compose(draft)
             await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
             self._forecaster = forecaster
-        workspace.update(last_sent={endpoint: last, **workspace.state.last_sent})
-        return True
+        last_sent = {endpoint: last, **workspace.state.last_sent}
+        workspace.update(RequestOutdated(), last_sent=last_sent)
 
 
 def _counter_of(composed: Composed) -> Counter:

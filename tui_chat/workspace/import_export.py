@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.context import Settings
 from tui_chat.errors import InputError
-from tui_chat.models.message import Message
-from tui_chat.models.preset import Preset
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Transcript
 from tui_chat.workspace.events import Done
-from tui_chat.workspace.sessions import default_title
 
 if TYPE_CHECKING:
-    from tui_chat.exporting import Format
-    from tui_chat.importing import Report
+    from tui_chat.workspace.exporter import Format
+    from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
 CHUNK = 64 * 1024
@@ -43,7 +36,7 @@ class ImportExport:
         would do; `progress` is called with the current report now and then. Return a report for
         each path; none if the store cannot take them, which is reported.
         """
-        from tui_chat.importing import import_files
+        from tui_chat.workspace.importer import import_files
 
         workspace = self._workspace
         with workspace.reporting():
@@ -53,50 +46,13 @@ class ImportExport:
             return reports
         return ()
 
-    async def import_captured(
-        self,
-        name: str,
-        messages: tuple[Message, ...],
-        preset: Preset,
-        settings: Settings,
-        reply: Entry | None = None,
-    ) -> None:
-        """Create a session of captured messages, with a preset of its own, and open it.
-
-        `reply` describes how one of the messages was received, if that is known.
-        """
-        workspace = self._workspace
-        with workspace.reporting():
-            preset_name = workspace.library.add_preset(preset)
-            entries: list[Entry] = []
-            for message in messages:
-                parent = entries[-1].message.id if entries else None
-                is_reply = reply is not None and reply.message is message
-                entry = reply if reply is not None and is_reply else Entry(message)
-                stored = replace(message, id=workspace.new_id())
-                entries.append(replace(entry, message=stored, parent_id=parent))
-            endpoint = workspace.state.endpoint
-            session = Session(
-                workspace.new_id(),
-                default_title(name),
-                endpoint=endpoint.name,
-                model=settings.model if settings.model in endpoint.models else "",
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-                preset=preset_name,
-                head_id=entries[-1].message.id if entries else None,
-            )
-            await workspace.store.transcripts.add(Transcript(session, tuple(entries)))
-            await workspace.sessions.refresh_list()
-            await workspace.sessions.activate(session.session_id)
-
     async def export(
         self, session_id: str, kind: Format, path: Path, *, overwrite: bool = False
     ) -> bool:
         """Write a session with all its branches to a file, completely or not at all. Return False
         if that is not possible, which is reported.
         """
-        from tui_chat.exporting import exported, write_file
+        from tui_chat.workspace.exporter import exported_texts, write_file
 
         workspace = self._workspace
         with workspace.reporting():
@@ -106,7 +62,7 @@ class ImportExport:
                 raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
             zone = workspace.now().tzinfo
             assert zone is not None  # `Workspace.now` is in the zone that times are shown in
-            texts = exported(workspace.store, [session_id], kind, zone)
+            texts = exported_texts(workspace.store, [session_id], kind, zone)
             await write_file(_yielding_to_others(texts), path)
             workspace.publish(Done(f"Exported to {path}."))
             return True

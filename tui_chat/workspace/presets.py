@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
-from tui_chat.library import dump_preset, file_name, load_preset, parse_preset
 from tui_chat.library.editing import EditHistory
+from tui_chat.library.library import file_name
+from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.workspace.events import Failed, PresetChanged
 from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset

@@ -10,17 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from tui_chat.compose import Composed, compose
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
+from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.models.message import Message, Part
+from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Timing, cost_of
 from tui_chat.providers import RetryPause
-from tui_chat.recipe import dump_recipe
+from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.events import BackgroundReplyEnded, Failed, ReplyGrew, ReplyRetrying
 from tui_chat.workspace.request_history import with_target
@@ -62,6 +65,8 @@ class Replies:
         self._own_ids: set[str] = set()
         """Ids of the replies that this program requested."""
         self._timings: dict[str, Timing] = {}
+        self._prices: KnownPrices | None = None
+        """None until the first reply."""
         """Of the replies that ended since the program started, by id."""
         self._ending: asyncio.Future[None] | None = None
         """What is done after the reply that ended last."""
@@ -229,14 +234,26 @@ class Replies:
         known = self._timings.get(entry.message.id)
         if known is not None:
             return known
+        tokens = entry.usage.output
+        cost, priced = entry.cost, entry.priced
+        if not priced and tokens is not None and entry.status == "complete":
+            prices = self._prices_at(entry)
+            cost = cost_of(entry.usage, prices)
+            priced = prices.source if prices and cost is not None else ""
+        exact = tokens is not None
+        return Timing(entry.seconds, entry.first, tokens, exact, cost, priced)
+
+    def _prices_at(self, entry: Entry) -> Prices | None:
+        """Return the prices of a reply that was stored without its cost."""
         try:
             endpoint = self.workspace.state.config.endpoint_named(entry.endpoint)
         except InputError:
-            prices = None
-        else:
-            prices = endpoint.facts_of(entry.model).prices
-        tokens, cost = entry.usage.output, cost_of(entry.usage, prices)
-        return Timing(entry.seconds, entry.first, tokens, exact=tokens is not None, cost=cost)
+            return None
+        stamp = entry.message.timestamp
+        at = self.workspace.now() if stamp is None else datetime.fromtimestamp(stamp, UTC)
+        if self._prices is None:
+            self._prices = load_prices(self.workspace.state.config.data_dir)
+        return self._prices.prices_of(endpoint, entry.model, at)
 
     # --- whether something can be sent ---------------------------------------------------
 
@@ -327,6 +344,8 @@ class Replies:
                 composed.inputs, prefill=bool(begin_with)
             )
             workspace.requests.reseed()
+            if self._prices is None:
+                self._prices = await asyncio.to_thread(load_prices, workspace.state.config.data_dir)
             task = asyncio.create_task(
                 send(
                     composed,
@@ -339,6 +358,7 @@ class Replies:
                     client=workspace.client,
                     emit=emit,
                     clock=workspace.clock,
+                    prices_of=self._prices.prices_of_request(composed, workspace.now()),
                 )
             )
             self._tasks[session_id] = task

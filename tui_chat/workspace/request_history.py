@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,10 +24,10 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message
-from tui_chat.models.request import RawResponse, RequestRecord, StoredRequest
+from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
+from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.requests import LONG_REQUEST
@@ -61,6 +62,25 @@ class SentRequest:
         """True if `composed` has the bytes that were sent."""
         composed = self.composed
         return composed is not None and composed.payload.sha256 == self.record.sha256
+
+    @property
+    def sent_at(self) -> str:
+        """The local time of day at which it was sent."""
+        return datetime.fromtimestamp(self.record.created).astimezone().strftime("%H:%M")
+
+    @property
+    def description(self) -> str:
+        """When it was sent, and how exact `shown` is."""
+        match self.how:
+            case "kept" if self.is_exact:
+                how = "exact bytes"
+            case "kept":
+                how = f"read from the kept bytes. {self.why}"
+            case "rebuilt":
+                how = "rebuilt, same SHA-256"
+            case _:
+                how = f"rebuilt, NOT the same bytes. {self.why}"
+        return f"as sent at {self.sent_at} · {how}"
 
     @property
     def shown(self) -> Composed | None:
@@ -99,12 +119,6 @@ class RequestHistory:
         """Return the request that produced a reply; None, reported, if there was none."""
         with self._workspace.reporting():
             return await self.request(entry_id, self._workspace.state.entries)
-        return None
-
-    async def received(self, entry_id: str) -> RawResponse | None:
-        """Return the response of a reply as it was received; None if it is not kept."""
-        with self._workspace.reporting():
-            return await self._workspace.store.requests.get_response(entry_id)
         return None
 
     async def of_session(self) -> tuple[StoredRequest, ...]:

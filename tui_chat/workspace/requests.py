@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs, Settings, count_envelope
+from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.context.inputs import prefilled_history, sendable_messages
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
@@ -28,7 +28,7 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
-from tui_chat.workspace.state import WorkspaceState
+from tui_chat.workspace.state import WhatIf, WorkspaceState
 from tui_chat.workspace.token_calibration import TokenCalibration
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ _ingredients = attrgetter(
     "entries",
     "endpoint",
     "model",
-    "temperature",
-    "max_tokens",
+    "settings",
     "role",
     "role_missing",
     "preset",
@@ -60,34 +59,6 @@ _ingredients = attrgetter(
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Hypothetical changes to a request; empty and None change nothing."""
-
-    limit: int | None = None
-    """The context limit, in tokens of input and output together."""
-    endpoint: str = ""
-    model: str = ""
-    messages: int | None = None
-    """How many of the newest messages to send."""
-    preset: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing is changed."""
-        return self == WhatIf()
-
-    @property
-    def description(self) -> str:
-        """The changes in words, separated by commas."""
-        parts = [f"a limit of {self.limit:,} tokens"] if self.limit is not None else []
-        parts += [f"{self.model or 'its first model'} at {self.endpoint}"] if self.endpoint else []
-        parts += [self.model] if self.model and not self.endpoint else []
-        parts += [f"the last {self.messages:,} messages"] if self.messages is not None else []
-        parts += [f"preset {self.preset}"] if self.preset else []
-        return ", ".join(parts)
 
 
 class Requests:
@@ -133,6 +104,7 @@ class Requests:
         short = {k: v for k, v in sent.items() if len(v.composed.payload.body) < LONG_REQUEST}
         self._workspace.update(last_sent=short)
         self._workspace.forecasts.forget()
+        self._workspace.live_request.forget()
         self._forget()
         forget_recent()
 
@@ -234,7 +206,7 @@ class Requests:
                 start = 0 if count is None else len(history) - min(count, len(history))
                 self._newest = history, count, history[start:]
             inputs = self._inputs(state, draft, self._newest[2], parts)
-            settings: Settings = inputs.settings
+            settings: SessionSettings = inputs.settings
             if changes.model or changes.endpoint:
                 settings = replace(settings, model=changes.model)
             limit = inputs.context_limit if changes.limit is None else changes.limit
@@ -290,7 +262,7 @@ class Requests:
             draft_parts=parts,
             role=state.role,
             profile=state.profile,
-            settings=Settings(state.model, state.temperature, state.max_tokens),
+            settings=SessionSettings.of(state.model, state.settings),
             now=self._workspace.now(),
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),

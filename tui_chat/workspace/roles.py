@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
 from tui_chat.models.role import Role
+from tui_chat.models.settings import SettingError, read_settings, settings_json
 from tui_chat.models.text import clean
 from tui_chat.workspace.events import BranchChanged, Failed
-from tui_chat.workspace.settings import MAX_TEMPERATURE
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -175,10 +175,10 @@ def _validated(role: Role) -> Role:
     name = " ".join(clean(role.name).split())
     if not name:
         raise InputError("A role needs a name.")
-    if role.temperature is not None and not 0 <= role.temperature <= MAX_TEMPERATURE:
-        raise InputError(f"A role's temperature must be from 0 to {MAX_TEMPERATURE}.")
-    if role.max_tokens is not None and role.max_tokens < 1:
-        raise InputError("A role's reply limit must be at least one token.")
+    try:
+        read_settings(settings_json(role.settings))
+    except SettingError as error:
+        raise InputError(f"The role “{name}”: {error}.") from error
     return replace(
         role, name=name, system_prompt=clean(role.system_prompt), model=role.model.strip()
     )

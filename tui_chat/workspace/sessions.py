@@ -221,8 +221,7 @@ class Sessions:
             preset=state.preset_name,
             profile=state.profile_name,
             lorebooks=state.lorebook_names,
-            temperature=state.temperature,
-            max_tokens=state.max_tokens,
+            settings=state.settings,
         )
         self._workspace.update(session=session)
         return session

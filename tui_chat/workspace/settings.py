@@ -9,6 +9,7 @@ The preset is chosen in `presets`, the role in `roles`, the tools in `tools`.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,13 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
+from tui_chat.models.settings import (
+    NO_SETTINGS,
+    SettingError,
+    parse_setting,
+    reset_words,
+    setting_name,
+)
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.state import DEFAULT_PRESET
@@ -26,33 +34,64 @@ from tui_chat.workspace.state import DEFAULT_PRESET
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
-MAX_TEMPERATURE = 2.0
-"""The highest temperature that most providers accept; Anthropic's highest is 1."""
+
+_LAST_MODEL = "model"
+"""The setting of the store with the endpoint and model that were chosen last, and those that the
+config had then, as JSON."""
 
 
-class Settings:
+class SessionSetup:
     """Changes the settings of the active session."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     async def set_model(self, endpoint: str, model: str) -> None:
-        """Send to this model of this endpoint."""
-        workspace = self._workspace
+        """Send to this model of this endpoint, in this session and in those that are new."""
+        workspace, config = self._workspace, self._workspace.state.config
         with workspace.reporting():
-            workspace.update(endpoint=workspace.state.config.endpoint_named(endpoint), model=model)
+            workspace.update(endpoint=config.endpoint_named(endpoint), model=model)
             await workspace.sessions.save_settings(endpoint=endpoint, model=model)
+            last = [endpoint, model, config.endpoint, config.model]
+            await workspace.store.settings.set(_LAST_MODEL, json.dumps(last))
 
-    async def set_parameters(self, temperature: float | None, max_tokens: int | None) -> None:
-        """Set the temperature and the limit of output tokens; None leaves one to the role."""
+    async def set_parameter(self, name: str, text: str) -> bool:
+        """Set one setting of the session from what a person types; one of `reset_words` leaves it
+        to preset, role and endpoint again. Return False, with the fault reported, if the value is
+        not accepted.
+        """
         workspace = self._workspace
         with workspace.reporting():
-            if temperature is not None and not 0 <= temperature <= MAX_TEMPERATURE:
-                raise InputError(f"The temperature must be from 0 to {MAX_TEMPERATURE}.")
-            if max_tokens is not None and max_tokens < 1:
-                raise InputError("The reply limit must be at least one token.")
-            workspace.update(temperature=temperature, max_tokens=max_tokens)
-            await workspace.sessions.save_settings(temperature=temperature, max_tokens=max_tokens)
+            try:
+                name = setting_name(name)
+                is_reset = text.strip().casefold() in reset_words(name)
+                value = None if is_reset else parse_setting(name, text)
+            except SettingError as error:
+                raise InputError(f"{error}.") from error
+            settings = replace(workspace.state.settings, **{name: value})
+            workspace.update(settings=settings)
+            await workspace.sessions.save_settings(settings=settings)
+            return True
+        return False
+
+    def describe_parameter(self, name: str) -> str:
+        """Return a setting, who set it and what became of it in the live request, in sentences;
+        without a name all that are set. Raises InputError if there is no such setting.
+        """
+        from tui_chat.analysis.settings_report import report_settings
+
+        request = self._workspace.state.request
+        composed = self._workspace.requests.compose(request.draft, None, request.parts)
+        reports = report_settings(composed)
+        if not name:
+            given = (each for each in reports if each.is_set)
+            return "\n".join(f"{each.name}: {each.value} ({each.source})" for each in given)
+        try:
+            name = setting_name(name)
+        except SettingError as error:
+            raise InputError(f"{error}.") from error
+        found = next((each for each in reports if each.name == name), None)
+        return found.sentence if found else f"{name} is not set; the provider's default holds."
 
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""
@@ -102,8 +141,7 @@ class Settings:
             role_missing=role is None and bool(session.role_id or session.lost_role),
             model=model,
             endpoint=endpoint,
-            temperature=session.temperature,
-            max_tokens=session.max_tokens,
+            settings=session.settings,
             **self._files(
                 session.preset or (role.preset if role else ""), session.profile, session.lorebooks
             ),
@@ -114,7 +152,7 @@ class Settings:
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
         workspace, config = self._workspace, self._workspace.state.config
-        endpoint, model = config.endpoint_named(config.endpoint), config.model
+        endpoint, model = await self._last_model()
         if role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model = ""
@@ -126,13 +164,24 @@ class Settings:
             role=role,
             role_missing=False,
             variables={},
-            temperature=None,
-            max_tokens=None,
+            settings=NO_SETTINGS,
             endpoint=endpoint,
             model=model,
             **self._files(role.preset if role else "", profile, ()),
         )
         workspace.update(tools=await workspace.tools.offered_in(""))
+
+    async def _last_model(self) -> tuple[Endpoint, str]:
+        """Return endpoint and model that were chosen last, or those of the config if it was changed
+        since.
+        """
+        config = self._workspace.state.config
+        names = [each.name for each in config.endpoints]
+        match json.loads(await self._workspace.store.settings.get(_LAST_MODEL) or "[]"):
+            case [str(name), str(model), config.endpoint, config.model] if name in names:
+                return config.endpoint_named(name), model
+            case _:
+                return config.endpoint_named(config.endpoint), config.model
 
     def _endpoint(self, name: str) -> Endpoint:
         config = self._workspace.state.config

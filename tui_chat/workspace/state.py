@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.library.editing import EditHistory
-from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
+from tui_chat.models.request import RawResponse
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
+
+if TYPE_CHECKING:
+    from tui_chat.analysis import CapturedRequest
+    from tui_chat.turn_file import TurnFile
 
 DEFAULT_PRESET = "plain"
 """The name of the preset of sessions that chose none."""
@@ -63,6 +69,96 @@ class PendingToolCall:
         return self.tool is not None and bool(self.tool.command) and not self.is_running
 
 
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Hypothetical changes to a request; empty and None change nothing."""
+
+    limit: int | None = None
+    """The context limit, in tokens of input and output together."""
+    endpoint: str = ""
+    model: str = ""
+    messages: int | None = None
+    """How many of the newest messages to send."""
+    preset: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is changed."""
+        return self == WhatIf()
+
+    @property
+    def description(self) -> str:
+        """The changes in words, separated by commas."""
+        parts = [f"a limit of {self.limit:,} tokens"] if self.limit is not None else []
+        parts += [f"{self.model or 'its first model'} at {self.endpoint}"] if self.endpoint else []
+        parts += [self.model] if self.model and not self.endpoint else []
+        parts += [f"the last {self.messages:,} messages"] if self.messages is not None else []
+        parts += [f"preset {self.preset}"] if self.preset else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewedRequest:
+    """A request that is shown in place of the live one: it was sent, captured or exported."""
+
+    composed: Composed
+    description: str
+    """What it is, for example `as sent at 12:30 · exact bytes`."""
+    entry: Entry | None = None
+    """The reply to it; None if that is not known."""
+    source: CapturedRequest | TurnFile | None = None
+    """The captured request or exported turn that it was read from."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiffBase:
+    """What the request shown is compared with."""
+
+    choice: str = "last"
+    """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`,
+    `branch MESSAGE_ID` or `request ENTRY_ID`."""
+    description: str = ""
+    """Of a sent request, for example `the request of 12:30`."""
+    history: tuple[Message, ...] = ()
+    """The messages of the branch."""
+    composed: Composed | None = None
+    """The sent request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedResponse:
+    """The stored response to a request, as the provider sent it."""
+
+    entry_id: str
+    """The id of the reply."""
+    response: RawResponse | None
+    """None if it is not kept, or not loaded yet."""
+    is_loading: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveRequestState:
+    """The request that is being written, and what is shown in its place."""
+
+    draft: str = ""
+    """The text that Enter would send; empty for a command."""
+    parts: tuple[Part, ...] = ()
+    """The attachments of the draft."""
+    protocol: Protocol | None = None
+    """The protocol in which to show the request; None for its own."""
+    what_if: WhatIf | None = None
+    viewed: ViewedRequest | None = None
+    diff_base: DiffBase = field(default_factory=DiffBase)
+    live: Composed | None = None
+    """The request that Enter would send; None before the first is composed."""
+    shown: Composed | None = None
+    """The live request, or the what-if or viewed one in its place."""
+    session_id: str = ""
+    """The session that `live` was composed for."""
+    received: ReceivedResponse | None = None
+    """The response that was looked at last."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkspaceState:
     """Everything that is open, and how it is set."""
@@ -87,10 +183,8 @@ class WorkspaceState:
     role: Role | None = None
     role_missing: bool = False
     """True if the session is bound to a role that no longer exists."""
-    temperature: float | None = None
-    """The session's own temperature; None leaves it to the role."""
-    max_tokens: int | None = None
-    """The session's own limit of output tokens; None leaves it to the role."""
+    settings: Settings = NO_SETTINGS
+    """The session's own settings."""
     preset: Preset = _PLAIN
     preset_name: str = DEFAULT_PRESET
     """The name of the preset's file; the name inside the file may differ."""
@@ -125,6 +219,7 @@ class WorkspaceState:
     """The reply id and call id of tool calls whose command is running."""
 
     # Requests
+    request: LiveRequestState = field(default_factory=LiveRequestState)
     last_sent: Mapping[str, LastSent] = field(default_factory=dict[str, LastSent])
     """The last request to each endpoint, by the endpoint's name. Long requests of other sessions,
     and those sent before the program started, are not kept here; `RequestHistory.last_sent` finds

@@ -21,9 +21,9 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import Tool
-from tui_chat.tool_runs import ToolRun, run
 from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.state import unanswered_calls
+from tui_chat.workspace.tool_runner import ToolRun, run
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace

@@ -20,21 +20,23 @@ from uuid import uuid4
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.library import Library
+from tui_chat.library.library import Library
 from tui_chat.providers import HttpClient
 from tui_chat.workspace.branches import Branches
+from tui_chat.workspace.captured_requests import CapturedRequests
 from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
+from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.sessions import Sessions
-from tui_chat.workspace.settings import Settings
+from tui_chat.workspace.settings import SessionSetup
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
@@ -75,9 +77,11 @@ class Workspace:
         self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str]] = []
 
         self.requests = Requests(self)
+        self.live_request = LiveRequest(self)
+        self.captured_requests = CapturedRequests(self)
         self.request_history = RequestHistory(self)
         self.forecasts = Forecasts(self)
-        self.settings = Settings(self)
+        self.settings = SessionSetup(self)
         self.presets = Presets(self)
         self.roles = Roles(self)
         self.sessions = Sessions(self)

@@ -12,7 +12,7 @@ import httpx
 from tests.benchmarks.protocols.given import PROTOCOLS, RUNS, TOOLS, Figures, best, best_of
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.payload import render
@@ -87,7 +87,7 @@ def streams(tokens: int) -> dict[str, bytes]:
     """Return what the offline provider streams, for each protocol."""
 
     async def stream_of(endpoint: Endpoint) -> bytes:
-        settings = Settings(model=f"lorem:max:{tokens}", max_tokens=2 * tokens)
+        settings = SessionSettings(model=f"lorem:max:{tokens}", max_tokens=2 * tokens)
         asked = compose(Inputs(endpoint, Preset("p"), draft="go", settings=settings))
         async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
             answer = await client.post(

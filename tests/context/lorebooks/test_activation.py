@@ -64,7 +64,7 @@ def lore(envelope: ChatEnvelope) -> str:
         ("the names stand in keys, too", "{{user}}", True),
     ],
 )
-def test_a_key_brings_its_entry_up(sentence: str, key: str, comes_up: bool):
+def test_a_key_activates_its_entry(sentence: str, key: str, comes_up: bool):
     history = (
         Message("user", "Rome"),
         Message("assistant", "tea"),
@@ -101,7 +101,7 @@ def test_secondary_keys(logic: str, expected: str):
     ("sentence", "more", "expected"),
     [
         ("a constant one needs no key", {"constant": True, "keys": ()}, "LORE"),
-        ("a disabled one never comes up", {"enabled": False}, ""),
+        ("a disabled one is never active", {"enabled": False}, ""),
         ("depth 0 searches nothing", {"scan_depth": 0}, ""),
         ("depth 1 is the newest message", {"scan_depth": 1}, "LORE"),
         ("deeper ones reach further", {"scan_depth": 3, "keys": ("rome",)}, "LORE"),
@@ -111,7 +111,7 @@ def test_secondary_keys(logic: str, expected: str):
         ("probability 0 is never", {"probability": 0}, ""),
     ],
 )
-def test_what_an_entry_may_say(sentence: str, more: dict[str, object], expected: str):
+def test_entry_options(sentence: str, more: dict[str, object], expected: str):
     assert lore(told(entry("LORE", **{"keys": ("dragon",), **more}))) == expected, sentence  # type: ignore[arg-type]
 
 
@@ -126,14 +126,14 @@ def test_chinese_keys_are_found_inside_chinese_text():
     assert lore(built(HISTORY, draft="一条龙在飞", lorebooks=books)) == "LORE"
 
 
-def test_chance_is_drawn_from_the_seed():
+def test_probability_uses_the_seed():
     books = (Lorebook("b", tuple(entry(str(n), "d", probability=50) for n in range(40))),)
     first, again, other = (lore(built(HISTORY, lorebooks=books, seed=seed)) for seed in (1, 1, 2))
     assert first == again != other
     assert 8 < len(first.split()) < 32
 
 
-def test_what_came_up_may_bring_up_others():
+def test_active_entries_can_activate_others():
     chain = [entry("egg", "dragon"), entry("nest", "egg"), entry("twig", "nest")]
     assert set(lore(told(*chain)).split()) == {"egg", "nest", "twig"}
     assert lore(told(*chain, recursive=False)) == "egg"
@@ -145,11 +145,11 @@ def test_what_came_up_may_bring_up_others():
     assert set(lore(told(late, chain[0])).split()) == {"late", "egg"}
 
 
-def test_entries_that_bring_each_other_up_end():
+def test_entries_that_activate_each_other_terminate():
     assert set(lore(told(entry("a b", "dragon"), entry("b a", "a"))).split()) == {"a", "b"}
 
 
-def test_recursion_ends_somewhere_and_says_so():
+def test_recursion_is_bounded_with_a_note():
     chain = [entry(f"k{n + 1}", f"k{n}", constant=n == 0) for n in range(MAX_ROUNDS + 9)]
     envelope = told(*chain, max_recursion=10**9)
     assert len(lore(envelope).split()) == MAX_ROUNDS + 1
@@ -157,10 +157,10 @@ def test_recursion_ends_somewhere_and_says_so():
     crowd = [entry(f"c{n}", constant=True) for n in range(MAX_SEARCHED_ENTRIES + 9)]
     envelope = told(*crowd, entry("last", f"c{MAX_SEARCHED_ENTRIES}"), entry("met", "c1"))
     assert len(lore(envelope).split()) == MAX_SEARCHED_ENTRIES + 10
-    assert "10 more came up" in next(n.sentence for n in envelope.notes)
+    assert "10 more was not" in next(n.sentence for n in envelope.notes)
 
 
-def test_the_most_important_stands_last_and_is_paid_first():
+def test_the_highest_order_is_last_and_charged_first():
     some = [
         entry("low", "red", order=1),
         entry("high", "red", order=9),
@@ -176,12 +176,12 @@ def test_the_most_important_stands_last_and_is_paid_first():
     assert lore(told(free, *some[1:], token_budget=0)) == "low"
 
 
-def test_equal_ones_stand_in_reverse_so_that_the_first_book_counts_most():
+def test_entries_of_equal_order_are_reversed():
     one, two = Lorebook("1", (entry("a", "d"), entry("b", "d"))), Lorebook("2", (entry("c", "d"),))
     assert lore(built(HISTORY, lorebooks=(one, two))) == "c b a"
 
 
-def test_a_book_given_twice_is_told_once():
+def test_a_duplicate_lorebook_gets_one_note():
     book = Lorebook("1", (entry("a", "d"),))
     assert lore(built(HISTORY, lorebooks=(book, book))) == "a"
 
@@ -200,7 +200,7 @@ def test_a_book_given_twice_is_told_once():
         ("in_place", {"anchor_target": "nowhere"}, "S P LORE U1 A1 U2 A2 D E"),
     ],
 )
-def test_where_lore_stands(placement: str, where: dict[str, object], expected: str):
+def test_placement_of_lore(placement: str, where: dict[str, object], expected: str):
     envelope = built(
         said("S", role="system"),
         PresetMessage("world", type="placeholder"),
@@ -213,10 +213,12 @@ def test_where_lore_stands(placement: str, where: dict[str, object], expected: s
     assert order(envelope) == expected
 
 
-def test_lore_says_what_it_is_and_why_it_came_up():
+def test_active_lore_gives_its_origin_and_reason():
     envelope = told(entry("EGG", "red", name="Eggs"), entry("NEST", "/EGG/", name="Nests"))
     rules = {turn.text.plain: turn.placement.rule for turn in envelope.turns}
-    assert rules["EGG"].startswith("It is lore that came up because “red” occurs in message “A red")
+    assert rules["EGG"].startswith(
+        "This lore entry is active because “red” occurs in message “A red"
+    )
     assert "because “/EGG/” occurs in the lore entry “Eggs”" in rules["NEST"]
     (egg,) = [turn for turn in envelope.turns if turn.text.plain == "EGG"]
     assert egg.origin == Origin(
@@ -234,12 +236,12 @@ def test_macros_in_lore_are_expanded():
     assert turn.text.spans[1].origin.within == turn.origin
 
 
-def test_doubtful_books_are_told_of():
+def test_doubtful_lorebooks_get_notes():
     envelope = told(entry("a", "/(?=x/"), entry("b"), entry("", "red", id="empty"))
     assert sorted(codes(envelope)) == ["empty-content", "lore-idle", "lore-key"]
 
 
-def test_patterns_are_looked_for_at_the_end_of_a_long_text():
+def test_patterns_search_the_end_of_a_long_text():
     books = (Lorebook("b", (entry("LORE", "/needle/"),)),)
     for before, found in ((0, ""), (SEARCHED_CHARACTERS, "LORE")):
         text = "x" * before + "needle" + "x" * (SEARCHED_CHARACTERS - before)
@@ -262,7 +264,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize("kind", PATTERNS)
 @pytest.mark.parametrize("where", ["message", "draft", "other entry"])
-def test_patterns_of_all_kinds_bring_entries_up(kind: str, where: str):
+def test_patterns_of_all_kinds_activate_entries(kind: str, where: str):
     pattern, present, absent = PATTERNS[kind]
     for text, found in ((present, "LORE"), (absent, "")):
         spoken = "start" if where == "other entry" else text
@@ -277,7 +279,8 @@ def test_patterns_of_all_kinds_bring_entries_up(kind: str, where: str):
         assert not [note for note in envelope.notes if note.code.startswith("lore-key")]
 
 
-def test_a_pattern_that_takes_too_long_is_named_and_the_rest_is_found():
+def test_a_slow_pattern_is_named_and_the_others_match(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tui_chat.context.lorebooks.keys.BACKTRACKING_STEPS", 200_000)
     slow = entry("SLOW", r"/((\w+\s?)+)\1\d{9}/", id="slow", name="Hostile")
     history = tuple(Message("user", f"{n:010} dragon " + "ab " * 200, str(n)) for n in range(40))
     books = (Lorebook("b", (slow, entry("LORE", "dragon")), scan_depth=40),)
@@ -317,7 +320,7 @@ def test_a_message_is_searched_once(monkeypatch: pytest.MonkeyPatch):
     assert len(searched) == len(set(searched))
 
 
-def test_typing_on_keeps_what_came_up():
+def test_further_typing_keeps_active_entries():
     first, second = (
         told(entry("LORE", "dragon"), entry("{{user}}", "red"), draft=draft)
         for draft in ("a", "ab")
@@ -330,7 +333,7 @@ def test_typing_on_keeps_what_came_up():
     assert one.turns[:-1] == two.turns[:-1]  # the very same objects
 
 
-def test_anybody_may_contribute():
+def test_any_contributor_can_add_messages():
     origin = Origin(OriginKind.LORE, "note", "Author's note")
     line = ResolvedMessage(
         said("NOTE {{user}}", insertion_point=-2), origin, "The author wants it."
@@ -347,14 +350,14 @@ def test_anybody_may_contribute():
     assert codes(envelope) == ["mine", "mine"]
 
 
-keys = st.sampled_from(["a", "b", "ab", "c#1", "/a.b/", "你", "{{user}}", ""])
+KEY_TEXTS = st.sampled_from(["a", "b", "ab", "c#1", "/a.b/", "你", "{{user}}", ""])
 entries = st.lists(
     st.builds(
         LorebookEntry,
         id=st.sampled_from("xyz"),
         content=words,
-        keys=st.lists(keys, max_size=2).map(tuple),
-        secondary_keys=st.lists(keys, max_size=2).map(tuple),
+        keys=st.lists(KEY_TEXTS, max_size=2).map(tuple),
+        secondary_keys=st.lists(KEY_TEXTS, max_size=2).map(tuple),
         secondary_logic=st.sampled_from(["and_any", "and_all", "not_any", "not_all"]),
         constant=st.booleans(),
         order=st.integers(0, 2),
@@ -376,7 +379,7 @@ books = st.builds(
 
 
 @given(presets(), histories(6), words, st.lists(books, max_size=2), st.integers(0, 2))
-def test_no_book_loses_a_message_or_forgets_why(
+def test_any_lorebook_keeps_every_message_and_its_reason(
     preset: Preset, history: tuple[Message, ...], draft: str, some: list[Lorebook], seed: int
 ):
     inputs = Inputs(ENDPOINT, preset, history, draft, lorebooks=tuple(some), seed=seed)
@@ -386,7 +389,7 @@ def test_no_book_loses_a_message_or_forgets_why(
     assert [turn.text for turn in others] == [turn.text for turn in without.turns]
     for turn in envelope.turns:
         if turn.origin.kind is OriginKind.LORE:
-            assert turn.placement.rule.startswith("It is lore that ")
+            assert turn.placement.rule.startswith("This lore entry is ")
     afresh = tuple(replace(book, entries=tuple(map(replace, book.entries))) for book in some)
     again = build_context(replace(inputs, lorebooks=afresh), lambda _: LETTERS)
     assert [(turn.text, turn.placement) for turn in again.turns] == [

@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tui_chat.context.lorebooks.keys import KeyIndex
-from tui_chat.context.lorebooks.pattern_syntax import BadPattern, canonical
-from tui_chat.context.lorebooks.patterns import Pattern
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, canonical
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 atoms = st.sampled_from(
@@ -48,7 +47,7 @@ flags = st.sampled_from(["", "i", "m", "s", "im"])
 
 
 @given(sources, flags, st.lists(texts, min_size=1, max_size=5))
-def test_a_pattern_occurs_where_re_finds_it(source: str, letters: str, some: list[str]):
+def test_a_pattern_matches_where_re_matches(source: str, letters: str, some: list[str]):
     python = re.ASCII | sum(re.RegexFlag[letter.upper()] for letter in letters)
     # Python's `$` also matches before a last line break; JavaScript's does not.
     oracle = re.compile(source if "m" in letters else source.replace("$", r"\Z"), python)
@@ -81,7 +80,7 @@ def test_a_pattern_occurs_where_re_finds_it(source: str, letters: str, some: lis
         (r"\B", "", "", True),
     ],
 )
-def test_javascripts_ways(source: str, flags: str, text: str, occurs: bool):
+def test_javascript_semantics(source: str, flags: str, text: str, occurs: bool):
     assert Pattern(source, flags).occurs_in(text) is occurs
 
 
@@ -92,13 +91,13 @@ def test_javascripts_ways(source: str, flags: str, text: str, occurs: bool):
      "\\", "[z-a]", "(" * 100, "((((a{9}){9}){9}){9})", "a{9999}",
      "((a{99}){99}){99}", "a{99999999999}", "(?:a?){1500}"],
 )  # fmt: skip
-def test_what_cannot_be_used_says_why(source: str):
+def test_an_unusable_pattern_gives_the_reason(source: str):
     with pytest.raises(BadPattern, match=r"^\w"):
         Pattern(source)
 
 
 @given(st.text(r"ab()[]{}*+?|\\^$.-,1dwsbBuxk<>=!:/", max_size=25), st.text("ab1 \n", max_size=20))
-def test_any_pattern_is_used_or_refused(source: str, text: str):
+def test_any_pattern_is_compiled_or_refused(source: str, text: str):
     try:
         pattern = Pattern(source, "i")
     except BadPattern:
@@ -188,7 +187,7 @@ def test_patterns_match_as_in_javascript(source: str, flags: str, text: str, occ
     [("\\e", "u"), ("}", "u"), ("{2}", ""), ("\\u{110000}", "u"), ("[\\d-x]", "u"), ("\\2(a)", "u"),
      ("\\p{Nonsense}", "u"), ("\\p", "u"), ("(?=a)*", "u"), ("a", "gg")],
 )  # fmt: skip
-def test_what_javascript_refuses_is_refused(source: str, flags: str):
+def test_patterns_invalid_in_javascript_are_refused(source: str, flags: str):
     with pytest.raises(BadPattern, match=r"^\w"):
         Pattern(source, flags)
 
@@ -208,14 +207,14 @@ surrounded = st.recursive(
 
 
 @given(surrounded, flags, st.lists(texts, min_size=1, max_size=5))
-def test_looking_around_finds_what_backtracking_finds(source: str, letters: str, some: list[str]):
+def test_lookaround_agrees_with_backtracking(source: str, letters: str, some: list[str]):
     pattern = Pattern(source, letters)
     for text in some:
         assert pattern.occurs_in(text) is pattern.backtrack(text, 0, 1_000_000)[0]
 
 
 @given(sources, flags, st.lists(texts, min_size=1, max_size=5))
-def test_a_text_without_the_required_ones_does_not_match(
+def test_a_text_without_the_required_literals_does_not_match(
     source: str, letters: str, some: list[str]
 ):
     pattern = Pattern(source, letters)
@@ -269,7 +268,7 @@ def test_characters_that_differ_in_case_fold_alike():
     ["(a+)+$", "(a|a)*b", "(.*a){20}", "(x+x+)+y", ".*.*.*.*=.*", "(?=(a+)+b)x", "(?<=(a*)*b)x",
      r"((a+)+)\1#", r"(?:(a*)*\1)*b", "(?:.*a.{400}){2}", "^(?:(?=.*foo)(?!.*bar).)*$"],
 )  # fmt: skip
-def test_patterns_that_stop_re_for_years_take_a_moment(source: str):
+def test_catastrophic_patterns_finish_quickly(source: str):
     pattern = Pattern(source)
     began = perf_counter()
     for text in ("a" * 10_000, "x" * 10_000, "ax" * 5_000):
@@ -278,7 +277,7 @@ def test_patterns_that_stop_re_for_years_take_a_moment(source: str):
     assert perf_counter() - began < 20  # seconds: not a measurement, but years would be seen
 
 
-def test_what_stands_before_the_searched_part_counts():
+def test_text_before_the_searched_part_is_context():
     assert not Pattern("^b").occurs_in("ab", 1)
     assert not Pattern(r"\bb").occurs_in("ab", 1)
     assert Pattern("^b", "m").occurs_in("\nb", 1)

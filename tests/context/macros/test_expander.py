@@ -132,7 +132,7 @@ def test_the_draft_is_the_last_message():
     assert expanded("[{{lastMessage}}]", history=()) == "[]"
 
 
-def test_history_and_draft_are_sent_to_the_letter():
+def test_history_and_draft_are_sent_verbatim():
     envelope = request(history=(Message("user", "{{user}} \\{\\{", "1"),), draft="{{char}}")
     assert [turn.text.plain for turn in envelope.turns] == ["{{user}} \\{\\{", "{{char}}"]
 
@@ -156,7 +156,7 @@ def test_variables_are_set_from_the_top_of_the_list_down():
     assert [t.text.plain for t in envelope.turns[:4]] == ["0", "grim2", "1", "grim3"]
 
 
-def test_chance_comes_from_the_seed_and_the_place():
+def test_random_choices_depend_on_seed_and_position():
     many = "{{random::a::b}}" * 64
     first = expanded(many, seed=1)
     assert set(first) == {"a", "b"}
@@ -166,20 +166,20 @@ def test_chance_comes_from_the_seed_and_the_place():
     assert rolls == set(range(2, 13))
 
 
-def test_a_pick_lasts_as_long_as_the_session():
+def test_a_pick_is_stable_within_a_session():
     picks = "{{pick::a::b::c}}" * 16
     assert expanded(picks, seed=1) == expanded(picks, seed=2)
     assert expanded(picks, session_seed=1) != expanded(picks, session_seed=2)
     assert expanded(picks + "{{user}}", draft="x").startswith(expanded(picks))
 
 
-def test_a_line_of_which_nothing_is_left_is_not_sent():
+def test_a_line_that_expands_to_nothing_is_not_sent():
     envelope = request(said("{{setvar::a::b}}\n{{// done}}"), said("{{a}}"))
     assert [turn.text.plain for turn in envelope.turns] == ["b", "hi {{char}}", "hello"]
     assert codes(envelope) == ["empty-content"]
 
 
-def test_every_character_knows_whether_it_was_written_or_expanded():
+def test_every_character_has_the_origin_of_its_text_or_macro():
     turn = turn_of("Hello {{user}}, \\{\\{ {{what::{{char}}}}\n{{trim}}!")
     assert turn is not None
     preset = Origin(OriginKind.PRESET, "it")
@@ -208,7 +208,7 @@ sources = st.lists(fragments, max_size=30).map("".join)
 
 @given(sources, st.integers(0, 3))
 @example("{{trim}}", 0)
-def test_any_text_is_expanded_and_every_origin_is_right(source: str, seed: int):
+def test_any_text_expands_with_correct_origins(source: str, seed: int):
     turn = turn_of(source, seed=seed)
     again = turn_of(source, seed=seed)
     if turn is None or again is None:
@@ -229,13 +229,13 @@ def test_any_text_is_expanded_and_every_origin_is_right(source: str, seed: int):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-def test_a_text_without_double_braces_is_left_alone(source: str):
+def test_text_without_double_braces_is_unchanged(source: str):
     if source.strip() and "{{" not in source and "\\{\\{" not in source:
         assert expanded(source) == source
 
 
 @given(st.lists(sources, max_size=4), st.lists(st.integers(0, 2), min_size=2, max_size=5))
-def test_what_is_remembered_is_what_would_be_expanded_afresh(texts: list[str], seeds: list[int]):
+def test_remembered_expansions_equal_fresh_ones(texts: list[str], seeds: list[int]):
     def inputs(seed: int) -> Inputs:
         return Inputs(
             ENDPOINT, preset, TALK, f"draft {seed}", seed=seed, profile=ADA, role=BOT, now=NOW
@@ -275,7 +275,7 @@ def test_what_is_remembered_is_what_would_be_expanded_afresh(texts: list[str], s
     ],
     ids=lambda source: source[:12].strip() or "breaks",
 )
-def test_no_text_makes_it_large_or_slow(source: str):
+def test_expansion_is_bounded_in_size_and_time(source: str):
     variables = {f"twice{n}": f"{{{{twice{n - 1}}}}}" * 2 for n in range(1, 31)}
     variables |= {f"empty{n}": f"{{{{empty{n - 1}}}}}" * 2 for n in range(1, 31)}
     variables |= {"twice0": "long " * 400, "empty0": "{{noop}}", "wide": "{{wider}}" * 10_000}
@@ -293,17 +293,16 @@ def test_a_profile_that_names_itself_ends():
     assert envelope.turns[0].text.plain == "a a {{persona}} b b"
 
 
-def test_every_macro_is_told_in_a_line() -> None:
-    from tui_chat.context.macros.completion import MACRO_HELP, complete_macro
+def test_every_macro_has_one_line_of_help() -> None:
     from tui_chat.context.macros.environment import _WORDS, is_value_macro
-    from tui_chat.context.macros.functions import MACROS
+    from tui_chat.context.macros.functions import MACRO_HELP, MACROS, complete_macro
 
     told = {macro.name for macro in MACRO_HELP}
     assert told == {*MACROS, *filter(is_value_macro, _WORDS), "trim", "//"}
     assert [m.written for m in complete_macro("tone", ("Tone",))] == ["{{getvar::Tone}}"]
 
 
-def test_a_macro_that_is_never_closed_is_told():
+def test_an_unclosed_macro_gets_a_note():
     envelope = built(said("Hi {{user, this is {{char}}"), HISTORY)
     assert envelope.turns[0].text.plain == "Hi {{user, this is Assistant"
     notes = [note.sentence for note in envelope.notes if note.code == "macro-stays"]
@@ -322,7 +321,7 @@ def values(**given: str) -> dict[str, object]:
     return {"preset_variables": given, "variables": {}}
 
 
-def test_all_that_a_value_becomes_leads_to_its_macro():
+def test_an_expanded_value_has_the_origin_of_its_macro():
     turn = turn_of("I am {{card}}.")
     assert turn is not None
     origin = Origin(OriginKind.MACRO, "{{card}}", "{{card}}", Origin(OriginKind.PRESET, "it"))
@@ -345,7 +344,7 @@ def test_all_that_a_value_becomes_leads_to_its_macro():
          "the profile → the profile"),
     ],
 )  # fmt: skip
-def test_a_cycle_ends_where_it_closes_and_is_told(
+def test_a_cycle_of_values_ends_with_a_note(
     source: str, given: dict[str, str], plain: str, macro: str, place: str
 ):
     ada = Profile("Ada", "Ada {{persona}}")
@@ -359,7 +358,7 @@ def test_a_cycle_ends_where_it_closes_and_is_told(
     assert note.origin == envelope.turns[0].origin
 
 
-def test_a_variable_that_was_set_ends_no_cycle_and_begins_none():
+def test_a_set_variable_is_not_part_of_a_cycle():
     source = "{{a}}|{{setvar::a::end}}{{a}}"
     assert expanded(source, **values(a="{{b}}", b="[{{a}}]")) == "[{{a}}]|end"
 
@@ -371,12 +370,12 @@ def test_values_are_expanded_to_a_bounded_depth():
     assert plain == "".join(map(str, range(MAX_DEPTH))) + f"{{{{v{MAX_DEPTH}}}}}!"
     (note,) = envelope.notes
     assert f"{{{{v{MAX_DEPTH}}}}} in variable “v{MAX_DEPTH - 1}” in preset message" in note.sentence
-    assert "stands inside" in note.sentence
+    assert "is nested inside" in note.sentence
     short = {**chain, "v10": "end"}
     assert expanded("{{v0}}", **values(**short)) == "0123456789end"
 
 
-def test_values_that_grow_exponentially_leave_their_macro_as_it_is():
+def test_exponential_values_leave_their_macro_unexpanded():
     doubled = {f"v{n}": f"{{{{v{n - 1}}}}}{{{{v{n - 1}}}}}" for n in range(1, 31)} | {"v0": "x"}
     began = perf_counter()
     envelope = request(said("<{{v30}}> {{v5}}", name="Main"), said("{{char}}"), **values(**doubled))
@@ -386,7 +385,7 @@ def test_values_that_grow_exponentially_leave_their_macro_as_it_is():
     assert notes_of(envelope) == [
         (
             "macro-stays",
-            "{{v30}} in preset message “Main” brings in more than "
+            "{{v30}} in preset message “Main” inserts more than "
             f"{MAX_VALUES:,} values; it stays as it is written.",
         )
     ]
@@ -412,7 +411,7 @@ def test_nested_choices_lose_no_text(opening: str, levels: int):
     assert all("{{" in note and "preset message “it”" in note for note in notes)
 
 
-def test_a_value_says_the_same_wherever_it_is_put():
+def test_a_value_is_the_same_everywhere():
     coat = " ".join(["{{coat}}"] * 8)
     given = values(coat="{{random::red::green::blue}} {{random::silk::wool}}")
     envelope = request(said(coat), said("{{coat}}"), **given)
@@ -421,7 +420,7 @@ def test_a_value_says_the_same_wherever_it_is_put():
     assert len({expanded("{{coat}}", seed=seed, **given) for seed in range(40)}) == 6
 
 
-def test_what_is_remembered_of_values_follows_them():
+def test_remembered_values_follow_their_changes():
     preset = Preset("p", (said("{{setvar::x::{{date}}}}{{a}}", id="it"),), variables={"a": "{{x}}"})
     for now, x in ((NOW, "2024-05-01"), (NOW.replace(day=2), "2024-05-02")):
         for value in ("{{x}}", "{{user}}"):
@@ -430,7 +429,7 @@ def test_what_is_remembered_of_values_follows_them():
             assert turn.text.plain == (x if value == "{{x}}" else "Ada")
 
 
-def test_white_space_that_a_macro_became_is_sent_as_written_white_space_is():
+def test_white_space_from_macros_is_sent_like_written_white_space():
     for blank in ("{{newline}}", "{{space::3}}", "\n{{newline}} ", "{{blank}}"):
         envelope = request(said(blank, id="it"), **values(blank=" \n"))
         assert envelope.turns[0].origin.id == "it"
@@ -443,7 +442,7 @@ def test_white_space_that_a_macro_became_is_sent_as_written_white_space_is():
 
 
 @pytest.mark.parametrize("value", ["", " \n", "{{noop}}", "{{other}}", "{{// later}}"])
-def test_a_message_that_requires_a_variable_is_not_sent_without_it(value: str):
+def test_a_message_without_its_required_variable_is_not_sent(value: str):
     line = said("{{char}} is {{mood}}.{{setvar::set::x}}", id="it", name="Mood", requires="Mood")
     envelope = request(line, said("[{{getvar::set}}]"), **values(mood=value, other=" "))
     assert [turn.text.plain for turn in envelope.turns[:-2]] == ["[]"]
@@ -455,7 +454,7 @@ def test_a_message_that_requires_a_variable_is_not_sent_without_it(value: str):
     assert [turn.text.plain for turn in full.turns[:-2]] == ["Bot is Wednesday.", "[x]"]
 
 
-def test_what_is_required_may_be_set_further_up_or_be_a_word():
+def test_a_required_variable_may_be_set_above_or_be_a_literal():
     lines = (said("{{setvar::mood::grim}}"), said("Mood", requires="mood"))
     assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Mood"]
     lines = (said("Who", requires="persona"), said("Never", requires="nobody"))
@@ -463,7 +462,7 @@ def test_what_is_required_may_be_set_further_up_or_be_a_word():
     assert [turn.text.plain for turn in request(*lines, profile=None).turns[:-2]] == []
 
 
-def test_more_notes_than_are_told_are_counted():
+def test_notes_beyond_the_limit_are_counted():
     envelope = request(said("".join(f"{{{{no{n}}}}}" for n in range(MAX_NOTES + 3)), name="Main"))
     assert codes(envelope) == ["unknown-macro"] * MAX_NOTES + ["more-macros"]
     assert "3 more macros of preset message “Main”" in envelope.notes[-1].sentence
@@ -485,7 +484,7 @@ def soups(draw: st.DrawFn) -> str:
 
 
 @given(soups())
-def test_text_around_no_macro_is_sent_to_the_letter(soup: str):
+def test_text_without_macros_is_sent_verbatim(soup: str):
     if soup.strip():
         assert expanded(soup) == soup
         assert expanded("{{value}}", **values(value=soup)) == soup

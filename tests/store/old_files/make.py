@@ -1,4 +1,4 @@
-"""Makes `vN.db.gz` beside it, with the code of version N: run it in a checkout of then.
+"""Creates `vN.db.gz` beside it with the code of version N; run it in a checkout of that version.
 
     python tests/store/old_files/make.py VERSION
 
@@ -21,6 +21,7 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.settings import Settings
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 
@@ -38,7 +39,9 @@ async def fill(path: Path) -> None:
     store = await Store.open(
         path, now=lambda: float(next(seconds)), new_id=lambda: f"id-{next(numbers):04}"
     )
-    await store.roles.save(Role("pirate", "Pirate", system_prompt="Arr.", temperature=0.5))
+    await store.roles.save(
+        Role("pirate", "Pirate", system_prompt="Arr.", settings=Settings(temperature=0.5))
+    )
     with_role = await store.sessions.create(title="With a role", role_id="pirate")
     plain = await store.sessions.create(title="Zwei Wege 两条路", model="m", endpoint="e")
     empty = await store.sessions.create()

@@ -23,7 +23,7 @@ from tui_chat.ui.terminal.clipboard import copy_commands, copy_with_command
         ({"SSH_TTY": "x", "TMUX": "y", "DISPLAY": ":0"}, "linux", "tmux tmux"),
     ],
 )
-def test_who_is_asked(environ: dict[str, str], platform: str, programs: str):
+def test_which_clipboards_are_tried(environ: dict[str, str], platform: str, programs: str):
     assert " ".join(command[0] for command in copy_commands(environ, platform)) == programs
 
 
@@ -34,7 +34,7 @@ def program(folder: Path, name: str, script: str) -> Path:
     return path
 
 
-def test_the_text_arrives_whole_and_an_older_tmux_is_asked_without_w(tmp_path: Path):
+def test_the_text_is_copied_whole_also_by_an_older_tmux(tmp_path: Path):
     got = tmp_path / "got"
     environ = {"TMUX": "x", "PATH": f"{tmp_path}:/bin:/usr/bin"}
     program(
@@ -44,7 +44,7 @@ def test_the_text_arrives_whole_and_an_older_tmux_is_asked_without_w(tmp_path: P
     assert got.read_text() == "load-buffer -\ntwo\nlines, 漢字 \x1b[31m"
 
 
-def test_nobody_takes_it(tmp_path: Path):
+def test_no_clipboard_accepts_the_text(tmp_path: Path):
     assert not copy_with_command("words", {"TMUX": "x", "PATH": str(tmp_path)})
 
 
@@ -52,7 +52,7 @@ def test_nobody_takes_it(tmp_path: Path):
     ("name", "script", "opens"),
     [("my-browser", 'echo "$@" >{}', True), ("my-browser", "exit 3", False), ("w3m", "", False)],
 )
-def test_a_browser_has_a_window_of_its_own(
+def test_a_graphical_browser_is_started(
     name: str, script: str, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     got = tmp_path / "got"
@@ -64,7 +64,7 @@ def test_a_browser_has_a_window_of_its_own(
         assert got.read_text() == "--new https://example.org/?a=b c\n"
 
 
-def test_no_browser_is_started_on_top_of_us(monkeypatch: pytest.MonkeyPatch):
+def test_no_terminal_browser_is_started(monkeypatch: pytest.MonkeyPatch):
     def started(*_: object) -> bool:
         raise AssertionError
 
@@ -74,7 +74,7 @@ def test_no_browser_is_started_on_top_of_us(monkeypatch: pytest.MonkeyPatch):
     assert not open_link("https://example.org")
 
 
-def test_there_is_no_browser(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_browser_is_reported(monkeypatch: pytest.MonkeyPatch):
     def none() -> webbrowser.BaseBrowser:
         raise webbrowser.Error("could not locate runnable browser")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.ui.app_under_test import make_app, opened, replied
 from tests.ui.terminal.test_clipboard import program
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.areas.chat import Composer
 from tui_chat.ui.terminal.desktop_notification import (
     Notify,
     describe_ending,
@@ -29,11 +30,11 @@ from tui_chat.ui.terminal.desktop_notification import (
         ("off", {}, ""),
     ],
 )
-def test_what_is_written(how: Notify, environ: dict[str, str], written: str):
+def test_the_escape_sequence_of_each_terminal(how: Notify, environ: dict[str, str], written: str):
     assert notification_sequence(how, "tui-chat", "done", environ) == written
 
 
-def test_nothing_in_it_is_obeyed():
+def test_hostile_text_in_a_notification_is_harmless():
     written = notification_sequence("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500, {})
     assert written.count("\x1b") == 1
     assert written.count("\x07") == 2
@@ -60,7 +61,7 @@ CALL = ToolCall("c1", "weather", "{}")
         (Entry(Message("assistant", ""), status="stopped"), "stopped"),
     ],
 )
-def test_it_says_how_the_reply_ended(entry: Entry, words: str):
+def test_a_notification_says_how_the_reply_ended(entry: Entry, words: str):
     assert describe_ending(entry) == words
 
 
@@ -74,7 +75,7 @@ def test_it_says_how_the_reply_ended(entry: Entry, words: str):
         ("echo", False),
     ],
 )
-def test_tmux_is_asked_whether_our_window_is_seen(says: str, unseen: bool, tmp_path: Path):
+def test_tmux_reports_whether_the_window_is_visible(says: str, unseen: bool, tmp_path: Path):
     program(tmp_path, "tmux", f'[ "$4" = "%7" ] || exit 1\n{says}')
     environ = {"TMUX": "x", "TMUX_PANE": "%7", "PATH": f"{tmp_path}:/bin:/usr/bin"}
     assert is_hidden_in_tmux(environ) is unseen
@@ -84,13 +85,19 @@ def test_tmux_is_asked_whether_our_window_is_seen(says: str, unseen: bool, tmp_p
 @pytest.mark.parametrize(
     ("away", "seconds", "rings"), [(True, 60, 1), (False, 60, 0), (True, 1, 0)]
 )
-async def test_a_long_reply_is_told_to_who_is_away(
+async def test_a_long_reply_notifies_an_absent_user(
     away: bool, seconds: int, rings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     app = make_app(tmp_path, model="echo")
     told: list[str] = []
-    monkeypatch.setattr(app, "tell_outside", told.append)
-    monkeypatch.setattr("tui_chat.ui.acting.hearing.LONG_REPLY", 2 if seconds < 2 else 0)
+
+    def sequence(how: str, title: str, text: str, environ: Mapping[str, str]) -> str:
+        told.append(text)
+        return ""
+
+    module = "tui_chat.ui.terminal.desktop_notification"
+    monkeypatch.setattr(f"{module}.notification_sequence", sequence)
+    monkeypatch.setattr(f"{module}.LONG_REPLY", 2 if seconds < 2 else 0)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         app.app_focus = not away

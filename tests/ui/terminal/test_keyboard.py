@@ -32,7 +32,7 @@ def fed(*pieces: str, clock: float = 0.0) -> list[str]:
     return [told(event) for piece in pieces for event in keyboard.feed(piece)]
 
 
-def test_a_paste_with_escapes_is_one_paste_and_keys_go_on_after_it():
+def test_a_paste_with_escapes_is_one_paste_and_later_keys_arrive():
     assert fed(f"a{PASTE_START}{RED_LOG}{PASTE_END}b\x1b[A") == ["a", f"[{RED_LOG}]", "b", "up"]
 
 
@@ -47,7 +47,7 @@ def test_pastes_follow_each_other():
     st.text(alphabet="a\x1b[201~\r\n你\t", max_size=40).filter(lambda t: PASTE_END not in t),
     st.lists(st.integers(1, 60), max_size=6),
 )
-def test_it_does_not_matter_where_it_is_cut(text: str, cuts: list[int]):
+def test_input_can_be_split_anywhere(text: str, cuts: list[int]):
     if PASTE_END in f"{text}{PASTE_END}"[:-1]:
         return  # its own end and the marker's beginning make an earlier marker
     stream = f"x{PASTE_START}{text}{PASTE_END}y"
@@ -88,7 +88,7 @@ def test_a_megabyte_is_pasted_whole():
         ("\x1b[<0;3;4M", ["MouseDown"]),
     ],
 )
-def test_keys(sent: str, keys: list[str]):
+def test_key_sequences_are_parsed(sent: str, keys: list[str]):
     assert fed(sent) == keys
 
 

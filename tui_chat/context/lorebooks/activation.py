@@ -10,8 +10,8 @@
 4. Entries of higher `order` get their tokens first; at equal order the earlier book, then the
    earlier entry. The first entry that exceeds its book's budget ends that book, except for entries
    that ignore the budget. A note names the entries that were left out.
-5. They are sent in reverse: the most important stands last, nearest to the newest message.
-6. The placement's sentence tells which key activated an entry, and where it occurs.
+5. They are sent in reverse: the most important one is last, nearest to the newest message.
+6. The placement's sentence names the key that activated an entry and where it occurs.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class _Activation:
         self._left_out: dict[int, list[RankedEntry]] = {}
         """Entries that exceeded the budget, by book. A book in here adds no more."""
         self._done: set[int] = set()
-        """Ranks whose keys matched, whether they were drawn and affordable or not."""
+        """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
         self._searched_entries: list[LorebookEntry] = []
         """The activated entries whose content is searched."""
         self._unsearched = 0
-        """How many more were activated and are not searched."""
+        """Number of further activated entries, whose content is not searched."""
         self._hit_round_limit = False
-        """True if there might be more after `MAX_ROUNDS`."""
+        """True if `MAX_ROUNDS` ended the search."""
         self._steps: dict[tuple[int, int], int] = {}
         """Steps of backtracking, by book and key."""
         self._too_slow: set[tuple[int, int]] = set()
@@ -179,7 +179,7 @@ class _Activation:
         """Return why an entry is activated; empty if it is not."""
         keyed, index = candidate.keyed, candidate.indexed.index
         if keyed.entry.constant:
-            return "It is lore that is always told."
+            return "This lore entry is always active."
         in_texts, depth = self._first_in_texts[candidate.number], candidate.depth
         in_entries = self._first_in_entries[candidate.number]
         places = [in_texts.get(key, depth) for key in keyed.keys]
@@ -198,7 +198,7 @@ class _Activation:
             )
             key = next(key for key in keyed.keys if in_entries.get(key) is entry)
             where = f"the lore entry “{entry_name(entry)}”"
-        return f"It is lore that came up because “{index.keys[key].text}” occurs in {where}."
+        return f"This lore entry is active because “{index.keys[key].text}” occurs in {where}."
 
     def _is_drawn(self, candidate: RankedEntry) -> bool:
         chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry
@@ -224,12 +224,12 @@ class _Activation:
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:
-            sentence = f"Lore brought up other lore {MAX_ROUNDS} times over; there it ends."
+            sentence = f"Lore entries activated others for {MAX_ROUNDS} rounds, the maximum."
             yield Note(Level.WARNING, "lore-not-searched", sentence)
         if self._unsearched:
             sentence = (
-                f"{MAX_SEARCHED_ENTRIES:,} lore entries came up and were searched for keys of "
-                f"others; {self._unsearched:,} more came up and were not searched."
+                f"The content of {MAX_SEARCHED_ENTRIES:,} active lore entries was searched for "
+                f"keys; that of {self._unsearched:,} more was not."
             )
             yield Note(Level.WARNING, "lore-not-searched", sentence)
         for number, key in sorted(self._too_slow):
@@ -237,8 +237,8 @@ class _Activation:
             entry = next(k.entry for k in index.entries if key in k.keys or key in k.secondary)
             sentence = (
                 f"The key {index.keys[key].text} of the lore entry “{entry_name(entry)}” takes too "
-                "long to search for: it refers back to a group that can match in very many ways. "
-                "It may have been missed in long or older messages; a simpler pattern would not be."
+                "long to match: it has a back-reference to a group with very many possible "
+                "matches. It may be missed in long or older messages. Simplify the pattern."
             )
             origin = entry_origin(self._inputs.lorebooks[number].name, entry)
             yield Note(Level.WARNING, "lore-key-too-slow", sentence, origin)
@@ -246,8 +246,8 @@ class _Activation:
             book = self._inputs.lorebooks[number]
             names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in candidates)
             sentence = (
-                f"The lorebook “{book.name}” may cost {book.token_budget:,} tokens and costs "
-                f"{self._spent.get(number, 0):,}; left out: {names}."
+                f"The lorebook “{book.name}” uses {self._spent.get(number, 0):,} of its "
+                f"{book.token_budget:,} tokens; left out: {names}."
             )
             origin = entry_origin(book.name, candidates[0].keyed.entry)
             yield Note(Level.WARNING, "lore-left-out", sentence, origin)

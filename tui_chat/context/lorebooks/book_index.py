@@ -103,14 +103,14 @@ def _indexed(book: Lorebook, user: str, char: str) -> IndexedBook:
 def _key_notes(book: Lorebook, index: KeyIndex) -> Iterator[Note]:
     for entry, key, fault in index.faults:
         sentence = (
-            f"The key {key} of the lore entry “{entry_name(entry)}” is no usable pattern: it "
-            f"{fault}; it is looked for as plain text."
+            f"The key {key} of the lore entry “{entry_name(entry)}” is not a usable pattern: it "
+            f"{fault}; it is searched for as plain text."
         )
         yield Note(Level.WARNING, "lore-key", sentence, entry_origin(book.name, entry))
     for keyed in index.entries:
         if not keyed.keys and not keyed.entry.constant:
             sentence = (
-                f"The lore entry “{entry_name(keyed.entry)}” has no keys, so it never comes up."
+                f"The lore entry “{entry_name(keyed.entry)}” has no keys, so it is never active."
             )
             yield Note(Level.INFO, "lore-idle", sentence, entry_origin(book.name, keyed.entry))
 

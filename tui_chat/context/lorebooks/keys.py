@@ -3,7 +3,7 @@
 1. A key is searched for literally, without regard to case unless the entry or its book asks for
    it. `{{user}}` and `{{char}}` in a key stand for the names.
 2. With whole words asked for, a key that is a single word is not found inside a longer one.
-   What counts as a letter there is ASCII: in scripts without blanks between words a key is
+   What counts as a letter there is ASCII: in scripts without spaces between words a key is
    found anywhere. A key of several words is found anywhere, too.
 3. `/pattern/flags` is a regular expression (see `patterns`), to which case and whole words do not
    apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. An invalid one
@@ -25,28 +25,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from tui_chat.context.lorebooks.pattern_syntax import BadPattern, Test, is_word, utf16_units
-from tui_chat.context.lorebooks.patterns import Pattern
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, is_word, utf16_units
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Message
 
 SEARCHED_CHARACTERS = 10_000
-"""Characters at the end of a text in which regular expressions are searched for."""
+"""Length of the end of a text that regular expressions search."""
 BACKTRACKING_STEPS = 2_000_000
-"""Steps that all patterns with back-references of a book may take: about a second."""
+"""Maximum steps of all patterns with back-references of a book: about a second."""
 MIN_STEPS_PER_KEY = 20_000
-"""Steps that each of them may take, however many there are."""
+"""Minimum number of steps for each of them."""
 STEPS_PER_CHARACTER = 100
 MIN_STEPS_PER_TEXT = 5_000
-"""Both together limit the steps of one pattern in one text. Usual ones take 5 to 20 a character."""
+"""Together, the limit of one pattern in one text. Usual patterns take 5 to 20 per character."""
 
 KeyNumbers = frozenset[int]
 """The numbers of the keys that occur."""
 NO_KEYS: KeyNumbers = frozenset()
 
 _GRAM = 4
-"""Characters of the substrings by which literals are found; shorter literals have an own index."""
+"""Length of the substrings by which literals are found; shorter literals have their own index."""
 _ASCII_WORDS = re.compile(r"\w+", re.ASCII)
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
 
@@ -57,7 +56,7 @@ class Occurrences:
 
     found: KeyNumbers
     undecided: tuple[int, ...] = ()
-    """Patterns with back-references that may occur; `KeyIndex.backtrack` decides it."""
+    """Patterns with back-references that may occur; `KeyIndex.backtrack` decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class NumberedEntry:
 
 
 class _Literals:
-    """Literals that are searched for in a text all at once."""
+    """Literals that are searched for in one pass."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, list[int]] = {}
@@ -128,7 +127,7 @@ class _Plain:
 
     def __init__(self) -> None:
         self._words: dict[str, list[int]] = {}
-        """Whole ASCII words, and the numbers of the keys that are them."""
+        """Key numbers by whole ASCII word."""
         self._anywhere = _Literals()
         self._whole_words = _Literals()
         """Literals that must be whole words."""
@@ -163,18 +162,16 @@ class _Patterns:
     def __init__(self) -> None:
         self._patterns: dict[int, Pattern] = {}
         self._required = _Literals()
-        """Literals one of which every match of a pattern contains, with the pattern's number."""
+        """The required literals of patterns, with the patterns' numbers."""
         self._without_literal: list[int] = []
         """Patterns that require no literal."""
         self._by_test: dict[Test, list[tuple[frozenset[Test], int]]] | None = None
-        """These patterns, and all tests that some character has to pass, by the test that most of
-        them share.
-        """
+        """These patterns with their required tests, by the test that most patterns share."""
         self._passing: dict[Test, set[str]] = {}
-        """By test: the characters that pass it, of those in `_characters`."""
+        """By test: the characters of `_characters` that pass it."""
         self._characters: set[str] = set()
         self.backtracking: set[int] = set()
-        """Those with back-references."""
+        """The patterns with back-references."""
 
     def add(self, number: int, pattern: Pattern) -> None:
         """Add a pattern."""
@@ -234,7 +231,7 @@ class _Patterns:
         return by_test
 
     def backtrack(self, number: int, text: str, limit: int) -> tuple[bool, int]:
-        """Decide whether a pattern with back-references occurs; return the steps, too."""
+        """Decide whether a pattern with back-references occurs; also return the steps."""
         start = max(len(text) - SEARCHED_CHARACTERS, 0)
         limit = min(limit, MIN_STEPS_PER_TEXT + STEPS_PER_CHARACTER * (len(text) - start))
         return self._patterns[number].backtrack(text, start, limit)
@@ -256,13 +253,13 @@ def _is_whole_word(wanted: str, text: str) -> bool:
 
 
 class KeyIndex:
-    """The keys of a book, numbered, each once."""
+    """The distinct keys of a book, numbered."""
 
     def __init__(self, book: Lorebook, names: dict[str, str]) -> None:
         self._names = names
         self._numbers: dict[LoreKey, int] = {}
         self.keys: list[LoreKey] = []
-        """By their numbers."""
+        """By number."""
         self.faults: list[tuple[LorebookEntry, str, str]] = []
         """Entry, key and the fault of the key."""
         self._folded = _Plain()
@@ -271,7 +268,7 @@ class KeyIndex:
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
         backtracking = self._patterns.backtracking
         self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), MIN_STEPS_PER_KEY)
-        """Steps that each pattern with back-references may take over all texts of a request."""
+        """Maximum steps of each pattern with back-references over all texts of a request."""
         self.in_message: Memo[Message, Occurrences] = Memo(
             lambda message: self.occurrences(message.content)
         )
@@ -302,8 +299,8 @@ class KeyIndex:
         return Occurrences(frozenset((*plain, *patterns)).difference(undecided), undecided)
 
     def backtrack(self, number: int, source: Message | LorebookEntry | str) -> tuple[bool, int]:
-        """Return whether an undecided key occurs, and the steps that it took to know: negative if
-        they were not enough, and the key counts as not occurring.
+        """Return whether an undecided key occurs, and the steps taken: negative if they were not
+        enough; then the key counts as absent.
         """
         if isinstance(source, str):
             return self._patterns.backtrack(number, source, self.step_limit)

@@ -1,14 +1,14 @@
 """The macro environment: names, clock, conversation, seeds and variables.
 
-1. Everything is read by a word, as a string. A reader notes what it read, so that what was
-   expanded once is expanded again only when one of its words means something else.
-2. The clock is read in minutes and days, never finer: what changes with every keystroke
-   would make everything that reads it be expanded with every keystroke.
-3. Variables are the preset's, over them the session's, over them what `{{setvar}}` set
-   further up. Their names ignore case. What is set lasts for this request only.
-4. A value of the preset's or the session's is written with macros, and is expanded where it is
-   put. A value that `{{setvar}}` set was expanded when it was set: it may quote a message, and
-   what a message says is never read for macros.
+1. Every value is a string and is read by a word. An expansion records the words it read, and is
+   repeated only when one of them has another value.
+2. The clock has minutes, nothing finer: a text that reads it would otherwise be expanded again
+   with every keystroke.
+3. Variables of the session override those of the preset; `{{setvar}}` overrides both, for the rest
+   of this request. Their names ignore case.
+4. Values of the preset and the session may contain macros, which are expanded where the value is
+   used. A value set by `{{setvar}}` was expanded when it was set: it may quote a message, and
+   messages are never expanded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHANCE = "chance"
 LASTING_CHANCE = "lasting chance"
 
 MAX_EXPANSION = 2_000_000
-"""Most characters that all macros of a request may expand to together."""
+"""Maximum total length of all expansions of a request, in characters."""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -53,7 +53,7 @@ class MacroEnvironment:
         return _WORDS[word](self._inputs)
 
     def set(self, name: str, value: str) -> None:
-        """Set a variable for the texts that are expanded after this."""
+        """Set a variable for all texts expanded later."""
         self._set[name.casefold()] = value
 
 

@@ -46,21 +46,21 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 MAX_DEPTH = 32
-"""How deeply macros and values may be nested. Each level takes some frames of Python's stack."""
+"""Maximum nesting of macros and values. Each level takes some frames of Python's stack."""
 MAX_VALUES = 1_000
-"""How many values one macro may insert: values that name values grow exponentially."""
+"""Maximum values that one macro inserts: values that name values grow exponentially."""
 VALUE_COST = 64
-"""Characters of `MAX_EXPANSION` that inserting a value takes beside its length, so that empty
-values end, too."""
+"""Characters of `MAX_EXPANSION` that each value costs besides its length, so that empty values are
+bounded too."""
 MAX_NOTES = 8
-"""Notes about one text, apart from the one that says how many more there are."""
+"""Maximum notes about one text; one more note counts the others."""
 NAME_LENGTH = 40
-"""Characters by which a note cites a macro."""
+"""Maximum characters of a macro that a note cites."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """An expanded text, and everything that it depends on beside the source."""
+    """An expanded text, and everything that it depends on besides the source."""
 
     text: Text
     notes: tuple[Note, ...]
@@ -69,9 +69,9 @@ class Expansion:
     was_set: tuple[tuple[str, str], ...]
     """The variables that were set, and their values, in order."""
     size: int
-    """Characters that its macros expanded to, variables included."""
+    """The length of all expansions, variables included."""
     cramped: bool
-    """True if a macro was not expanded for lack of room; with more room it might be."""
+    """True if a macro was not expanded for lack of room."""
     room: int
     """The room that was left in the environment."""
     lacks: str = ""
@@ -85,10 +85,9 @@ def expand(
     environment: MacroEnvironment,
     requires: str = "",
 ) -> Expansion:
-    """Expand the macros of a text that was read into `nodes`; sets variables in the environment.
+    """Expand the macros of a text that was parsed into `nodes`; sets variables in the environment.
 
-    Where `requires` names a word or a variable, and that has no value or only white space, the
-    text is not expanded at all and becomes nothing.
+    If `requires` names a word or variable without a value, the result is empty.
     """
     return _Expander(_Source(source, origin.kind, origin.id), origin, environment).run(
         nodes, requires
@@ -111,11 +110,11 @@ class _Outcome(Enum):
     """The result of a macro that is not replaced by a text."""
 
     TRIM = auto()
-    """It removes line breaks once everything else is expanded."""
+    """It removes line breaks after everything else is expanded."""
     STAYS = auto()
     """It is not expanded; the macros inside it are."""
     TOO_DEEP = auto()
-    """It is left verbatim."""
+    """It stays verbatim, including the macros inside it."""
 
 
 class _UnknownMacro(NotExpanded):
@@ -134,7 +133,7 @@ _Piece = Span | _Outcome
 class _Expander:
     source: _Source
     origin: Origin
-    """Of the line's text, within which all that macros become has its origin."""
+    """The origin of the text; results of macros have origins within it."""
     environment: MacroEnvironment
     words: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     was_set: list[tuple[str, str]] = field(default_factory=list["tuple[str, str]"])
@@ -207,7 +206,7 @@ class _Expander:
         if self.size + size > self.environment.room:
             self.cramped = True
             raise _ValueTooLarge(
-                f"would make more than the {MAX_EXPANSION:,} characters that macros may become"
+                f"would exceed the {MAX_EXPANSION:,} characters that macros may expand to"
             )
         self.size += size
 
@@ -265,7 +264,7 @@ class _Expander:
 
     def _expanded(self, macro: Macro) -> str | _Outcome:
         if self.depth > MAX_DEPTH:
-            what = f"stands inside {MAX_DEPTH} macros and values; it stays as it is written."
+            what = f"is nested inside {MAX_DEPTH} macros and values; it stays as it is written."
             self.tell(Level.WARNING, "macro-stays", macro, what)
             return _Outcome.TOO_DEEP
         if macro.name == COMMENT:
@@ -284,7 +283,7 @@ class _Expander:
             self.take(len(result))
         except _ValueTooLarge as reason:
             if self.values:
-                raise  # the outermost value is put whole or not at all
+                raise  # the outermost value is inserted whole or not at all
             return self._stays(macro, "macro-stays", reason)
         except _UnknownMacro as reason:
             return self._stays(macro, "unknown-macro", reason)
@@ -303,7 +302,7 @@ class _Expander:
             self.read(kind + name.casefold()) is not None for kind in (SET_VARIABLE, VARIABLE)
         )
         if not (is_variable or is_value_macro(name)):
-            raise _UnknownMacro("is no macro or variable")
+            raise _UnknownMacro("is not a macro or variable")
         if macro.arguments:
             raise NotExpanded("takes no arguments")
         value = self.value(name) if is_variable else self.read(name)
@@ -339,7 +338,7 @@ class _Expander:
             raise NotExpanded(f"leads back to itself ({around})")
         self.inserted = self.inserted + 1 if self.values else 1
         if self.inserted > MAX_VALUES:
-            raise _ValueTooLarge(f"brings in more than {MAX_VALUES:,} values")
+            raise _ValueTooLarge(f"inserts more than {MAX_VALUES:,} values")
         self.take(VALUE_COST + len(value.text))
         before = self.source, self.results, self.values, self.depth
         told = len(self.notes)
@@ -347,7 +346,7 @@ class _Expander:
         try:
             return self._string(self._parsed(value.text))
         except _ValueTooLarge:
-            for key in tuple(self.notes)[told:]:  # they are about text that is not put there
+            for key in tuple(self.notes)[told:]:  # they are about text that is not inserted
                 del self.notes[key]
             raise
         finally:
@@ -374,7 +373,7 @@ class _Expander:
             else:
                 value = self.value(name)
         except (NotExpanded, _ValueTooLarge):
-            return True  # it says something, although it cannot be put there
+            return True  # it has a value, although it cannot be inserted
         return bool(value and value.strip())
 
     def _string(self, nodes: Sequence[Node]) -> str:
@@ -396,7 +395,7 @@ _BREAKS = "\r\n"
 
 
 def _trimmed(pieces: list[_Piece]) -> list[Span]:
-    """Carry out the trims: each removes the line breaks next to it."""
+    """Apply the trims: each removes the line breaks next to it."""
     result: list[Span] = []
     trimming = False
     for piece in pieces:

@@ -1,8 +1,8 @@
-"""The macros that take arguments or have effects. Each is a function of its call.
+"""The macros that take arguments or have effects, each a function of its call, and a line of help
+for every macro.
 
 To add one: write a function from `MacroCall` to the text that replaces it, which raises
-`NotExpanded` for arguments it cannot use, and add it to `MACROS` here and to `MACRO_HELP` in
-`completion`.
+`NotExpanded` for arguments it cannot use, and add it to `MACROS`, `MAX_ARGUMENTS` and `MACRO_HELP`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class NotExpanded(Exception):
 
 
 class ExpansionContext(Protocol):
-    """The text that is being expanded, as its macros see it."""
+    """What the macros of a text can read and change."""
 
     def read(self, word: str) -> str | None:
         """Return the value of a word of the environment."""
         ...
 
     def draw(self, chance: str, macro: Macro, *more: object) -> int:
-        """Return a large number, drawn for a macro of this text."""
+        """Draw a large number for a macro of this text."""
         ...
 
     def value(self, name: str) -> str | None:
@@ -66,7 +66,7 @@ class MacroCall:
         return self.arguments[index]
 
     def draw(self, chance: str, below: int, *more: object) -> int:
-        """Draw a number from 0 to below `below`, this macro's own."""
+        """Draw a number from 0 up to, but not including, `below`."""
         return self.text.draw(chance, self.macro, *more) % below
 
 
@@ -113,7 +113,7 @@ def _roll(call: MacroCall) -> str:
     written = call.argument(0).strip()
     found = _DICE.match(f"d{written}" if written.isdecimal() and written.isascii() else written)
     if found is None:
-        raise NotExpanded("is no roll of dice such as 2d6 or d20+1")
+        raise NotExpanded("is not a dice roll such as 2d6 or d20+1")
     dice, faces = int(found[1] or 1), int(found[2])
     if not 1 <= dice <= MAX_DICE or not faces:
         raise NotExpanded(f"takes 1 to {MAX_DICE:,} dice of at least one face")
@@ -126,7 +126,7 @@ def _setvar(call: MacroCall) -> str:
     name = call.argument(0).strip()
     call.argument(1)
     if not name:
-        raise NotExpanded("names no variable")
+        raise NotExpanded("does not name a variable")
     call.text.set(name, "::".join(call.arguments[1:]))
     return ""
 
@@ -134,7 +134,7 @@ def _setvar(call: MacroCall) -> str:
 def _getvar(call: MacroCall) -> str:
     value = call.text.value(call.argument(0).strip())
     if value is None:
-        what = "asks for a variable that nobody set; nothing is put there."
+        what = "reads a variable that is not set; it expands to nothing."
         call.text.tell(Level.INFO, "unset-variable", call.macro, what)
     return value or ""
 
@@ -160,7 +160,7 @@ MACROS: Mapping[str, Callable[[MacroCall], str]] = {
     "space": _repeated(" "),
     "noop": lambda _: "",
 }
-"""By their names, in lower case."""
+"""By name, in lower case."""
 MAX_ARGUMENTS: Mapping[str, int] = {
     "roll": 1,
     "getvar": 1,
@@ -170,4 +170,51 @@ MAX_ARGUMENTS: Mapping[str, int] = {
     "noop": 0,
     "trim": 0,
 }
-"""Macros that take a limited number: with more they are not expanded, so that no text is lost."""
+"""Maximum number of arguments; a call with more is not expanded, so that no text is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacroHelp:
+    """A macro offered for completion."""
+
+    name: str
+    """In lower case."""
+    written: str
+    """The inserted text, such as `{{random::a::b}}`."""
+    words: str
+
+
+MACRO_HELP = (
+    MacroHelp("user", "{{user}}", "the profile's name"),
+    MacroHelp("char", "{{char}}", "the role's name"),
+    MacroHelp("persona", "{{persona}}", "the profile's text"),
+    MacroHelp("preset", "{{preset}}", "the preset's name"),
+    MacroHelp("model", "{{model}}", "the selected model"),
+    MacroHelp("date", "{{date}}", "the day, as 2025-06-30"),
+    MacroHelp("time", "{{time}}", "the time, as 18:05"),
+    MacroHelp("weekday", "{{weekday}}", "the day of the week"),
+    MacroHelp("lastmessage", "{{lastMessage}}", "the newest message or the draft"),
+    MacroHelp("lastusermessage", "{{lastUserMessage}}", "the user's last message"),
+    MacroHelp("lastcharmessage", "{{lastCharMessage}}", "the model's last message"),
+    MacroHelp("random", "{{random::a::b}}", "one of them at random, for each request"),
+    MacroHelp("pick", "{{pick::a::b}}", "one of them at random, once for a session"),
+    MacroHelp("roll", "{{roll::2d6}}", "a dice roll"),
+    MacroHelp("setvar", "{{setvar::name::value}}", "sets a variable; expands to nothing"),
+    MacroHelp("getvar", "{{getvar::name}}", "a variable's value"),
+    MacroHelp("newline", "{{newline}}", "a line break"),
+    MacroHelp("space", "{{space}}", "a space"),
+    MacroHelp("trim", "{{trim}}", "removes the line breaks around it"),
+    MacroHelp("noop", "{{noop}}", "nothing"),
+    MacroHelp("//", "{{// comment}}", "nothing: a comment"),
+)
+"""In the order in which they are offered."""
+
+
+def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroHelp, ...]:
+    """Return the macros that begin with `typed`, the text after `{{`; variables go last."""
+    wanted = typed.casefold()
+    own = tuple(
+        MacroHelp(name.casefold(), f"{{{{getvar::{name}}}}}", "a variable of this preset")
+        for name in variables
+    )
+    return tuple(macro for macro in (*MACRO_HELP, *own) if macro.name.startswith(wanted))

@@ -1,15 +1,15 @@
-"""Which texts are expanded, in which order, and when one is expanded again.
+"""The expansion of a preset: which texts, in which order, and when one is expanded again.
 
 1. The texts of the preset, the role, the profile and contributors are expanded. History and draft
    are not: they are sent verbatim.
 2. The order is that of the preset's list: the role's prompt, then message by message, with the
    profile at its anchor and contributed messages where they stand. A variable that `{{setvar}}`
-   sets is there for all later texts, wherever those are sent.
+   sets is available to all later texts, wherever those are sent.
 3. A text without macros costs nothing. One with macros is expanded again only when a value that it
    read has changed.
-4. A message of which macros leave nothing, or only the white space that was written around them,
-   is not sent, with a note. White space that is the result of a macro, as of `{{newline}}`, is
-   sent like white space that stands alone.
+4. A message that expands to nothing, or to nothing but the white space written around its macros,
+   is not sent, with a note. White space that a macro such as `{{newline}}` returns is sent, like a
+   message of written white space.
 5. A message that requires a variable without a value is not sent, with a note.
 """
 
@@ -107,7 +107,7 @@ def _expansion_of(
 
 
 def _without_blanks(expansion: Expansion, line: ResolvedMessage) -> Expansion:
-    """Send nothing rather than the white space that is left of a text full of `{{setvar}}`."""
+    """Drop the white space that is left of a text full of `{{setvar}}`."""
     if expansion.text.plain.strip():
         return expansion
     text, level, code = _NOTHING, Level.INFO, "empty-content"
@@ -117,7 +117,7 @@ def _without_blanks(expansion: Expansion, line: ResolvedMessage) -> Expansion:
         sentence = f"{line.called} requires {lacks}; it is not sent."
     elif any(span.origin.kind is OriginKind.MACRO for span in expansion.text.spans):
         text, level, code = expansion.text, Level.WARNING, "blank-content"
-        sentence = f"{line.called} is nothing but white space; it is sent, but some refuse that."
+        sentence = f"{line.called} is only white space; it is sent, but some providers refuse that."
     else:
         sentence = f"Nothing is left of {line.called} once its macros are expanded; it is not sent."
     note = Note(level, code, sentence, line.origin)

@@ -1,13 +1,13 @@
-r"""How macros are written: `{{name}}`, `{{name::argument::argument}}`, one inside another.
+r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may be nested.
 
-1. Reading a text costs its length, and no text is wrong: what is not a whole macro is text.
-2. `\{\{` and `\}\}` are two braces that begin and end nothing; their backslashes go.
-3. Of three braces or more the innermost two count: `{{{user}}}` is a macro between braces.
-4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` parts
-   the arguments; they are written as they are meant, white space included.
-5. `{{// ...}}` is a comment as a whole, with whatever macros it holds.
-6. Macros are read at any depth, so that a deep one takes its own `}}` with it; how deep they
-   are expanded is for `macros` to say.
+1. Parsing takes linear time, and every text is valid: what is not a whole macro is text.
+2. `\{\{` and `\}\}` are two literal braces; their backslashes are removed.
+3. Of three or more braces the innermost two count: `{{{user}}}` is a macro between braces.
+4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` separates
+   the arguments, whose white space counts.
+5. `{{// ...}}` is a comment, including the macros in it.
+6. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
+   depth of expansion.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMMENT = "//"
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A piece of the source that stands for itself."""
+    """A piece of literal text."""
 
     start: int
     stop: int
@@ -35,11 +35,11 @@ class Macro:
     start: int
     stop: int
     name: str
-    """In lower case; `COMMENT` for a comment; empty where it is no name."""
+    """In lower case; `COMMENT` for a comment; empty if there is no valid name."""
     body: tuple[Node, ...]
     """Everything between the braces."""
     arguments: tuple[tuple[Node, ...], ...]
-    """What follows the name, parted."""
+    """The arguments after the name."""
 
 
 Node: TypeAlias = Literal | Macro
@@ -55,14 +55,14 @@ def has_macros(source: str) -> bool:
 
 @dataclass(slots=True)
 class _OpenMacro:
-    """A macro whose end was not met yet."""
+    """A macro that is not closed yet."""
 
     start: int
     nodes: list[Node] = field(default_factory=list["Node"])
 
 
 def parse(source: str) -> tuple[Node, ...]:
-    """Read a text into pieces that stand for themselves and macros."""
+    """Parse a text into literals and macros."""
     stack = [_OpenMacro(0)]
     at = 0
     for token in _TOKEN.finditer(source):
@@ -81,14 +81,14 @@ def parse(source: str) -> tuple[Node, ...]:
                 stack[-1].nodes.append(Literal(at - 1, at))
     _text(stack[-1].nodes, at, len(source))
     nodes = stack[0].nodes
-    for opened in stack[1:]:  # what was opened and never closed is text
+    for opened in stack[1:]:  # an unclosed macro is text
         _text(nodes, opened.start, opened.start + 2)
         nodes += opened.nodes
     return tuple(nodes)
 
 
 def unclosed(source: str) -> int | None:
-    """Return where the first macro begins that is never closed, and so is text; None for none."""
+    """Return the offset of the first unclosed macro, which is text; None if there is none."""
     opened: list[int] = []
     for token in _TOKEN.finditer(source):
         if token.group() == "{{":
@@ -104,7 +104,7 @@ def _text(nodes: list[Node], start: int, stop: int) -> None:
 
 
 def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
-    """Return the macro that was opened, read as name and arguments."""
+    """Return an opened macro, parsed into name and arguments."""
     start, body = opened.start, tuple(opened.nodes)
     first = body[0] if body else None
     if not isinstance(first, Literal) or first.start != start + 2:
@@ -117,12 +117,12 @@ def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
     rest: list[Node] = []
     _text(rest, found.end(), first.stop)
     rest += body[1:]
-    arguments = _parted(source, rest) if rest or ":" in found[3] else ()
+    arguments = _split(source, rest) if rest or ":" in found[3] else ()
     return Macro(start, stop, found[2].lower(), body, arguments)
 
 
-def _parted(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
-    """Part the nodes at each `::` of their text."""
+def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
+    """Split the nodes at each `::` of their text."""
     arguments: list[tuple[Node, ...]] = []
     current: list[Node] = []
     for node in nodes:

@@ -43,10 +43,10 @@ def free_id(preset: Preset, wanted: str) -> str:
     """Return the wanted id, with a number appended if it is taken."""
     taken = {message.id for message in preset.messages}
     wanted = wanted or "message"
-    require_number, found = 2, wanted
+    number, found = 2, wanted
     while found in taken:
-        found = f"{wanted}-{require_number}"
-        require_number += 1
+        found = f"{wanted}-{number}"
+        number += 1
     return found
 
 

@@ -74,9 +74,7 @@ class Outline:
 
     def row_of(self, index: int) -> int:
         """Return the number of the row of preset message `index`."""
-        return next(
-            require_number for require_number, row in enumerate(self.rows) if row.index == index
-        )
+        return next(number for number, row in enumerate(self.rows) if row.index == index)
 
 
 def outline_preset(
@@ -230,23 +228,17 @@ class _OutlineBuilder:
             beside.add(max(place, 1) if depth >= 0 else min(place + 1, length))
         yield from self._message_rows(places.get(0, []), "depth", CHAT_HISTORY)
         last = 0
-        for require_number in sorted({*beside, *places} - {0}):
-            is_shown = require_number in beside
-            if hidden := require_number - last - is_shown:
-                known = 0 if last < spare < require_number else hidden
+        for number in sorted({*beside, *places} - {0}):
+            is_shown = number in beside
+            if hidden := number - last - is_shown:
+                known = 0 if last < spare < number else hidden
                 yield OutlineRow("ghost", ghost="between", anchor=CHAT_HISTORY, skipped=known)
             if is_shown:
-                depth = require_number if require_number <= ahead else require_number - length - 2
-                name = (
-                    "oldest"
-                    if require_number == 1
-                    else "newest"
-                    if require_number == length
-                    else "message"
-                )
+                depth = number if number <= ahead else number - length - 2
+                name = "oldest" if number == 1 else "newest" if number == length else "message"
                 yield OutlineRow("ghost", ghost=name, anchor=CHAT_HISTORY, depth=depth)
-            yield from self._message_rows(places.get(require_number, []), "depth", CHAT_HISTORY)
-            last = require_number
+            yield from self._message_rows(places.get(number, []), "depth", CHAT_HISTORY)
+            last = number
         yield OutlineRow("ghost", ghost="draft", anchor=CHAT_HISTORY)
 
     def _left_out(self) -> list[OutlineRow]:

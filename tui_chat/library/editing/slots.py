@@ -53,12 +53,12 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
     rows = outline.rows
     hoists = outline.preset.system_placement == "hoist"
     found: dict[tuple[object, ...], Slot] = {}
-    for require_number in range(len(rows) + 1):
-        if require_number:
-            for slot in _behind(require_number, rows[require_number - 1], rows, hoists=hoists):
+    for number in range(len(rows) + 1):
+        if number:
+            for slot in _behind(number, rows[number - 1], rows, hoists=hoists):
                 found.setdefault(_place(slot), slot)
-        if require_number < len(rows):
-            for slot in _in_front_of(require_number, rows[require_number], rows):
+        if number < len(rows):
+            for slot in _in_front_of(number, rows[number], rows):
                 found.setdefault(_place(slot), slot)
     if message.is_anchor:
         return tuple(slot for slot in found.values() if slot.kind == "list")
@@ -71,92 +71,86 @@ def _place(slot: Slot) -> tuple[object, ...]:
 
 
 def _behind(
-    require_number: int, row: OutlineRow, rows: tuple[OutlineRow, ...], *, hoists: bool
+    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...], *, hoists: bool
 ) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(require_number, "system", neighbour=at)
+            yield Slot(number, "system", neighbour=at)
         case (("skeleton" | "unplaced"), _):
-            yield Slot(require_number, "list", neighbour=at)
+            yield Slot(number, "list", neighbour=at)
         case (("before" | "after" as kind), _):
-            yield Slot(require_number, kind, row.anchor, neighbour=at)
+            yield Slot(number, kind, row.anchor, neighbour=at)
             if kind == "after":
-                yield from _behind_anchor(require_number, row, rows)
+                yield from _behind_anchor(number, row, rows)
         case "depth", _:
-            yield Slot(require_number, "depth", CHAT_HISTORY, row.depth, neighbour=at)
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at)
         case "anchor", _ if row.disabled:
-            yield Slot(require_number, "list", neighbour=at)
+            yield Slot(number, "list", neighbour=at)
         case "anchor", _ if row.anchor != CHAT_HISTORY:
-            yield Slot(require_number, "after", row.anchor)
-            yield from _behind_anchor(require_number, row, rows)
+            yield Slot(number, "after", row.anchor)
+            yield from _behind_anchor(number, row, rows)
         case "ghost", "role" if hoists:
-            yield Slot(require_number, "system")
+            yield Slot(number, "system")
         case "ghost", "draft":
-            yield Slot(require_number, "after", CHAT_HISTORY)
-            yield from _behind_anchor(require_number, row, rows)
+            yield Slot(number, "after", CHAT_HISTORY)
+            yield from _behind_anchor(number, row, rows)
         case "ghost", "oldest":
-            yield Slot(require_number, "depth", CHAT_HISTORY, 1)
+            yield Slot(number, "depth", CHAT_HISTORY, 1)
         case "ghost", "newest":
-            yield Slot(require_number, "depth", CHAT_HISTORY, -1)
+            yield Slot(number, "depth", CHAT_HISTORY, -1)
         case "ghost", "message" if (row.depth or 0) < 0:
-            yield Slot(require_number, "depth", CHAT_HISTORY, (row.depth or 0) + 1)
+            yield Slot(number, "depth", CHAT_HISTORY, (row.depth or 0) + 1)
         case "ghost", "message":
-            yield Slot(require_number, "depth", CHAT_HISTORY, row.depth)
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth)
         case _:
             pass
 
 
-def _behind_anchor(
-    require_number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
-) -> Iterator[Slot]:
+def _behind_anchor(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
     """Yield the list slot behind an anchor and all messages attached to it."""
-    if require_number == len(rows) or rows[require_number].placement != "after":
+    if number == len(rows) or rows[number].placement != "after":
         at = _index_of_anchor(row.anchor, rows)
         if at is not None:  # a history without an anchor is last: nothing follows it
-            yield Slot(require_number, "list", neighbour=at)
+            yield Slot(number, "list", neighbour=at)
 
 
-def _in_front_of(
-    require_number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
-) -> Iterator[Slot]:
+def _in_front_of(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(require_number, "system", neighbour=at, side="before")
+            yield Slot(number, "system", neighbour=at, side="before")
         case (("skeleton" | "unplaced"), _):
-            yield Slot(require_number, "list", neighbour=at, side="before")
+            yield Slot(number, "list", neighbour=at, side="before")
         case (("before" | "after" as kind), _):
             if kind == "before":
-                yield from _in_front_of_anchor(require_number, row, rows)
-            yield Slot(require_number, kind, row.anchor, neighbour=at, side="before")
+                yield from _in_front_of_anchor(number, row, rows)
+            yield Slot(number, kind, row.anchor, neighbour=at, side="before")
         case "depth", _:
-            yield Slot(
-                require_number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before"
-            )
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before")
         case "anchor", _ if row.disabled:
-            yield Slot(require_number, "list", neighbour=at, side="before")
+            yield Slot(number, "list", neighbour=at, side="before")
         case ("anchor", _) | ("ghost", "history"):
-            yield from _in_front_of_anchor(require_number, row, rows)
-            yield Slot(require_number, "before", row.anchor)
+            yield from _in_front_of_anchor(number, row, rows)
+            yield Slot(number, "before", row.anchor)
         case "ghost", "oldest":
-            yield Slot(require_number, "depth", CHAT_HISTORY, 0)
+            yield Slot(number, "depth", CHAT_HISTORY, 0)
         case "ghost", "newest":
-            yield Slot(require_number, "depth", CHAT_HISTORY, -2)
+            yield Slot(number, "depth", CHAT_HISTORY, -2)
         case "ghost", "message" if (row.depth or 0) < 0:
-            yield Slot(require_number, "depth", CHAT_HISTORY, row.depth)
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth)
         case _:
             pass
 
 
 def _in_front_of_anchor(
-    require_number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
+    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
 ) -> Iterator[Slot]:
     """Yield the list slot in front of an anchor and all messages attached before it."""
-    above = rows[require_number - 1] if require_number else None
+    above = rows[number - 1] if number else None
     if above is None or (above.placement, above.anchor) != ("before", row.anchor):
         at = _index_of_anchor(row.anchor, rows)
-        yield Slot(require_number, "list", neighbour=at, side="before")
+        yield Slot(number, "list", neighbour=at, side="before")
 
 
 def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:

@@ -75,7 +75,7 @@ def parse_request(body: JsonNode, context: RequestContext) -> PromptRequest:
     if len({tool.name for tool in tools}) < len(tools):
         raise RequestRefused(InvalidValue(("tools",), "Tool names must be unique."))
     return PromptRequest(
-        protocol="anthropic",
+        protocol="Anthropic Messages",
         model=model,
         system=body.optional("system", _system, ()),
         turns=turns,

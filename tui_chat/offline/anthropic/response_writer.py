@@ -5,7 +5,8 @@
    `message_stop`. A `ping` may come anywhere; here it comes after the first block starts.
 2. A thinking block starts empty, grows by `thinking_delta` and gets its `signature` in one delta at
    its end. A tool's input grows by `input_json_delta`, the first of them empty.
-3. `usage` in `message_delta` is the total, not an increment.
+3. A cited text is a block of its own, with its citations as deltas after the text.
+4. `usage` in `message_delta` is the total, not an increment.
 """
 
 import json
@@ -15,7 +16,16 @@ from typing import Any, assert_never
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.json_reader import compact
 from tui_chat.offline.prompt_request import PromptRequest
-from tui_chat.offline.reply_pieces import Content, Finish, ReasoningPiece, TextPiece, ToolCallPiece
+from tui_chat.offline.reply_pieces import (
+    Content,
+    Finish,
+    PicturePiece,
+    ReasoningPiece,
+    SourcePiece,
+    TextPiece,
+    ToolCallPiece,
+    cited_texts,
+)
 from tui_chat.offline.tokens import estimate_prompt_tokens, split_tokens
 
 _STOP_REASONS = {
@@ -51,6 +61,12 @@ class MessagesWriter:
             case TextPiece(text):
                 opened = self._opened({"type": "text", "text": ""})
                 return opened + self._delta("text_delta", text=text)
+            case SourcePiece():
+                opened = self._opened({"type": "text", "text": ""})
+                cited = self._delta("citations_delta", citation=self._citation(piece))
+                return opened + cited + self._closed()
+            case PicturePiece():
+                return b""  # the protocol has no pictures in replies
             case ToolCallPiece(name, arguments, id):
                 block: dict[str, Any] = {
                     "type": "tool_use",
@@ -84,12 +100,12 @@ class MessagesWriter:
     def full_response(self, pieces: Sequence[Content], finish: Finish) -> bytes:
         """Return the message object."""
         thinking = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
-        text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
         content: list[dict[str, Any]] = []
         if thinking:
             content.append({"type": "thinking", "thinking": thinking, "signature": self._sign()})
-        if text:
-            content.append({"type": "text", "text": text})
+        for text, source in cited_texts(pieces):
+            cited = {"citations": [self._citation(source)]} if source else {}
+            content.append({"type": "text", "text": text, **cited})
         content += [
             {
                 "type": "tool_use",
@@ -121,6 +137,15 @@ class MessagesWriter:
 
     def _delta(self, kind: str, **fields: Any) -> bytes:
         return _event("content_block_delta", index=self._index, delta={"type": kind, **fields})
+
+    def _citation(self, source: SourcePiece) -> dict[str, Any]:
+        return {
+            "type": "web_search_result_location",
+            "url": source.url,
+            "title": source.title,
+            "cited_text": source.title,
+            "encrypted_index": f"Eo{self._dependencies.random_id(98)}",
+        }
 
     def _sign(self) -> str:
         return f"Eq{self._dependencies.random_id(298)}"

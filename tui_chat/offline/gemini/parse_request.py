@@ -77,7 +77,7 @@ def parse_request(body: JsonNode, context: RequestContext) -> PromptRequest:
         (f"{config.path[-1]}.{name}", value) for name, value in config.other_fields(frozenset())
     )
     return PromptRequest(
-        protocol="gemini",
+        protocol="Gemini generateContent",
         model=context.model,
         system=body.optional(_SYSTEM, _system, ()),
         turns=turns,
@@ -136,13 +136,13 @@ def _part(part: JsonNode) -> PromptPart:
     if media is not None:
         kind = media.optional(("mimeType", "mime_type"), string, "file").partition("/")[0]
         return PromptOther(kind if kind in ("image", "audio", "video") else "file")
-    others = [
+    keys = [
         key
         for key, value in json_object(part).items()
         if value is not None and key not in _PART_METADATA
     ]
-    if others:
-        return PromptOther(others[0][:64])
+    if keys:
+        return PromptOther(keys[0][:64])
     if part.child(("thoughtSignature", "thought_signature")) is not None:
         return PromptReasoning("")
     raise part.invalid(

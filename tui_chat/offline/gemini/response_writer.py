@@ -7,6 +7,7 @@
    empty text part at the very end: dropping that part loses it.
 4. `usageMetadata` is on every object and the last one counts; thoughts are not among the
    candidates' tokens.
+5. `groundingMetadata` comes with the last object; its segments count bytes of UTF-8.
 """
 
 import json
@@ -16,7 +17,16 @@ from typing import Any, assert_never
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.json_reader import compact
 from tui_chat.offline.prompt_request import PromptRequest
-from tui_chat.offline.reply_pieces import Content, Finish, ReasoningPiece, TextPiece, ToolCallPiece
+from tui_chat.offline.reply_pieces import (
+    Content,
+    Finish,
+    PicturePiece,
+    ReasoningPiece,
+    SourcePiece,
+    TextPiece,
+    ToolCallPiece,
+    cited_texts,
+)
 from tui_chat.offline.tokens import count_tokens, estimate_prompt_tokens
 
 _FINISH_REASONS = {
@@ -39,6 +49,8 @@ class GenerateContentWriter:
         )  # once: every object repeats it
         self._output = self._reasoning = 0
         self._thought = self._signed = False
+        self._cited: list[Content] = []
+        """The texts and sources so far."""
 
     def start(self) -> bytes:
         """Return nothing: the first object already has a part."""
@@ -52,6 +64,12 @@ class GenerateContentWriter:
                 self._reasoning += count_tokens(text)
             case TextPiece(text):
                 self._output += count_tokens(text)
+                self._cited.append(piece)
+            case SourcePiece():
+                self._cited.append(piece)
+                return b""
+            case PicturePiece():
+                pass
             case ToolCallPiece(name, arguments, _):
                 self._output += count_tokens(name) + count_tokens(arguments)
             case _:
@@ -70,7 +88,8 @@ class GenerateContentWriter:
         return self._event({"error": error})
 
     def full_response(self, pieces: Sequence[Content], finish: Finish) -> bytes:
-        """Return the response object: thoughts, then text, then calls."""
+        """Return the response object: thoughts, then text, then pictures and calls."""
+        self._cited = list(pieces)
         thought = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
         text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
         parts: list[dict[str, Any]] = []
@@ -79,7 +98,8 @@ class GenerateContentWriter:
         if text:
             signature = {"thoughtSignature": self._sign()} if thought else {}
             parts.append({"text": text, **signature})
-        parts += [self._part(piece) for piece in pieces if isinstance(piece, ToolCallPiece)]
+        pictures_and_calls = (PicturePiece, ToolCallPiece)
+        parts += [self._part(piece) for piece in pieces if isinstance(piece, pictures_and_calls)]
         return indented(self._finished(parts, finish))
 
     def _part(self, piece: Content) -> dict[str, Any]:
@@ -88,6 +108,11 @@ class GenerateContentWriter:
                 return {"text": text, "thought": True}
             case TextPiece(text):
                 return {"text": text}
+            case SourcePiece():
+                return {"text": ""}
+            case PicturePiece(data):
+                inline = {"mimeType": "image/png", "data": data}
+                return {"inlineData": inline, "thoughtSignature": self._sign()}
             case ToolCallPiece(name, arguments, id):
                 call = {"id": id[:8].lower(), "name": name}
                 part: dict[str, Any] = {"functionCall": {**call, "args": json.loads(arguments)}}
@@ -102,8 +127,24 @@ class GenerateContentWriter:
         return f"Eq{self._dependencies.random_id(298)}"
 
     def _finished(self, parts: list[dict[str, Any]], finish: Finish) -> dict[str, Any]:
-        output = finish.output - finish.reasoning
-        return self._response(parts, _FINISH_REASONS[finish.reason], output, finish.reasoning)
+        output, reason = finish.output - finish.reasoning, _FINISH_REASONS[finish.reason]
+        response = self._response(parts, reason, output, finish.reasoning)
+        if grounding := self._grounding():
+            response["candidates"][0]["groundingMetadata"] = grounding
+        return response
+
+    def _grounding(self) -> dict[str, Any]:
+        chunks: list[dict[str, Any]] = []
+        supports: list[dict[str, Any]] = []
+        start = 0
+        for text, source in cited_texts(self._cited):
+            end = start + len(text.encode())
+            if source is not None:
+                segment = {"startIndex": start, "endIndex": end, "text": text}
+                supports.append({"segment": segment, "groundingChunkIndices": [len(chunks)]})
+                chunks.append({"web": {"uri": source.url, "title": source.title}})
+            start = end
+        return {"groundingChunks": chunks, "groundingSupports": supports} if chunks else {}
 
     def _response(
         self, parts: list[dict[str, Any]], reason: str | None, output: int, reasoning: int

@@ -7,13 +7,15 @@ length too (`lorem:max:5000`), and the failing models a number of failures (`fla
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tui_chat.offline.models import lorem, mirror, toolsmith
+from tui_chat.offline.models import lorem, mirror, picture, toolsmith
 from tui_chat.offline.prompt_request import PromptRequest, PromptText
 from tui_chat.offline.reply_pieces import (
     Disconnect,
     Failure,
+    PicturePiece,
     Piece,
     ReasoningPiece,
+    SourcePiece,
     Speed,
     Stall,
     TextPiece,
@@ -42,13 +44,15 @@ MODELS: tuple[OfflineModel, ...] = (
         "lorem", "Writes a long Markdown reply; lorem:SPEED:TOKENS sets how fast and how long."
     ),
     OfflineModel("thinker", "Reasons first, then answers."),
+    OfflineModel("researcher", "Answers with citations of web pages, which it does not read."),
+    OfflineModel("picture", "Answers with a small picture, where the protocol has them."),
     OfflineModel("toolsmith", "Calls a declared tool, then reports what the tool answered."),
     OfflineModel("flaky-429", "Refuses for rate limits; flaky-429:N refuses N times, then echoes."),
     OfflineModel("flaky-500", "Fails with a server error; flaky-500:N fails N times, then echoes."),
     OfflineModel("flaky-529", "Fails for overload; flaky-529:N fails N times, then echoes."),
     OfflineModel("flaky-error", "Starts to answer, then reports an error inside the stream."),
     OfflineModel("flaky-cut", "Starts to answer, then drops the connection."),
-    OfflineModel("flaky-stall", "Starts to answer, then says nothing more, for ever."),
+    OfflineModel("flaky-stall", "Starts to answer, then sends nothing more and stays connected."),
 )
 """Every model, in the order in which lists show them."""
 
@@ -107,6 +111,23 @@ def _thinker(prompt: PromptRequest) -> Iterator[Piece]:
     yield TextPiece(f"and {len(last)} characters.")
 
 
+def _researcher(prompt: PromptRequest) -> Iterator[Piece]:
+    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+    yield TextPiece("The domain **example.com** is reserved for documents like this one.")
+    yield SourcePiece("Example Domain", "https://example.com/")
+    yield TextPiece(" So are names that end in `.example`: nobody can register one.")
+    yield SourcePiece(
+        "RFC 2606: Reserved Top Level DNS Names", "https://www.rfc-editor.org/rfc/rfc2606"
+    )
+    yield TextPiece(f"\n\nYour message has {len(last.split())} words. That needs no source.")
+
+
+def _picture(prompt: PromptRequest) -> Iterator[Piece]:
+    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+    yield TextPiece("The colours of this picture follow from your message.")
+    yield PicturePiece(picture.draw(last))
+
+
 def _error(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
     yield TextPiece(_FIRST_WORDS)
     yield Failure(Overloaded())
@@ -126,6 +147,8 @@ _ANSWERING: dict[str, Callable[[PromptRequest], Iterator[Piece]]] = {
     "mirror": _mirror,
     "echo": _echo,
     "thinker": _thinker,
+    "researcher": _researcher,
+    "picture": _picture,
     "toolsmith": toolsmith.reply,
 }
 

@@ -20,13 +20,6 @@ from tui_chat.offline.prompt_request import (
 )
 from tui_chat.offline.tokens import estimate_prompt_tokens
 
-_PROTOCOL_NAMES = {
-    "openai_chat": "OpenAI Chat Completions",
-    "openai_responses": "OpenAI Responses",
-    "anthropic": "Anthropic Messages",
-    "gemini": "Gemini generateContent",
-}
-
 MAX_SYSTEM_TEXT = 4_000
 """Characters of one system text that are shown."""
 
@@ -41,8 +34,7 @@ def describe_request(prompt: PromptRequest) -> str:
 
 def _sections(prompt: PromptRequest) -> Iterator[str]:
     mode = "streamed" if prompt.stream else "not streamed"
-    protocol = _PROTOCOL_NAMES[prompt.protocol]
-    yield f"# What I received\n\n**{protocol}**, model {inline_code(prompt.model)}, {mode}."
+    yield f"# What I received\n\n**{prompt.protocol}**, model {inline_code(prompt.model)}, {mode}."
     yield "## System text\n\n" + "\n\n".join(_system(prompt))
     yield "## Turns\n\n" + "\n".join(_turns(prompt.turns))
     yield "## Tools\n\n" + "\n".join(_tools(prompt))

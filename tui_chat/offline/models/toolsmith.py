@@ -53,7 +53,7 @@ def reply(prompt: PromptRequest) -> Iterator[Piece]:
         yield TextPiece("No tools were declared in this request, so there is nothing I can call.")
         return
     if prompt.choice.mode == "none":
-        yield TextPiece("Tools were declared, but the request says not to call any.")
+        yield TextPiece("Tools were declared, but the request forbids calls.")
         return
     tool = _chosen_tool(prompt)
     arguments = sample_arguments(tool.schema) if tool.schema else None

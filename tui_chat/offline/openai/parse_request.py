@@ -124,7 +124,7 @@ def parse_chat_request(body: JsonNode, context: RequestContext) -> PromptRequest
     if not tools and (choice := body.child("tool_choice")):
         raise choice.invalid("'tool_choice' is only allowed when 'tools' are specified.", None)
     return PromptRequest(
-        protocol="openai_chat",
+        protocol="OpenAI Chat Completions",
         model=model,
         system=(),
         turns=turns,
@@ -290,7 +290,7 @@ def parse_responses_request(body: JsonNode, context: RequestContext) -> PromptRe
     object_with(_RESPONSES_SETTINGS)(body)
     instructions = body.optional("instructions", string)
     return PromptRequest(
-        protocol="openai_responses",
+        protocol="OpenAI Responses",
         model=model,
         system=() if instructions is None else (instructions,),
         turns=turns,

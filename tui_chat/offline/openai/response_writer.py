@@ -7,7 +7,7 @@ Chat Completions:
 2. With `stream_options.include_usage` every chunk has `usage: null`, and one more chunk without
    choices has the numbers.
 3. Reasoning is `reasoning_content`, the field that DeepSeek and others add; OpenAI itself never
-   shows reasoning in this protocol.
+   shows reasoning in this protocol. Pictures are `images`, which OpenRouter adds.
 
 Responses:
 1. A stream is a sequence of named events; `event:` repeats the `type` inside, and
@@ -26,7 +26,16 @@ from typing import Any, assert_never
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.json_reader import compact
 from tui_chat.offline.prompt_request import PromptRequest
-from tui_chat.offline.reply_pieces import Content, Finish, ReasoningPiece, TextPiece, ToolCallPiece
+from tui_chat.offline.reply_pieces import (
+    Content,
+    Finish,
+    PicturePiece,
+    ReasoningPiece,
+    SourcePiece,
+    TextPiece,
+    ToolCallPiece,
+    cited_texts,
+)
 from tui_chat.offline.tokens import estimate_prompt_tokens, split_tokens
 
 _FINISH_REASONS = {
@@ -47,6 +56,7 @@ class ChatWriter:
         self._dependencies = dependencies
         self._created = int(dependencies.now())
         self._calls = 0
+        self._length = self._cited = 0
         self._started = False
         options = prompt.body.get("stream_options")
         self._wants_usage: bool = options is not None and options.get("include_usage") is True
@@ -59,10 +69,18 @@ class ChatWriter:
         """Return one chunk, or several for a tool call."""
         match piece:
             case TextPiece(text):
+                self._length += len(text)
                 return self._first({"content": ""}) + self._delta({"content": text})
+            case SourcePiece():
+                place = self._cited, self._length
+                self._cited = self._length
+                return self._delta({"annotations": [_chat_annotation(piece, *place)]})
             case ReasoningPiece(text):
                 first = self._first({"content": None, "reasoning_content": ""})
                 return first + self._delta({"reasoning_content": text})
+            case PicturePiece(data):
+                images = {"images": [_chat_image(data)]}
+                return self._first({"content": ""}) + self._delta(images)
             case ToolCallPiece(name, arguments, id):
                 index, self._calls = self._calls, self._calls + 1
                 call = {
@@ -113,7 +131,16 @@ class ChatWriter:
             message["reasoning_content"] = reasoning
         if calls:
             message["tool_calls"] = calls
-        message |= {"refusal": None, "annotations": []}
+        images = [_chat_image(piece.data) for piece in pieces if isinstance(piece, PicturePiece)]
+        if images:
+            message["images"] = images
+        annotations: list[dict[str, Any]] = []
+        length = 0
+        for cited, source in cited_texts(pieces):
+            if source is not None:
+                annotations.append(_chat_annotation(source, length, length + len(cited)))
+            length += len(cited)
+        message |= {"refusal": None, "annotations": annotations}
         choice = {
             "index": 0,
             "message": message,
@@ -171,6 +198,20 @@ class ChatWriter:
         }
 
 
+def _annotation(source: SourcePiece, start: int, end: int) -> dict[str, Any]:
+    place = {"start_index": start, "end_index": end}
+    return {"title": source.title, "url": source.url, **place}
+
+
+def _chat_annotation(source: SourcePiece, start: int, end: int) -> dict[str, Any]:
+    return {"type": "url_citation", "url_citation": _annotation(source, start, end)}
+
+
+def _chat_image(data: str) -> dict[str, Any]:
+    url = {"url": f"data:image/png;base64,{data}"}
+    return {"type": "image_url", "image_url": url, "index": 0}
+
+
 def _choice(delta: dict[str, Any], reason: str | None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
 
@@ -194,6 +235,7 @@ class ResponsesWriter:
         self._output: list[Item] = []
         self._open: Item | None = None
         self._text: list[str] = []
+        self._annotations: list[Item] = []
 
     def start(self) -> bytes:
         """Return the events that the response is created and in progress."""
@@ -217,6 +259,22 @@ class ResponsesWriter:
                 return out + self._within(
                     "response.output_text.delta", content_index=0, delta=text, logprobs=[]
                 )
+            case SourcePiece():
+                out, number = self._opened("message"), len(self._annotations)
+                start = self._annotations[-1]["end_index"] if number else 0
+                place = _annotation(piece, start, sum(map(len, self._text)))
+                annotation: Item = {"type": "url_citation", **place}
+                self._annotations.append(annotation)
+                return out + self._within(
+                    "response.output_text.annotation.added",
+                    content_index=0,
+                    annotation_index=number,
+                    annotation=annotation,
+                )
+            case PicturePiece(data):
+                out = self._closed("completed") + self._opened("image_generation_call")
+                self._text.append(data)
+                return out + self._closed("completed")
             case ToolCallPiece(name, arguments, id):
                 out = self._closed("completed") + self._opened("function_call", name, f"call_{id}")
                 self._text.append(arguments)
@@ -265,6 +323,10 @@ class ResponsesWriter:
                 item |= {"status": "in_progress", "content": [], "role": "assistant"}
                 part = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
                 opening = ("response.content_part.added", {"content_index": 0})
+            case "image_generation_call":
+                item = {"id": _item_id(self._dependencies, "ig"), "type": kind}
+                item |= {"status": "in_progress", "result": None}
+                part, opening = None, None
             case _:
                 item = {"id": _item_id(self._dependencies, "fc"), "type": "function_call"}
                 item |= {"status": "in_progress", "arguments": ""}
@@ -290,11 +352,17 @@ class ResponsesWriter:
                 item = {**item, "encrypted_content": f"gAAAAA{self._dependencies.random_id(180)}"}
                 item["summary"] = [part]
             case "message":
-                part = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+                part = {"type": "output_text", "annotations": self._annotations, "logprobs": []}
+                part["text"] = text
+                self._annotations = []
                 out = self._within(
                     "response.output_text.done", content_index=0, text=text, logprobs=[]
                 ) + self._within("response.content_part.done", content_index=0, part=part)
                 item = {**item, "status": status, "content": [part]}
+            case "image_generation_call":
+                out = self._within("response.image_generation_call.completed")
+                facts = {"background": "opaque", "output_format": "png", "quality": "low"}
+                item = {**item, "status": status, "result": text, **facts, "size": "64x64"}
             case _:
                 out = self._within("response.function_call_arguments.done", arguments=text)
                 item = {**item, "status": status, "arguments": text}

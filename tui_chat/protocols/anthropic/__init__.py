@@ -11,7 +11,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic.decode import decode
 from tui_chat.protocols.anthropic.encode import encode, version_header
 from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
-from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 
 ANTHROPIC = ProtocolDefinition(
     protocol=Protocol.ANTHROPIC,
@@ -23,6 +23,12 @@ ANTHROPIC = ProtocolDefinition(
     models_path=lambda endpoint: "/v1/models?limit=1000",
     headers=version_header,
     model_pattern=re.compile("claude"),
+    urls=UrlRules(
+        request_end=re.compile(r"/(?:messages(?:/count_tokens)?|models)$"),
+        own_end=re.compile(r"/messages(?:/count_tokens)?$"),
+        root=lambda host, port, path: (path.removesuffix("/v1"), ""),
+    ),
+    session_keys=frozenset(("model", "messages", "stream", "temperature", "max_tokens", "system")),
     signs=RequestSigns(
         settings=frozenset({"system", "stop_sequences", "thinking", "top_k"}),
         block_types=frozenset(

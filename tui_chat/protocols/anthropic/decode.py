@@ -1,11 +1,11 @@
-"""Decoding an Anthropic Messages request.
+"""Decode an Anthropic Messages request.
 
 1. `system` becomes leading system turns: one for a string, one for each block.
-2. Every `tool_result` is a turn of its own; what else stands in its message is another turn that
-   is joined to it. All else of a message is one turn, its blocks the pieces.
+2. Every `tool_result` is a separate turn; the rest of its message is another turn, marked as
+   joined to it. The blocks of any other message are the pieces of one turn.
 3. A block that has no unified form (a search that ran on the provider's side, its results) is kept
-   whole and goes back only to Anthropic.
-4. What has no place of its own is kept among the extras of the message, the block, the tool or
+   whole and sent back only to Anthropic.
+4. What no field holds is kept in the extras of the message, the block, the tool or
    the request, so that it can be encoded again.
 """
 
@@ -18,16 +18,19 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.semantics import AnthropicSettings, ReasoningBlock, Semantics, ToolSemantics
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.anthropic.settings import AnthropicSettings
 from tui_chat.protocols.anthropic.tools import (
     read_choice,
     read_format,
+    read_hosted,
     read_tool,
     write_choice,
     write_format,
 )
 from tui_chat.protocols.common.request_fields import (
     Fields,
+    captured_envelope,
     captured_model,
     excerpt,
     load_request,
@@ -45,23 +48,16 @@ _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "sys
 
 
 def decode(body: bytes) -> ChatEnvelope:
-    """Decode a request body. Raises InputError where it is none of this protocol."""
-    request, notes = load_request(body, _ANTHROPIC)
-    if "messages" not in request.remaining:
-        raise InputError("This is no Anthropic request: it has no “messages”.")
+    """Decode a request body. Raises InputError if it is not of this protocol."""
+    request, notes = load_request(body, _ANTHROPIC, "messages")
     turns = list(_system(request))
     for message in request.take_list("messages"):
         turns += _turns(message, len(turns) + 1)
-    tools, native = read_tools(request, _ANTHROPIC, read_tool)
+    tools = read_tools(request, _ANTHROPIC, read_tool, read_hosted)
     parameters = _parameters(request)
-    settings = read_settings(AnthropicSettings, request.remaining, spelled={})
-    semantics = Semantics(
-        source=_ANTHROPIC,
-        tools=ToolSemantics(native=native),
-        anthropic=settings,
-        provider_extras={_ANTHROPIC: request.remaining} if request.remaining else {},
-    )
-    return ChatEnvelope(tuple(turns), parameters, tools, notes=tuple(notes), semantics=semantics)
+    settings = read_settings(AnthropicSettings, request.remaining)
+    meanings = settings.meanings()
+    return captured_envelope(request, turns, parameters, tools, settings, notes, meanings=meanings)
 
 
 def _system(request: Fields) -> Iterator[Turn]:
@@ -162,7 +158,7 @@ def blocks_of(holder: Fields, key: str) -> list[Fields] | str | None:
 
 
 def read_block(block: Fields, builder: TurnBuilder) -> None:
-    """Take one block into a turn."""
+    """Read one block into a turn."""
     whole = dict(block.remaining)
     kind = block.take_text("type")
     match kind:
@@ -186,7 +182,7 @@ def read_block(block: Fields, builder: TurnBuilder) -> None:
 
 
 def read_result(block: Fields, builder: TurnBuilder) -> None:
-    """Take a `tool_result` block as a turn of its own."""
+    """Read a `tool_result` block into a turn of its own."""
     block.take_equal("type", "tool_result")
     builder.tool_call_id = block.take_text("tool_use_id")
     builder.failed = block.take_boolean("is_error")
@@ -206,7 +202,7 @@ def read_result(block: Fields, builder: TurnBuilder) -> None:
 
 
 def _media(kind: str, block: Fields) -> Part | None:
-    """Return a picture or document, its keys taken; None where its source is none we know."""
+    """Return a picture or document, its keys taken; None if its source is unknown."""
     source = block.take_fields("source")
     if source is None:
         return None
@@ -236,7 +232,7 @@ def _media(kind: str, block: Fields) -> Part | None:
 
 
 def is_result(block: Fields) -> bool:
-    """Return True if a block answers a call of ours."""
+    """Return True if a block is a tool result."""
     return block.remaining.get("type") == "tool_result" and isinstance(
         cast("object", block.remaining.get("tool_use_id")), str
     )

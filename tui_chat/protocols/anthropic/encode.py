@@ -1,36 +1,39 @@
-"""Encoding an envelope as an Anthropic Messages request.
+"""Encode an envelope as an Anthropic Messages request.
 
 1. `POST /v1/messages`; `model`, `max_tokens` and `messages` are required.
-2. Tool calls are answered in the user message that follows, whose results come first. Ids are
-   of letters, digits, `_` and `-`, and no two calls share one.
-3. Sampling settings are not sent to models known to refuse them, nor to Claude models that
-   nothing is known of: the newest ones refuse them. In a request that was captured from Anthropic
-   they stay as they were, unless another model is asked than it asked.
+2. Tool calls are answered in the user message that follows, whose results come first. Ids
+   have letters, digits, `_` and `-`, and no two calls share one.
+3. Sampling settings are not sent to models known to refuse them, nor to unknown Claude
+   models: the newest ones refuse them. In a request that was captured from Anthropic they are
+   unchanged, unless its model was replaced.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Any, cast
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import (
-    ChatEnvelope,
-    Level,
-    Note,
-    ResponseFormat,
-    Sourced,
-    ToolChoice,
-    ToolDefinition,
-)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
-from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
-from tui_chat.models.semantics import UNSET
-from tui_chat.protocols.anthropic.cache_marks import limit_cache_marks
+from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, ModelFacts, is_newer_claude
+from tui_chat.models.semantics import UNSET, HostedTool
+from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.models.text import Origin
 from tui_chat.protocols.anthropic.messages import encode_messages
-from tui_chat.protocols.anthropic.tools import write_choice, write_format
+from tui_chat.protocols.anthropic.reasoning import Thinking, write_thinking
+from tui_chat.protocols.anthropic.settings import AnthropicSettings
+from tui_chat.protocols.anthropic.tools import (
+    SEARCH_OPTIONS,
+    write_choice,
+    write_format,
+    write_hosted,
+)
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.encoding import (
     Items,
     boolean,
@@ -39,19 +42,22 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     setting_value,
 )
+from tui_chat.protocols.common.hosted_tools import (
+    sent_hosted_tools,
+    tool_left_out,
+    with_hosted,
+)
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
+    missing_notes,
     setting_changed_note,
     setting_note,
-    unsupported_notes,
 )
-from tui_chat.protocols.common.request_fields import captured_model
 from tui_chat.protocols.common.settings import (
-    all_tools,
     closed_schema,
-    effort_notes,
     extra_items,
+    is_same_model,
     json_schema,
     namespace_items,
     object_schema,
@@ -60,9 +66,11 @@ from tui_chat.protocols.common.settings import (
     sampling_settings,
     schema_only_format,
     stop_sequences,
+    tier_items,
     usable_tool_choice,
+    with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_128, rename_tool, unique_tools
+from tui_chat.protocols.common.tool_names import NAMES_128, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
@@ -70,10 +78,10 @@ VERSION = "2026-10-21"
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
-_ENDPOINT_LIMIT = default_origin("max_tokens", "the endpoint's reply limit; Anthropic demands one")
-_DEFAULT_LIMIT = default_origin("max_tokens", "nobody set a limit, and Anthropic demands one")
+_ENDPOINT_LIMIT = default_origin("max_tokens", "the endpoint's reply limit; Anthropic requires one")
+_DEFAULT_LIMIT = default_origin("max_tokens", "no limit is set, and Anthropic requires one")
 _UNKNOWN_LIMIT = 4096
-"""For models of others behind this protocol: small, since a limit above theirs is refused."""
+"""For other vendors' models: small, since a limit above the model's is refused."""
 _STEP = 1000
 _ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
 _RULES = PairingRules(NAMES_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
@@ -86,9 +94,11 @@ _PLENTY = 1_000_000
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     captured = envelope.semantics.source is _ANTHROPIC
-    # Only presets, and requests of others, bring cache marks that Anthropic might refuse.
+    # Only presets, and requests of other protocols, have cache marks that Anthropic might refuse.
     doubtful = envelope.cache_marks or envelope.semantics.source not in (None, _ANTHROPIC)
-    turns, marked = limit_cache_marks(envelope.turns) if doubtful else (envelope.turns, [])
+    turns, marked = envelope.turns, list[Note]()
+    if doubtful:
+        turns, marked = limit_cache_marks(turns, _ANTHROPIC)
     paired = pair_tools(
         turns,
         _CAPTURED_RULES if captured else _RULES,
@@ -101,15 +111,15 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     model = envelope.parameters.model
     body: Items = [("model", setting_value(model))] if model.value or not captured else []
     limit = reply_limit(envelope, endpoint, notes)
-    if limit is not None or not captured:
-        body.append(
-            ("max_tokens", setting_value(limit or _default_limit(envelope, endpoint, notes)))
-        )
+    if limit is None and not captured:
+        limit = _default_limit(envelope, endpoint, notes)
+    if limit is not None:
+        body.append(("max_tokens", setting_value(limit)))
     if system is not None:
         body.append(("system", system))
     body.append(("messages", Arr(messages)))
-    body += _tools(envelope, paired.aliases, notes)
-    body += _settings(envelope, endpoint, notes)
+    body += _tools(envelope, endpoint, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes, limit.value if limit is not None else _PLENTY)
     if captured:
         body = override(body, extra_items(envelope, _ANTHROPIC))
     return Encoded(
@@ -136,12 +146,12 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
     model = envelope.parameters.model.value
     facts = endpoint.facts_of(model)
     if facts.max_output is not None:
-        limit, why = facts.max_output, f"the most that {model} accepts"
+        limit, why = facts.max_output, f"the maximum of {model}"
     elif is_newer_claude(model):
         limit = NEWEST_CLAUDE_OUTPUT
-        why = f"as for the newest known Claude models, since nothing is known of {model}"
+        why = "the maximum of the newest known Claude models"
     else:
-        limit, why = _UNKNOWN_LIMIT, f"since the most that {model} accepts is unknown"
+        limit, why = _UNKNOWN_LIMIT, f"since the maximum of {model} is unknown"
     budget = envelope.budget
     if budget is not None and facts.context_limit is not None:
         # Tokens are counted by estimate: one in a hundred is kept free.
@@ -149,25 +159,25 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
         # In steps, so that a word more or less does not change the request elsewhere.
         room = room // _STEP * _STEP if room >= _STEP else max(room, 1)
         if room < limit:
-            limit, why = room, "as much as the context leaves free"
-    sentence = f"Nobody set a reply limit and Anthropic demands one: {limit:,} tokens, {why}."
+            limit, why = room, "all that the context leaves free"
+    sentence = f"Anthropic requires a reply limit and none is set: {limit:,} tokens, {why}."
     notes.append(default_note(_DEFAULT_LIMIT, sentence))
     return Sourced(limit, _DEFAULT_LIMIT)
 
 
-def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+def _tools(
+    envelope: ChatEnvelope, endpoint: Endpoint, aliases: dict[str, str], notes: list[Note]
+) -> Items:
     """Return the tools and the choice among them."""
     captured = envelope.semantics.source is _ANTHROPIC
-    given = envelope.tools or ()
-    functions = [
-        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
-    ]
+    functions = sent_tools(envelope, _ANTHROPIC, aliases, notes)
     native = envelope.semantics.tools.native
-    encoded = all_tools([_tool(tool, captured) for tool in functions], native, _ANTHROPIC)
+    encoded = with_native_tools([_tool(tool, captured) for tool in functions], native, _ANTHROPIC)
+    encoded = with_hosted(encoded, _hosted(envelope, [tool.name for tool in functions], notes))
     items: Items = []
     if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
         items.append(("tools", Arr(encoded)))
-    if captured and envelope.semantics.anthropic.tool_choice is not UNSET:
+    if captured and envelope.semantics.namespace(AnthropicSettings).tool_choice is not UNSET:
         return items  # the namespace has it
     choice = usable_tool_choice(
         envelope, _ANTHROPIC, [tool.name for tool in functions], aliases, notes
@@ -182,15 +192,34 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     ):
         why = "no tool may be called"
         notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    may_force = facts.forced_tools is not False or is_same_model(envelope, _ANTHROPIC)
+    if choice is not None and choice.value.mode == "required" and not may_force:
+        sentence = f"{envelope.parameters.model.value} refuses a tool choice that forces a call; "
+        sentence += "“auto” is sent."
+        notes.append(setting_changed_note(choice, sentence))
+        choice = Sourced(ToolChoice("auto"), choice.origin)
     if choice is not None:
         if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
-            why = "Anthropic takes one name or none; the model may choose any tool"
+            why = "Anthropic accepts one tool name at most; the model may choose any tool"
             notes.append(setting_note(choice, f"tool_choice {choice.value.names}", why))
         meaning = (choice.value, parallel.value if parallel is not None else None)
         if parallel is not None and parallel.value and not captured:
             meaning = (choice.value, None)
-        items.append(("tool_choice", tree_of(write_choice(meaning), choice.origin)))
+        written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
+        if parallel is not None:
+            written = _with_origin(written, "disable_parallel_tool_use", parallel.origin)
+        items.append(("tool_choice", written))
     return items
+
+
+def _with_origin(tree: Obj, key: str, origin: Origin) -> Obj:
+    """Return an object in which the value of a key, true or false, has an origin of its own."""
+    items = (
+        (name, Lit(value.value, origin) if name == key and isinstance(value, Lit) else value)
+        for name, value in tree.items
+    )
+    return Obj(tuple(items), tree.origin)
 
 
 def _tool(tool: ToolDefinition, captured: bool) -> Tree:
@@ -206,26 +235,67 @@ def _tool(tool: ToolDefinition, captured: bool) -> Tree:
     )
 
 
-def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.anthropic
+def _hosted(
+    envelope: ChatEnvelope, functions: Collection[str], notes: list[Note]
+) -> list[tuple[Sourced[HostedTool], Tree]]:
+    """Return the tools that Anthropic runs, unless a function has the same name."""
+    kinds = ("web_search", "web_fetch", "code_execution")
+    written: list[tuple[Sourced[HostedTool], Tree]] = []
+    for tool in sent_hosted_tools(envelope, _ANTHROPIC, kinds, SEARCH_OPTIONS, notes):
+        search = tool.value.search
+        if tool.value.kind in functions:
+            why = "a function has its name"
+            notes.append(tool_left_out(tool.value, why, tool.origin))
+            continue
+        if search.allowed_domains and search.blocked_domains:
+            sites = [each for each in search.allowed_domains if each not in search.blocked_domains]
+            if not sites:
+                why = "every site that it may search is one that it may not"
+                notes.append(tool_left_out(tool.value, why, tool.origin))
+                continue
+            sentence = "Anthropic accepts one list of sites; those that the web search may not use "
+            sentence += "are taken out of those that it may."
+            notes.append(setting_changed_note(tool, sentence, Level.INFO))
+            search = replace(search, allowed_domains=tuple(sites), blocked_domains=())
+            tool = Sourced(replace(tool.value, search=search), tool.origin)
+        written.append((tool, tree_of(write_hosted(tool.value), tool.origin)))
+    return written
+
+
+_TIERS = {"auto": "auto", "default": "standard_only"}
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], limit: int) -> Items:
+    parameters, namespace = envelope.parameters, envelope.semantics.namespace(AnthropicSettings)
     captured = envelope.semantics.source is _ANTHROPIC
     wanted = [
         ("temperature", parameters.temperature, 0, 1),
         ("top_p", parameters.top_p, 0, 1),
         ("top_k", parameters.top_k, 0, math.inf),
     ]
-    unchanged = (
-        captured and parameters.model.origin == captured_model(parameters.model.value).origin
-    )
+    unchanged = is_same_model(envelope, _ANTHROPIC)
     facts = endpoint.facts_of(parameters.model.value)
     items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=unchanged))
-    missing = [
-        ("seed", parameters.seed),
-        ("presence_penalty", parameters.presence_penalty),
-        ("frequency_penalty", parameters.frequency_penalty),
-    ]
-    notes += unsupported_notes(_ANTHROPIC, missing)
-    notes += effort_notes(parameters.effort, _ANTHROPIC)
+    missing = ("seed", "presence_penalty", "frequency_penalty", "verbosity", "logprobs", "replies")
+    notes += missing_notes(_ANTHROPIC, parameters, *missing, "store")
+    choice = parameters.tool_choice
+    forced = choice is not None and choice.value.mode == "required"
+    thinking, mapped = Thinking(), not captured
+    if not unchanged:
+        found: list[Note] = []
+        thinking = write_thinking(
+            parameters,
+            facts,
+            found,
+            limit=limit,
+            forced=forced and facts.forced_tools is not False,
+            by_budget=captured,
+        )
+        # In its own protocol a request stays as it is where the model accepts that.
+        mapped = mapped or any(note.level is not Level.INFO for note in found)
+        notes += found if mapped else []
+    if mapped and thinking.thinking is not None:
+        items.append(("thinking", thinking.thinking))
     stop = (
         parameters.stop
         if captured
@@ -233,16 +303,28 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     )
     if stop is not None:
         items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
-    form = parameters.response_format if captured else _format(parameters.response_format, notes)
+    config: Items = []
+    if mapped and thinking.effort is not None:
+        config.append(("effort", thinking.effort))
+    form = parameters.response_format
+    if not captured:
+        form = _format(form, parameters.model.value, facts, notes)
     if form is not None:
-        encoded = tree_of(write_format(form.value), form.origin)
-        items.append(("output_config", Obj((("format", encoded),), form.origin)))
+        config.append(("format", tree_of(write_format(form.value), form.origin)))
+    if config:
+        items.append(("output_config", Obj(tuple(config))))
+    if not captured and parameters.user_id is not None:
+        user = Obj((("user_id", setting_value(parameters.user_id)),))
+        items.append(("metadata", user))
+    items += tier_items(envelope, _ANTHROPIC, "service_tier", _TIERS, notes)
     if parameters.stream:
         items.append(("stream", boolean(True, _STREAM)))
     if captured:
-        skip = ("output_config", *(("stream",) if parameters.stream else ()))
+        skip = ["output_config"] + ["stream"] * parameters.stream + ["thinking"] * mapped
         items = override(items, namespace_items(namespace, skip))
         rest = namespace.output_config
+        if mapped and isinstance(rest, dict):
+            rest = {k: v for k, v in cast("dict[str, Any]", rest).items() if k != "effort"} or UNSET
         if rest is not UNSET:
             items = _with_config(items, tree_of(rest, captured_origin("output_config")))
     return items
@@ -256,14 +338,17 @@ def _with_config(items: Items, rest: Tree) -> Items:
 
 
 def _format(
-    form: Sourced[ResponseFormat] | None, notes: list[Note]
+    form: Sourced[ResponseFormat] | None, model: str, facts: ModelFacts, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
     """Return the reply's form as Anthropic takes it: a schema whose objects are closed."""
     if form is None or form.value.kind == "text":
         return None
     if form.value.kind == "json" or not form.value.schema:
-        why = "Anthropic asks for JSON by a schema only"
+        why = "Anthropic supports JSON with a schema only"
         notes.append(setting_note(form, "the response format", why))
+        return None
+    if facts.response_schema is False:
+        notes.append(setting_note(form, "the response format", f"{model} does not support it"))
         return None
     form = schema_only_format(form, _ANTHROPIC, notes)
     schema, changed = closed_schema(json_schema(form.value.schema or {}, form.value.dialect))

@@ -1,13 +1,13 @@
 """Turns as the `system` and `messages` of a request.
 
 1. Leading system turns are text blocks of the top-level `system`. A later one stays in place
-   where the model takes it and it follows a user turn and precedes an assistant turn or nothing;
-   else it is hoisted or becomes a user turn, with a note.
-2. All results of a turn stand together in one user message. A captured message that held several
-   turns holds them again.
-3. A conversation ends with something to answer: where a blank user turn was left out at its end,
-   where there are only system turns, or where the model takes no assistant turn to go on from,
-   the smallest user message there is is added, with a note.
+   if the model accepts that and it follows a user turn and precedes an assistant turn or nothing;
+   else it is moved to the top or becomes a user turn, with a note.
+2. All results of a turn are in one user message. A captured message that held several turns holds
+   them again.
+3. A conversation must end with something to answer. If a blank user turn was left out at its end,
+   if there are only system turns, or if the model does not continue an assistant turn, the smallest
+   possible user message is added, with a note.
 4. A final assistant text must not end in white space, so that is cut, with a note.
 """
 
@@ -45,7 +45,7 @@ _FILLER = Obj((("role", constant("user")), ("content", constant(FILLER))))
 
 @dataclass(slots=True)
 class Conversation:
-    """What has become of the turns so far, or of those of one segment."""
+    """The encoding of the turns so far, or of one segment."""
 
     system: list[Turn] = field(default_factory=list[Turn])
     runs: list[list[Turn]] = field(default_factory=list[list[Turn]])
@@ -84,10 +84,10 @@ def encode_messages(
         conversation.ends_blank = part.ends_blank
     why = ""
     if facts.prefill is False:
-        why = f"{model} does not go on from an assistant message"
+        why = f"{model} does not continue an assistant message"
     elif facts.prefill is None and is_newer_claude(model):
         why = (
-            f"nothing is known of {model}, and the newest known Claude models do not go on from an "
+            f"nothing is known of {model}, and the newest known Claude models do not continue an "
             "assistant message"
         )
     _complete_end(conversation, has_turns=bool(turns), why_no_prefill=why)
@@ -107,7 +107,7 @@ def _leading(turns: Sequence[Turn]) -> int:
 
 @lru_cache(maxsize=6)
 def _segment(in_place: bool | None, fallback: str) -> Callable[[Sequence[Turn]], Conversation]:
-    """Return the encoder of segments, which remembers what it encoded."""
+    """Return the encoder of segments, which keeps its results."""
 
     def encode_segment(turns: Sequence[Turn]) -> Conversation:
         return _encode_segment(turns, in_place, fallback, ends=False)
@@ -118,8 +118,8 @@ def _segment(in_place: bool | None, fallback: str) -> Callable[[Sequence[Turn]],
 def _encode_segment(
     turns: Sequence[Turn], in_place: bool | None, fallback: str, *, ends: bool
 ) -> Conversation:
-    """Encode the turns of a segment; `ends` tells that none follow it. `in_place` is whether the
-    model takes system turns in between, None where nobody knows.
+    """Encode the turns of a segment; `ends` is true if no turn follows it. `in_place` is true if
+    the model accepts system turns in between, None if that is unknown.
     """
     part = Conversation()
     for index, turn in enumerate(turns):
@@ -144,7 +144,7 @@ def _encode_segment(
 
 
 def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
-    """Return True if a later system turn stands where the API takes one."""
+    """Return True if a later system turn is where the API accepts one."""
     before, after = index - 1, index + 1
     while before >= 0 and turns[before].role == "system":
         before -= 1
@@ -155,9 +155,7 @@ def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
 
 
 def _move(conversation: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
-    why = (
-        "this model takes none there" if is_known else "it is unknown whether this model takes one"
-    )
+    why = "this model accepts none there" if is_known else "it is unknown if the model accepts one"
     if fallback == "hoist":
         conversation.notes.append(system_moved_note(turn, "moved to the top", why))
         conversation.system.append(turn)
@@ -188,7 +186,7 @@ def _add(conversation: Conversation, turn: Turn) -> None:
 
 
 def _joins(run: list[Turn], turn: Turn) -> bool:
-    """Return True if a turn belongs into the message of the turns before it."""
+    """Return True if a turn belongs to the message of the turns before it."""
     form = native_form(turn, _ANTHROPIC)
     if form is not None:
         return form.joined
@@ -212,15 +210,15 @@ _joined_message = run_memo(_join_turns)
 
 
 def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
-    """Mend the end of the conversation. `why_no_prefill` tells why it may not end with a message
-    of the model's; empty where it may.
+    """Make the end of the conversation valid. `why_no_prefill` is the reason why it may not end
+    with a message of the model; empty if it may.
     """
     last = conversation.last
     if last is None:
         if not has_turns:
             conversation.notes.append(NOTHING_TO_SEND)
             return
-        _add_filler(conversation, "Anthropic demands a message to answer")
+        _add_filler(conversation, "Anthropic requires a message to answer")
     elif conversation.ends_blank:
         _add_filler(conversation, "the last message is blank, and blank text is refused")
     elif last.role == "assistant" and not _is_paused(last):
@@ -228,7 +226,9 @@ def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill
             _add_filler(conversation, why_no_prefill)
         elif (trimmed := _trim_message(conversation.messages[-1])) is not None:
             conversation.messages[-1] = trimmed
-            sentence = "White space at the end of a final assistant message is refused; it is cut."
+            sentence = (
+                "Final white space of the last assistant message is refused, so it is removed."
+            )
             conversation.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
 
 
@@ -238,7 +238,7 @@ def _add_filler(conversation: Conversation, why: str) -> None:
 
 
 def _is_paused(turn: Turn) -> bool:
-    """Return True if a final turn of the model is one that Anthropic itself paused."""
+    """Return True if Anthropic paused the final turn of the model."""
     layout = turn.semantics.layout
     if layout is None or layout.protocol is not _ANTHROPIC:
         return False

@@ -4,22 +4,25 @@
    answer is read as blocks that start and stop at once.
 2. A tool's input is the joined `partial_json`, kept as it came; none at all means `{}`.
 3. A signature grows like text. A redacted block is its opaque `data`.
-4. A block that is none of ours (a search, its results) is put together and kept whole.
-5. Usage in `message_delta` overwrites what `message_start` said. `input_tokens` leaves out what
-   was read from the cache or written to it; the three are one sum.
-6. The reply has ended when `stop_reason` was told. `message_stop` adds nothing to it, and the
-   last event of a stream is the one that gets lost when a server forgets the blank line.
-7. Should a second message follow in the same stream (a gateway that runs tools itself), it goes
-   on in the same reply.
+4. A block without a unified form (a search, its results) is joined and kept whole. What the
+   reader may see of it (queries, sources, failures) is read too. The citations of a text block
+   are those of its whole text.
+5. Usage in `message_delta` replaces that of `message_start`. `input_tokens` excludes what was read
+   from the cache or written to it; the input is the sum of the three.
+6. The reply has ended when `stop_reason` came. `message_stop` adds nothing, and the last event of
+   a stream is lost if a server forgets the blank line.
+7. A second `message_start` in the same stream continues the reply or begins it again; see
+   `reply_events`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tui_chat.models.reply import MOST_PIECES, REPLY_SIZE, FinishReason, Reply, StreamEvent
+from tui_chat.models.citations import MOST_CITATIONS
+from tui_chat.models.reply import MOST_PIECES, REPLY_SIZE, Reply
+from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
@@ -32,10 +35,8 @@ from tui_chat.protocols.common.lenient_json import (
     to_json,
 )
 from tui_chat.protocols.common.reply_events import (
-    ReplyEvents,
-    fold_reply,
+    ReplyReader,
     load_body,
-    load_event,
     not_a_reply,
     too_large,
 )
@@ -61,29 +62,22 @@ class _Block:
     start: JsonObject = field(default_factory=dict[str, object])
     """As it began: for the input of a call that came at once, and for blocks not ours."""
     grown: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """What a block that is not ours grew by; of a call only whether it did."""
+    """The text added to a block that is not ours; of a call only that there was some."""
+    at: int = 0
+    """Of a text block: the length of all text before it."""
+    citations: list[object] = field(default_factory=list[object])
 
 
-class ReplyParser:
+class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
-        self._events = ReplyEvents()
+        super().__init__()
         self._blocks: dict[int, _Block] = {}
         self._turn = 0
         self._counts: dict[str, int] = {}
         self._grown = 0
         """Characters that blocks which are not ours grew by."""
-
-    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream. Raises Refused, ReplyCut."""
-        for chunk in load_event(event, data, whole=self._events.ended):
-            self._take_in(as_string(chunk.get("type")) or event, chunk)
-        return self._events.drain()
-
-    def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
-        return self._events.close()
 
     def take_message(self, message: JsonObject) -> None:
         """Read a message as far as it has come: whole, or what a stream starts with."""
@@ -94,13 +88,9 @@ class ReplyParser:
         self._usage(as_object(message.get("usage")))
         self._stopped(message)
 
-    def finish(self) -> Reply:
-        """Return the reply of an answer that came whole and has been taken in."""
-        if not self._events.ended:
-            self._events.finish("stop", "")
-        return fold_reply(self._events)
-
-    def _take_in(self, kind: str, chunk: JsonObject) -> None:
+    def take_in(self, chunk: JsonObject, event: str = "") -> None:
+        """Read one event of a stream."""
+        kind = as_string(chunk.get("type")) or event
         index = as_count(chunk.get("index")) or 0
         match kind:
             case "content_block_delta":
@@ -112,7 +102,8 @@ class ReplyParser:
             case "message_start":
                 self._turn += 1
                 self._blocks = {}
-                self._events.ended = False  # some streams hold several replies
+                if self._events.began and self._events.begin_again():
+                    self._counts = {}
                 self.take_message(as_object(chunk.get("message")))
             case "message_delta":
                 self._usage(as_object(chunk.get("usage")))
@@ -128,7 +119,8 @@ class ReplyParser:
             raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
-                self._blocks[index] = _Block("text")
+                block = self._blocks[index] = _Block("text", at=self._events.text_start)
+                block.citations += as_array(fields.get("citations"))[:MOST_CITATIONS]
                 self._events.add_text(as_raw_string(fields.get("text")))
             case "thinking" | "redacted_thinking":
                 number = self._block(index, "thinking").number
@@ -173,6 +165,8 @@ class ReplyParser:
         match delta.get("type"):
             case "text_delta":
                 self._events.add_text(as_raw_string(delta.get("text")))
+            case "citations_delta" if block and len(block.citations) <= MOST_CITATIONS:
+                block.citations.append(delta.get("citation"))
             case "thinking_delta":
                 number = self._block(index, "thinking").number
                 self._events.add_reasoning(number, as_raw_string(delta.get("thinking")))
@@ -193,8 +187,42 @@ class ReplyParser:
             return
         if block.kind == "tool" and not block.grown:
             self._events.add_tool_call(block.number, to_json(block.start.get("input") or {}))
+        elif block.kind == "text":
+            for citation in block.citations:
+                self._cite(as_object(citation), block.at, self._events.text_length)
         elif block.kind == "other":
-            self._events.add_other(as_string(block.start.get("type")), _assembled(block))
+            whole = _assembled(block)
+            self._events.add_other(as_string(block.start.get("type")), whole)
+            self._read_search(whole)
+
+    def _cite(self, citation: JsonObject, start: int, end: int) -> None:
+        """Add a citation of the text from `start` to `end`."""
+        title, url = as_string(citation.get("title")), as_string(citation.get("url"))
+        file, key, number = "", None, as_count(citation.get("document_index"))
+        if not url and number is not None:
+            title = as_string(citation.get("document_title")) or f"Document {number + 1}"
+            file, key = as_string(citation.get("file_id")), ("document", number)
+        source = self._events.add_source(
+            title, url or as_string(citation.get("source")), file, key=key
+        )
+        quote, where = as_string(citation.get("cited_text")), _place_in_source(citation)
+        self._events.add_citation(source, start, end, quote=quote, where=where)
+
+    def _read_search(self, block: JsonObject) -> None:
+        """Read a search or fetch that the provider ran, or its result."""
+        kind, content = as_string(block.get("type")), block.get("content")
+        if kind == "server_tool_use" and block.get("name") == "web_search":
+            self._events.add_search(as_string(as_object(block.get("input")).get("query")))
+        if kind not in ("web_search_tool_result", "web_fetch_tool_result"):
+            return
+        if code := as_string(as_object(content).get("error_code")):
+            what = "web search" if kind == "web_search_tool_result" else "fetch of a page"
+            self._events.add_search(failure=f"A {what} failed: {code}.")
+        for found in map(as_object, as_array(content) or [content]):
+            if url := as_string(found.get("url")):
+                document = as_object(found.get("content"))
+                title = as_string(found.get("title")) or as_string(document.get("title"))
+                self._events.add_consulted(title, url)
 
     def _usage(self, fields: JsonObject) -> None:
         for name in ("input_tokens", *_CACHES, "output_tokens"):
@@ -203,6 +231,9 @@ class ReplyParser:
         details = as_object(fields.get("output_tokens_details"))
         counts = self._counts
         fresh = counts.get("input_tokens")
+        created = as_object(fields.get("cache_creation"))
+        if (hour := as_count(created.get("ephemeral_1h_input_tokens"))) is not None:
+            counts["hour"] = hour
         apart = sum(counts.get(name, 0) for name in _CACHES)
         self._events.set_usage(
             Usage(
@@ -212,6 +243,8 @@ class ReplyParser:
                 cache_write=counts.get("cache_creation_input_tokens"),
                 reasoning=as_count(details.get("thinking_tokens")),
                 input_apart=apart,
+                cache_write_1h=counts.get("hour", 0),
+                tier=as_string(fields.get("service_tier")),
             )
         )
 
@@ -224,8 +257,26 @@ class ReplyParser:
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
+def _place_in_source(citation: JsonObject) -> str:
+    """Return the place of a citation in its source in words; empty if it has none."""
+    for unit, first, last, base in _PLACES:
+        start, end = as_count(citation.get(first)), as_count(citation.get(last))
+        if start is not None:
+            start, end = start - base + 1, (start + 1 if end is None else end) - base
+            return f"{unit} {start}" if end <= start else f"{unit}s {start}–{end}"
+    return ""
+
+
+_PLACES = (
+    ("page", "start_page_number", "end_page_number", 1),
+    ("block", "start_block_index", "end_block_index", 0),
+    ("character", "start_char_index", "end_char_index", 0),
+)
+"""Unit, fields of start and exclusive end, and the number of the first one."""
+
+
 def _assembled(block: _Block) -> JsonObject:
-    """Return a block that is not ours as it would stand in a whole answer."""
+    """Return a block without a unified form as a whole answer would have it."""
     whole = dict(block.start)
     for name, pieces in block.grown.items():
         text = "".join(pieces)

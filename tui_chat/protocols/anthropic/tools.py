@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.semantics import HostedTool, HostedToolKind
+from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
+from tui_chat.protocols.common.hosted_tools import take_domains, take_location, write_location
 from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
@@ -13,7 +17,7 @@ _WORDS = {"auto": "auto", "required": "any", "none": "none"}
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a client tool's definition; None for the tools that run at Anthropic's side."""
+    """Return a client tool's definition; None for tools that Anthropic runs."""
     if entry.remaining.get("type") not in (None, "custom"):
         return None
     name, schema = entry.take_text("name"), entry.take_object("input_schema")
@@ -21,6 +25,59 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
         return None
     description, strict = entry.take_text("description"), entry.take_boolean("strict")
     return ToolDefinition(name, description, schema, strict, extras=entry.remaining_json())
+
+
+_SEARCH = re.compile(r"web_search_\d{8}")
+_OTHERS: tuple[tuple[re.Pattern[str], HostedToolKind], ...] = (
+    (re.compile(r"web_fetch_\d{8}"), "web_fetch"),
+    (re.compile(r"code_execution_\d{8}"), "code_execution"),
+)
+SEARCH_OPTIONS = ("location", "allowed_domains", "blocked_domains", "max_uses")
+"""The options of a web search that Anthropic has."""
+
+
+def read_hosted(tool: Fields) -> HostedTool | None:
+    """Return the meaning of a tool that Anthropic runs; None if other protocols have none."""
+    kind = str(tool.remaining.get("type"))
+    if _SEARCH.fullmatch(kind):
+        del tool.remaining["type"]
+        tool.take_text("name")
+        search = WebSearch(
+            location=take_location(tool),
+            allowed_domains=take_domains(tool, "allowed_domains"),
+            blocked_domains=take_domains(tool, "blocked_domains"),
+            max_uses=tool.take_integer("max_uses"),
+        )
+        return HostedTool("web_search", search)
+    for pattern, meaning in _OTHERS:
+        if pattern.fullmatch(kind):
+            del tool.remaining["type"]
+            tool.take_text("name")
+            return HostedTool(meaning)
+    return None
+
+
+def write_hosted(tool: HostedTool) -> dict[str, Any]:
+    """Return the definition of a tool that Anthropic runs. The oldest version of each: all models
+    accept it, and the later ones filter results by running code.
+    """
+    match tool.kind:
+        case "web_fetch":
+            return {"type": "web_fetch_20250910", "name": "web_fetch"}
+        case "code_execution":
+            return {"type": "code_execution_20250825", "name": "code_execution"}
+        case "web_search":
+            fields: dict[str, Any] = {"type": "web_search_20250305", "name": "web_search"}
+    search = tool.search
+    if search.max_uses is not None:
+        fields["max_uses"] = search.max_uses
+    if search.allowed_domains:  # which excludes the other list
+        fields["allowed_domains"] = list(search.allowed_domains)
+    elif search.blocked_domains:
+        fields["blocked_domains"] = list(search.blocked_domains)
+    if search.location is not None:
+        fields["user_location"] = {"type": "approximate", **write_location(search.location)}
+    return fields
 
 
 def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:

@@ -1,25 +1,24 @@
 """One turn as content of the Messages API. It depends on the turn alone, so it is encoded once.
 
-1. Text that is empty or white space is refused: it is left out, and so is a turn that has
-   nothing else.
-2. Thinking goes back unmodified, if it is signed to the end, and to Anthropic only.
+1. Empty or blank text is refused: it is left out, and so is a turn that has nothing else.
+2. Thinking is sent back unchanged, only if it is signed to the end, and only to Anthropic.
 3. A tool's input is an object; broken arguments are wrapped in one.
-4. A refusal goes back as the model's words.
+4. A refusal is sent back as text of the model.
 """
 
 from __future__ import annotations
 
-from base64 import b64decode
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.media import as_text
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
-from tui_chat.protocols.anthropic.cache_marks import with_mark
+from tui_chat.protocols.common.cache_marks import anthropic_mark, with_mark
 from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
@@ -47,7 +46,7 @@ class TurnContent:
     role: str
     blocks: tuple[Tree, ...]
     content: Tree | None
-    """What stands in `content` where the turn is a message by itself; None where it has none."""
+    """The `content` of the turn as a message by itself; None if it has none."""
     message: Obj
     """The turn as a message by itself."""
     notes: tuple[Note, ...] = ()
@@ -111,7 +110,7 @@ encode_turn = Memo(_encode_turn)
 
 
 def _content(building: _ContentBuilder) -> Tree | None:
-    """Return the content as it was written, or as one writes it; None where there is none."""
+    """Return the content as it was written, or as one writes it; None if there is none."""
     turn, form, blocks = building.turn, building.form, building.blocks
     shape = form.shape if form else ""
     plain = len(blocks) == 1 == len(building.texts) and not building.marked
@@ -199,13 +198,14 @@ def _text(text: Str, origin: Origin, piece: LayoutPiece | None = None) -> Obj:
 
 def _marked(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
     if piece.cache:
-        items.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+        mark = parse_json(anthropic_mark(piece.cache), origin, "cache mark")
+        items.append(("cache_control", mark))
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
 def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items | None:
-    """Return a thinking block, None where it would be refused: an interrupted one has no
-    signature, another provider's means nothing here.
+    """Return a thinking block; None if it would be refused: an interrupted one has no signature,
+    and one of another provider is not valid.
     """
     if block.protocol is not _ANTHROPIC:
         return None
@@ -223,22 +223,12 @@ def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items
     return items
 
 
-def _as_text(part: Part) -> Part:
-    """Return a document of plain text as such: of bytes, only PDF is taken."""
-    if part.kind != "file" or not part.data or not part.mime.startswith("text/"):
-        return part
-    try:
-        return replace(part, text=b64decode(part.data, validate=True).decode(), data="")
-    except ValueError:
-        return part
-
-
 def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
-    """Return a picture or document; None where the protocol takes none of its kind."""
+    """Return a picture or document; None if the protocol accepts none of its kind."""
     source: Items
     image = part.kind == "image"
     if not captured:
-        part = _as_text(part)
+        part = as_text(part)  # as bytes, only PDF is accepted
     if part.file_id:
         if part.protocol is not _ANTHROPIC:
             return None

@@ -2,8 +2,8 @@
 
 1. A turn without a layout is reasoning, then text, parts, tool calls.
 2. The marks of a layout (ids, signatures, what only the provider understands) count only in the
-   protocol they came from. Elsewhere the order and the borders of the texts are kept, but not
-   Gemini's borders: they are where a signature happened to sit.
+   protocol they came from. In other protocols the order and the borders of the texts are kept,
+   but not Gemini's borders, which only show where a signature was.
 3. A layout that no longer fits, because the text was edited, loses the order, the pieces that
    only the provider understands and the marks on texts. The marks on tool calls stay as long as
    the number of calls does: Gemini refuses a call without its signature.
@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
+from tui_chat.models.media import detect_mime_of_base64, file_name
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock
 from tui_chat.models.text import Text
@@ -26,11 +27,12 @@ from tui_chat.protocols.common.urls import is_link, standard_base64
 PlacedContent: TypeAlias = tuple[LayoutPiece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece of a layout and its content; None if the piece itself has it all."""
 
+_OPENAI = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES)
 _PLAIN_CALL = LayoutPiece("call")
 
 
 def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
-    """Return the pieces of a turn, with the marks to be sent back."""
+    """Return the pieces of a turn, with the marks to send back."""
     layout = turn.semantics.layout
     if turn.parts and native_form(turn, protocol) is None:
         turn = replace(turn, parts=tuple(_portable_part(part, protocol) for part in turn.parts))
@@ -46,20 +48,34 @@ def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
 
 
 def _portable_part(part: Part, protocol: Protocol) -> Part:
-    """Return a part as it can be sent where it was not written: without bytes that are no base64
-    and links that lead nowhere. A part without either is one that no protocol can carry.
+    """Return a part as it can be sent where it was not written: without invalid base64 and
+    invalid links. No protocol can carry a part that has neither. A type that is missing is
+    detected, and a file has the name that OpenAI requires.
     """
     if part.data and (data := standard_base64(part.data)) != part.data:
-        return replace(part, data=data)
+        part = replace(part, data=data)
+    if part.data and not part.mime:
+        part = replace(part, mime=detect_mime_of_base64(part.data))
     if part.url and not is_link(part.url) and part.protocol is not protocol:
-        return replace(part, url="")
-    if part.protocol is Protocol.GEMINI is not protocol and (part.url or part.file_id):
-        return replace(part, url="", file_id="")
+        part = replace(part, url="")
+    elif part.protocol is Protocol.GEMINI is not protocol and (part.url or part.file_id):
+        part = replace(part, url="", file_id="")
+    return _with_name(part, protocol) if part.kind == "file" and protocol in _OPENAI else part
+
+
+def _with_name(part: Part, protocol: Protocol) -> Part:
+    """Return a file as OpenAI takes it: bytes need a name [I: openai-agents-python#1513, laravel/ai
+    #324], and Responses refuses one beside a link [I: langchainjs#9887].
+    """
+    if part.data and not part.name:
+        return replace(part, name=file_name(part, 1))
+    if part.url and protocol is Protocol.OPENAI_RESPONSES:
+        return replace(part, name="")
     return part
 
 
 def _fill_layout(turn: Turn, pieces: Sequence[LayoutPiece]) -> Iterator[PlacedContent]:
-    """Yield the pieces with what stands in them."""
+    """Yield the pieces with their contents."""
     reasoning, calls, parts = (
         iter(turn.semantics.reasoning),
         iter(turn.tool_calls),

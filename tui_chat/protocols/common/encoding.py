@@ -1,8 +1,9 @@
 """The smallest parts of a tree, which every encoder uses.
 
-1. What nobody wrote is a `constant`; a field of a message that is not its text is a `field_string`;
-   a message's text is `Str(turn.text)` or a slice of it, so that its characters keep their origins.
-2. A value that was kept as JSON for pass-through is merged over what the encoder made.
+1. What the protocol prescribes is a `constant`; a field of a message other than its text is a
+   `field_string`; a message's text is `Str(turn.text)` or a slice of it, so that its characters
+   keep their origins.
+2. A value that was kept as JSON for pass-through replaces what the encoder made.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ FILLER = "."
 
 @lru_cache(maxsize=256)
 def constant(text: str) -> Str:
-    """Return a string that the protocol demands and nobody wrote. The same object for the same
-    word: a request says `user` and `text` thousands of times.
+    """Return a string that belongs to the protocol's structure. The same object for the same
+    string: a request has `user` and `text` thousands of times.
     """
     return Str(Text.glue(text))
 
@@ -51,12 +52,12 @@ def setting_value(sourced: Sourced[Any]) -> Tree:
 
 
 def default_origin(name: str, why: str) -> Origin:
-    """Return the origin of a setting that nobody set and that we send all the same."""
+    """Return the origin of a setting that we send although it is not set."""
     return Origin(OriginKind.SETTING, name, f"{name}: {why}")
 
 
 def captured_origin(name: str) -> Origin:
-    """Return the origin of a setting that a captured request had and we only pass on."""
+    """Return the origin of a setting that is passed on from a captured request."""
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
 
 
@@ -96,8 +97,8 @@ def _merge(items: Items, more: Obj) -> Items:
 
 
 def arguments_object(call: ToolCall, origin: Origin) -> tuple[Obj, bool]:
-    """Return a call's arguments as the object that some protocols demand, and whether they
-    were one. What is no JSON object is kept whole, under the key `arguments`.
+    """Return a call's arguments as the object that some protocols demand, and True if they
+    were one. Anything else is kept whole, under the key `arguments`.
     """
     source = field_origin(origin, f"arguments of {call.name}")
     try:
@@ -111,7 +112,8 @@ def arguments_object(call: ToolCall, origin: Origin) -> tuple[Obj, bool]:
 
 def arguments_note(turn: Turn, call: ToolCall) -> Note:
     """Return the note for arguments that had to be wrapped."""
-    sentence = f"The arguments of “{call.name}” are no JSON object; they are sent as text in one."
+    sentence = f"The arguments of “{call.name}” are not a JSON object; they are sent as a text in "
+    sentence += "one."
     return Note(Level.WARNING, "arguments-wrapped", sentence, turn.origin)
 
 
@@ -119,6 +121,6 @@ NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to s
 
 
 def filler_note(why: str) -> Note:
-    """Return the note for a text that nobody wrote."""
-    sentence = f"“{FILLER}” is sent as a user message, the smallest there is: {why}."
+    """Return the note on a message that is added."""
+    sentence = f"The user message “{FILLER}” is added: {why}."
     return Note(Level.WARNING, "filler-added", sentence, GLUE)

@@ -1,7 +1,7 @@
-"""What an error body says, whoever wrote it, and what to do about it.
+"""Error bodies of all providers, and advice on them.
 
-Providers, gateways and proxies have a dozen shapes for one thing. They are looked for in one
-place, because a wrong base URL brings an answer of any shape to any protocol:
+Providers, gateways and proxies write errors in a dozen forms. One module reads them all, because
+with a wrong base URL any protocol can receive any form:
 
     {"error": {"message", "type", "code", "status", "details"}}     OpenAI, Anthropic, Gemini
     [{"error": {...}}]                                               Gemini, when streaming
@@ -9,8 +9,8 @@ place, because a wrong base URL brings an answer of any shape to any protocol:
     {"detail": [{"loc", "msg"}]}                                     FastAPI
     <html><title>502 Bad Gateway</title>                             proxies
 
-The advice looks at the message before the status: providers agree on what 401 and 429 mean, and
-on little else (Gemini says 400 for a wrong key, OpenAI 429 for an empty account).
+The advice depends on the message first, then on the status: providers differ in most statuses
+(Gemini answers 400 to a wrong key, OpenAI 429 for an empty account).
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ _ADVICE_SHORTEN = (
 )
 _ADVICE_PAY = "Check plan and credit with the provider."
 _ADVICE_KEY = "Check the key of this endpoint, and that it may use this model."
-_ADVICE_MODEL = "Ask another model, or check this one's name and the endpoint's base URL."
-_ADVICE_RETRY = "The trouble is on the provider's side; try again in a moment."
+_ADVICE_MODEL = "Choose another model, or check this one's name and the endpoint's base URL."
+_ADVICE_RETRY = "The problem is on the provider's side; try again in a moment."
 
 
 def advice(status: int | None, error: ErrorBody) -> str:
-    """Return what to do about an error; empty if the provider's message says it all."""
+    """Return advice on an error; empty if the provider's message is enough."""
     text = f"{error.code} {error.message}"
     if status in (None, 400, 413, 422) and _TOO_LONG.search(text):
         return _ADVICE_SHORTEN
@@ -101,7 +101,7 @@ def advice(status: int | None, error: ErrorBody) -> str:
     if status in (404, 405) or (status in (None, 400) and _MODEL.search(text)):
         return _ADVICE_MODEL
     if status is not None and 300 <= status < 400:
-        return "The address leads elsewhere; check the endpoint's base URL."
+        return "The address redirects; check the endpoint's base URL."
     if status in (408, 409, 425) or (status or 0) >= 500:
         return _ADVICE_RETRY
     if status is None and _SERVER_FAULT.search(text):
@@ -144,7 +144,7 @@ _MAX_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """A provider's account of what went wrong."""
+    """A provider's description of an error."""
 
     message: str = ""
     """In one line; empty if the provider gave none."""
@@ -153,7 +153,7 @@ class ErrorBody:
     status: int | None = None
     """The HTTP status it names in the body, which inside a stream is the only one."""
     retry_after: float | None = None
-    """Seconds to wait, where the body says so."""
+    """The wait in seconds that the body demands."""
 
 
 def find_error(value: object) -> ErrorBody | None:
@@ -166,7 +166,7 @@ def find_error(value: object) -> ErrorBody | None:
 
 
 def error_in_text(text: str) -> ErrorBody:
-    """Return what an answer that is not JSON says: a page's title, or its text."""
+    """Return the error of an answer that is not JSON: a page's title, or its text."""
     text = text[:_LONGEST_PAGE]
     title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
     if title and (words := one_line(html.unescape(title[1]))):
@@ -210,7 +210,7 @@ def _message(error: JsonObject) -> str:
 
 
 def _validation_message(value: object) -> str:
-    """Return one entry of FastAPI's list: where, and what is wrong there."""
+    """Return one entry of FastAPI's list: the place and the fault."""
     if isinstance(value, str):
         return one_line(value)
     entry = as_object(value)
@@ -222,7 +222,7 @@ def _validation_message(value: object) -> str:
 
 
 def _upstream_message(error: JsonObject, words: str) -> str:
-    """Return what a gateway quotes of the provider behind it (OpenRouter's `metadata.raw`)."""
+    """Return the message of the provider behind a gateway (OpenRouter's `metadata.raw`)."""
     raw = as_object(error.get("metadata")).get("raw")
     if not isinstance(raw, str) or not (quoted := one_line(raw, 300)) or quoted in words:
         return ""

@@ -1,12 +1,12 @@
-"""Reading JSON that a stranger wrote.
+"""Reading untrusted JSON.
 
-1. One odd field must not lose the text: each getter gives its type's empty value where the
-   field is absent, null or of another type, so a reader never has to ask.
-2. Nothing a provider sends may end in a traceback: depth, giant numbers, NaN and lone
-   surrogates are met here, once.
+1. One invalid field must not lose the text: each getter returns its type's empty value if the
+   field is absent, null or of another type, so no reader has to check.
+2. Nothing that a provider sends may end in a traceback: deep nesting, giant numbers, NaN and lone
+   surrogates are handled here.
 
-Plain `json` and these getters, not pydantic: a long reply has 50,000 chunks, a model of their
-union would cost more than all the rest, and would refuse whole what is wrong in one field.
+Plain `json` and these getters, not pydantic: a long reply has 50,000 chunks, validation of each
+would take longer than everything else, and would refuse a whole chunk for one invalid field.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNCHECKED_LENGTH = 1_000_000
 
 def load_json(data: str) -> object:
     """Parse JSON. Raises ValueError, and nothing else, where it is none or has more than about
-    `MOST_VALUES` values. NaN is null.
+    `MAX_VALUES` values. NaN is null.
     """
     if len(data) > _UNCHECKED_LENGTH and sum(map(data.count, "[{,")) > MAX_VALUES:
         raise ValueError("too many values")
@@ -93,7 +93,7 @@ def as_count(value: object) -> int | None:
 
 
 def to_json(value: object) -> str:
-    """Write a value that came as JSON as JSON again, in as few characters as it takes."""
+    """Return a parsed value as compact JSON."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:  # 1e999 was read as infinity

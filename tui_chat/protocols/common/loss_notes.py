@@ -1,6 +1,6 @@
-"""Notes for what a protocol cannot carry: of turns, of tools, of settings.
+"""Notes on the parts of turns, tools and settings that a protocol cannot express.
 
-1. What changes what the model sees or may do is a warning; what only helps (a cache mark, a
+1. A loss that changes the model's input or options is a warning; any other (a cache mark, a
    billing tag) is information.
 2. An explicit null means nothing, so its loss is not reported.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
@@ -18,66 +18,36 @@ from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
 
-_INFORMATIONAL = frozenset(
-    {
-        "background",
-        "betas",
-        "cache_control",
-        "include",
-        "inference_geo",
-        "labels",
-        "metadata",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "service_tier",
-        "speed",
-        "store",
-        "stream",
-        "stream_options",
-        "user",
-    }
-)
-"""Settings that change neither what the model sees nor what it may say."""
-
 _UNIFIED = frozenset({"response_format", "stop", "tool_choice"})
-"""Fields that hold a unified setting in a form that the unified field does not say back."""
-_REDUNDANT = frozenset(
-    {
-        "input_shape",
-        "max_tokens_key",
-        "model",
-        "spelled",
-        "stream",
-        "system_instruction",
-        "tool_groups",
-        "tools_shape",
-    }
-)
-"""Fields that repeat a unified field, or only say how something was written. `stream` holds
-nothing but false, which every protocol says by not asking for a stream."""
+"""Fields that hold a unified setting in a form that the unified field does not give back."""
+_REDUNDANT = frozenset({"model", "stream"})
+"""Fields that repeat a unified field. `stream` holds nothing but false, which every protocol says
+by not asking for a stream."""
 
 
 def turn_notes(
     turn: Turn, protocol: Protocol, *, lost: Sequence[ReasoningBlock] = (), named: bool
 ) -> Iterator[Note]:
-    """Yield notes for what a protocol cannot carry of a turn.
+    """Yield notes on what a protocol cannot express of a turn.
 
     `lost`: reasoning that is not sent. `named`: True if the speaker's name is sent.
     """
     semantics = turn.semantics
     if lost:
-        others = dict.fromkeys(b.protocol.label for b in lost if b.protocol is not protocol)
-        if others:
-            sentence = f"Its reasoning came from {' and '.join(others)} and is replayed only there."
+        origins = dict.fromkeys(b.protocol.label for b in lost if b.protocol is not protocol)
+        if origins:
+            sentence = (
+                f"The reasoning came from {' and '.join(origins)} and is sent back only there."
+            )
             yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
         if any(block.protocol is protocol for block in lost):
-            sentence = "Its reasoning has neither signature nor encrypted form and is not replayed."
+            sentence = "The reasoning is neither signed nor encrypted, so it is not sent back."
             yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
     if turn.name and not named and turn.role != "tool":
-        sentence = f"{protocol.label} has no place for the name “{turn.name}”; it is left out."
+        sentence = f"{protocol.label} has no field for the name “{turn.name}”; it is left out."
         yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
+    if semantics.references.citations:
+        yield _citations_note(turn)
     form = semantics.wire
     if form is not None and form.protocol is not protocol:
         yield from _extras_note(turn, form.extras, form.protocol)
@@ -93,34 +63,55 @@ def turn_notes(
             yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
 
 
-_IGNORED_EXTRAS = frozenset({"annotations", "status", "type", "index"})
+_IGNORED_EXTRAS = frozenset({"status", "type", "index"})
+_CITATIONS = ("annotations", "citations")
+"""Extras that list the citations of a text, in OpenAI's protocols and Anthropic's."""
+
+
+def _citations_note(turn: Turn) -> Note:
+    sentence = "The citations in this reply are for the reader; its text is sent without them."
+    return Note(Level.INFO, "citations-left-out", sentence, turn.origin)
 
 
 def _extras_note(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
     if not extras:
         return
     found = cast("dict[str, Any]", json.loads(extras))
-    keys = [key for key, value in found.items() if value is not None and key not in _IGNORED_EXTRAS]
+    inner = found.get("content")  # Responses: the keys of an item's only part
+    if isinstance(inner, dict):
+        found = {key: value for key, value in found.items() if key != "content"}
+        found |= cast("dict[str, Any]", inner)
+    cited = [key for key in _CITATIONS if isinstance(found.get(key), list)]
+    if any(found[key] for key in cited):
+        yield _citations_note(turn)
+    ignored = _IGNORED_EXTRAS.union(cited)
+    keys = [key for key, value in found.items() if value is not None and key not in ignored]
     if keys:
         sentence = f"Keys of {source.label} that are not carried over: {', '.join(keys)}."
         yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
 
 
 def part_note(turn: Turn, what: str, protocol: Protocol) -> Note:
-    """Return the note for a piece of a turn that a protocol cannot carry there."""
-    sentence = f"{protocol.label} cannot carry this here, so it is left out: {what}."
+    """Return the note on a piece of a turn that a protocol does not accept there."""
+    sentence = f"{protocol.label} does not accept this here, so it is left out: {what}."
     return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
+
+
+def failure_note(turn: Turn) -> Note:
+    """Return the note for a tool result whose failure a protocol cannot express."""
+    sentence = "The protocol cannot mark a tool result as failed; only its text is sent."
+    return Note(Level.WARNING, "failure-left-out", sentence, turn.origin)
 
 
 def blank_message_note(turn: Turn) -> Note:
     """Return the note for a turn without any content."""
-    sentence = "A message of nothing but white space is refused, so it is left out."
+    sentence = "A message of white space alone is refused, so it is left out."
     return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
 
 
 def blank_text_note(turn: Turn) -> Note:
     """Return the note for blank text beside other content of a turn, such as a picture."""
-    sentence = "Text of nothing but white space is refused, so it is left out."
+    sentence = "Text of white space alone is refused, so it is left out."
     return Note(Level.INFO, "blank-text-left-out", sentence, turn.origin)
 
 
@@ -143,20 +134,45 @@ def setting_changed_note(
 
 
 def default_note(origin: Origin, sentence: str) -> Note:
-    """Return the note for a value that nobody set and that is sent because somebody wants one."""
+    """Return the note on a value that is not set and is sent because it is required."""
     return Note(Level.INFO, "default-invented", sentence, origin)
 
 
-def unsupported_notes(
-    protocol: Protocol, settings: Iterable[tuple[str, Sourced[Any] | None]]
-) -> list[Note]:
-    """Return notes for the settings, by name, that a protocol has no place for."""
-    why = f"{protocol.label} has no such setting"
-    return [setting_note(value, name, why) for name, value in settings if value is not None]
+_LABELS = {
+    "replies": "the number of replies",
+    "user_id": "the user's identifier",
+    "logprobs": "log probabilities",
+    "reasoning_summary": "the reasoning summary",
+}
+_INFORMATIONAL = frozenset({"service_tier", "user_id", "store"})
+"""Parameters that change neither the prompt nor the reply."""
+_DEFAULTS: Mapping[str, object] = {
+    "replies": 1,
+    "store": False,
+    "reasoning_summary": "none",
+    "parallel_tool_calls": True,
+    "service_tier": "auto",
+}
+"""Values that say what happens anyway where there is no such setting."""
 
 
-def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]:
-    """Yield notes for the tools, settings and extras of other protocols that are left out."""
+def missing_notes(protocol: Protocol, parameters: Parameters, *names: str) -> Iterator[Note]:
+    """Yield notes on the parameters, by their names, that a protocol does not have."""
+    for name in names:
+        value = cast("Sourced[Any] | None", getattr(parameters, name))
+        if value is not None and value.value != _DEFAULTS.get(name):
+            why = f"{protocol.label} has no such setting"
+            level = Level.INFO if name in _INFORMATIONAL else Level.WARNING
+            yield setting_note(value, _LABELS.get(name, name), why, level)
+
+
+def envelope_notes(
+    envelope: ChatEnvelope, protocol: Protocol, shared: Collection[str] = ()
+) -> Iterator[Note]:
+    """Yield notes for the tools, settings and extras of other protocols that are left out.
+
+    `shared`: settings that both protocols have under the same name, so that they are not.
+    """
     semantics = envelope.semantics
     if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
         sentence = f"Cache marks are sent to Anthropic only; {envelope.cache_marks} of the preset "
@@ -164,30 +180,31 @@ def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
     if semantics.source is None:
         return
-    for native in semantics.tools.native:
-        if native.protocol is not protocol:
-            yield _native_tool_note(native.name, native.protocol)
     if semantics.source is protocol:
         return
-    for _, extras in semantics.gemini.tool_groups:
-        if extras:
-            for name in _meaningful_keys(extras):
-                yield _native_tool_note(name, Protocol.GEMINI)
+    for native in semantics.tools.native:
+        if native.hosted is None:
+            yield _native_tool_note(native.name, native.protocol)
+        elif native.lost:
+            sentence = f"Keys of the tool “{native.name}” that are not carried over from "
+            sentence += f"{native.protocol.label}: {', '.join(native.lost)}."
+            yield Note(Level.WARNING, "tool-extras-left-out", sentence, captured_origin("tools"))
+    namespace = semantics.settings
     for tool in envelope.tools or ():
-        if tool.extras and (keys := _meaningful_keys(tool.extras)):
+        if tool.extras and (keys := meaningful_keys(tool.extras)):
             sentence = f"Keys of the tool “{tool.name}” that are not carried over from "
             sentence += f"{semantics.source.label}: {', '.join(keys)}."
             yield Note(Level.WARNING, "tool-extras-left-out", sentence, captured_origin("tools"))
     if semantics.session.previous_response_id and protocol is not Protocol.OPENAI_RESPONSES:
         sentence = (
             "The request continues a response that OpenAI keeps "
-            f"({semantics.session.previous_response_id}); what came before it is not in here."
+            f"({semantics.session.previous_response_id}); the messages before it are missing here."
         )
         origin = captured_origin("previous_response_id")
         yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
-    for namespace in semantics.namespaces:
-        if namespace.protocol is not protocol:
-            yield from _namespace_notes(namespace, envelope.parameters)
+    if namespace is not None:
+        held = semantics.unified | frozenset(shared)
+        yield from _namespace_notes(namespace, envelope.parameters, held)
     for owner, extras in semantics.provider_extras.items():
         for key, value in extras.items():
             if owner is not protocol and value not in (None, ""):
@@ -195,11 +212,12 @@ def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]
 
 
 def _native_tool_note(name: str, owner: Protocol) -> Note:
-    sentence = f"The tool “{name}” is defined in a form of {owner.label}'s own and is left out."
+    sentence = f"The tool “{name}” has a form that only {owner.label} knows; it is left out."
     return Note(Level.WARNING, "tool-left-out", sentence, captured_origin("tools"))
 
 
-def _meaningful_keys(extras: str) -> list[str]:
+def meaningful_keys(extras: str) -> list[str]:
+    """Return the keys of extras (compact JSON) that have a value."""
     found = cast("dict[str, Any]", json.loads(extras))
     return [
         key
@@ -208,36 +226,45 @@ def _meaningful_keys(extras: str) -> list[str]:
     ]
 
 
-def _namespace_notes(settings: Namespace, unified: Parameters) -> Iterator[Note]:
-    owner = settings.protocol
+def _namespace_notes(
+    settings: Namespace, unified: Parameters, held: Collection[str]
+) -> Iterator[Note]:
+    """Yield notes on settings that are not held elsewhere, by their paths."""
+    owner, redundant = settings.protocol, _REDUNDANT | settings.form_only
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        if value is UNSET or value is None or field.name in _REDUNDANT:
+        if value is UNSET or value is None or field.name in redundant or field.name in held:
             continue
-        level = Level.INFO if field.name in _INFORMATIONAL else Level.WARNING
+        level = Level.INFO if field.name in settings.informational else Level.WARNING
         if field.name in _UNIFIED and getattr(unified, field.name) is not None:
-            # Read into the unified field; a bare string as the only stop sequence says no more.
+            # The unified field holds it, also a bare string as the only stop sequence.
             if field.name != "stop":
                 sentence = f"{field.name} is carried over without the form that it had for "
                 sentence += f"{owner.label}."
                 yield Note(Level.INFO, "setting-changed", sentence, captured_origin(field.name))
             continue
-        if field.name == "conversation" or field.name == "prompt":
-            level = Level.ERROR
+        if field.name in settings.earlier_turns:
+            sentence = f"The request continues what {owner.label} keeps ({field.name}); the "
+            sentence += "messages before it are missing here."
+            origin = captured_origin(field.name)
+            yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
+            continue
         if field.name == "n" and value == 1:
             continue
-        inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        if field.name in _SETTING_GROUPS and inner:
-            for key in (key for key, inner_value in inner.items() if inner_value is not None):
-                yield _foreign_setting_note(f"{field.name}.{key}", owner, level)
-        else:
-            yield _foreign_setting_note(field.name, owner, level)
+        for path in _unheld(value, field.name, held, is_group=field.name in settings.groups):
+            yield _foreign_setting_note(path, owner, level)
 
 
-_SETTING_GROUPS = frozenset(
-    {"generation_config", "tool_config", "reasoning", "text", "output_config"}
-)
-"""Fields with several settings in one, each of which is told by itself."""
+def _unheld(value: Any, path: str, held: Collection[str], *, is_group: bool) -> Iterator[str]:
+    """Yield the paths of what no unified parameter holds, as deep as unified ones go."""
+    if path in held or value is None:
+        return
+    inside = any(each.startswith(f"{path}.") for each in held)
+    if isinstance(value, dict) and (inside or (is_group and value)):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from _unheld(inner, f"{path}.{key}", held, is_group=False)
+    else:
+        yield path
 
 
 def _foreign_setting_note(name: str, owner: Protocol, level: Level) -> Note:

@@ -1,31 +1,280 @@
-"""The reply's JSON schema, in the fields that OpenAI's two protocols share."""
+"""What OpenAI's two protocols share: base URLs, the tool choice, the response format and the
+annotations of a reply's text. Ollama writes tools as OpenAI Chat does.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
-from tui_chat.models.envelope import ResponseFormat
-from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.json_tree import Obj, tree_of
+from tui_chat.models.semantics import UNSET, Namespace, Setting
+from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.protocols.common.encoding import (
+    Items,
+    captured_origin,
+    constant,
+    merge_extras,
+    setting_value,
+)
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+)
+from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.reply_events import ReplyEvents
+from tui_chat.protocols.common.request_fields import Fields, Meanings
+from tui_chat.protocols.common.settings import json_schema
 
 
-def read_schema(form: Fields) -> ResponseFormat:
-    """Take `name`, `description`, `schema` and `strict`."""
-    return ResponseFormat(
-        "schema",
-        form.take_object("schema"),
-        name=form.take_text("name"),
-        description=form.take_text("description"),
-        strict=form.take_boolean("strict"),
+@dataclass(frozen=True, slots=True)
+class OpenAISettings(Namespace):
+    """The settings that both of OpenAI's protocols have under the same name."""
+
+    metadata: Setting = UNSET
+    """Up to 16 pairs kept with a stored reply."""
+    moderation: Setting = UNSET
+    prompt_cache_key: Setting = UNSET
+    prompt_cache_options: Setting = UNSET
+    prompt_cache_retention: Setting = UNSET
+    safety_identifier: Setting = UNSET
+    service_tier: Setting = UNSET
+    store: Setting = UNSET
+    """True if the provider stores the response."""
+    user: Setting = UNSET
+
+    def shared_meanings(self) -> Meanings:
+        """Return what these settings mean for other protocols."""
+        found = Meanings()
+        key = "safety_identifier" if as_string(self.safety_identifier) else "user"
+        if user := as_string(getattr(self, key)):
+            found.add("user_id", user, key)
+        if tier := as_string(self.service_tier):
+            found.add("service_tier", tier, "service_tier")
+        if isinstance(self.store, bool):
+            found.add("store", self.store, "store")
+        return found
+
+
+SHARED = frozenset(each.name for each in fields(OpenAISettings)) - {"service_tier", "store"}
+"""The settings that are copied from one of OpenAI's protocols to the other."""
+
+
+def shared_items(
+    envelope: ChatEnvelope, notes: list[Note], *, target_is_chat: bool = False
+) -> Items:
+    """Return the settings that a request of the other one of OpenAI's protocols shares."""
+    settings = envelope.semantics.settings
+    if not isinstance(settings, OpenAISettings):
+        return []
+    items: Items = []
+    for key in sorted(SHARED):
+        value: Any = getattr(settings, key)
+        if value is UNSET or value is None:
+            continue
+        if key == "prompt_cache_options" and isinstance(value, dict) and target_is_chat:
+            value = _chat_cache_options(cast("dict[str, Any]", value), notes)
+        items.append((key, tree_of(cast("Any", value), captured_origin(key))))
+    return items
+
+
+def _chat_cache_options(options: dict[str, Any], notes: list[Note]) -> dict[str, Any]:
+    """Return cache options without what only Responses has."""
+    origin = captured_origin("prompt_cache_options")
+    kept = {key: value for key, value in options.items() if key in ("mode", "ttl")}
+    for key in options.keys() - kept.keys():
+        sourced = Sourced(options[key], origin)
+        why = "OpenAI Chat has no such setting"
+        notes.append(setting_note(sourced, f"prompt_cache_options.{key}", why, Level.INFO))
+    if kept.get("ttl") == "12h":
+        kept["ttl"] = "30m"
+        sentence = "The prompt cache's lifetime of 12 hours is sent as 30 minutes, the only one of "
+        sentence += "OpenAI Chat."
+        notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
+    return kept
+
+
+def user_items(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+    """Return whom a request of another vendor's protocol, or of ours, is made for."""
+    user = envelope.parameters.user_id
+    if user is None or isinstance(envelope.semantics.settings, OpenAISettings):
+        return []
+    if len(user.value) > _LONGEST_USER:
+        why = f"OpenAI accepts {_LONGEST_USER} characters"
+        notes.append(setting_note(user, "the user's identifier", why, Level.INFO))
+        return []
+    return [("safety_identifier", setting_value(user))]
+
+
+_LONGEST_USER = 128
+_UNVERSIONED = frozenset({"api.deepseek.com", "api.perplexity.ai"})
+"""Hosts whose OpenAI-like API has no version in its path."""
+
+
+def versioned_root(host: str, port: int | None, path: str) -> tuple[str, str]:
+    """Return a base URL's path up to and with the version, which a bare host lacks."""
+    if host == "openrouter.ai" and path in ("", "/api"):
+        return "/api/v1", ""
+    if host.endswith(".openai.azure.com") and path in ("", "/openai"):
+        return "/openai/v1", ""
+    if port == 11434 and path.split("/")[1:2] == ["api"]:  # Ollama's own API beside OpenAI's
+        return "/v1", ""
+    return path or ("" if host in _UNVERSIONED else "/v1"), ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How a protocol writes the tool choice and the response format: in Chat Completions an inner
+    object has the fields, in Responses they are beside the type.
+    """
+
+    nested: bool
+
+    def read_choice(self, value: Any) -> ToolChoice | None:
+        """Return the meaning of `tool_choice`; None if the unified fields cannot express it."""
+        if value in ("auto", "none", "required"):
+            return ToolChoice(value)
+        fields = as_object(value)
+        match fields.get("type"):
+            case "function" if name := self._name(fields):
+                return ToolChoice("required", (name,))
+            case "allowed_tools":
+                allowed = self._inner(fields, "allowed_tools")
+                names = [self._name(as_object(tool)) for tool in as_array(allowed.get("tools"))]
+                mode: Any = allowed.get("mode")
+                if (mode == "auto" or mode == "required") and names and all(names):
+                    return ToolChoice(mode, tuple(names))
+                return None
+            case _:
+                return None
+
+    def write_choice(self, choice: ToolChoice) -> Any:
+        """Return `tool_choice` as the protocol writes it."""
+        if not choice.names or choice.mode == "none":
+            return choice.mode
+        tools = [self._typed("function", {"name": name}) for name in choice.names]
+        if choice.mode == "required" and len(tools) == 1:
+            return tools[0]
+        return self._typed("allowed_tools", {"mode": choice.mode, "tools": tools})
+
+    def read_format(self, value: Any) -> ResponseFormat | None:
+        """Return the meaning of a format; None if the unified fields cannot express it."""
+        fields = as_object(value)
+        match fields.get("type"):
+            case "text":
+                return ResponseFormat("text")
+            case "json_object":
+                return ResponseFormat("json")
+            case "json_schema":
+                form = Fields(self._inner(fields, "json_schema"), "")
+                return ResponseFormat(
+                    "schema",
+                    form.take_object("schema"),
+                    name=form.take_text("name"),
+                    description=form.take_text("description"),
+                    strict=form.take_boolean("strict"),
+                )
+            case _:
+                return None
+
+    def write_format(self, form: ResponseFormat) -> dict[str, Any]:
+        """Return a format as the protocol writes it. Responses requires a schema in it."""
+        match form.kind:
+            case "text":
+                return {"type": "text"}
+            case "json":
+                return {"type": "json_object"}
+            case "schema":
+                schema = form.schema if self.nested else form.schema or {}
+                fields = {
+                    "name": form.name or "reply",
+                    "description": form.description or None,
+                    "schema": schema,
+                    "strict": form.strict,
+                }
+                given = {key: value for key, value in fields.items() if value is not None}
+                return self._typed("json_schema", given)
+
+    def _inner(self, fields: JsonObject, kind: str) -> JsonObject:
+        return as_object(fields.get(kind)) if self.nested else fields
+
+    def _typed(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        return {"type": kind} | ({kind: fields} if self.nested else fields)
+
+    def _name(self, tool: JsonObject) -> str:
+        return as_string(self._inner(tool, "function").get("name"))
+
+
+NESTED = Notation(nested=True)
+FLAT = Notation(nested=False)
+
+
+def read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a function's definition; None if the entry is not a function with a name."""
+    if entry.remaining.get("type") != "function":
+        return None
+    function = entry.take_fields("function")
+    name = function.take_text("name") if function else ""
+    if function is None or not name:
+        return None
+    del entry.remaining["type"]
+    description, parameters = (
+        function.take_text("description"),
+        function.take_object("parameters") or {},
+    )
+    strict = function.take_boolean("strict")
+    entry.put_back("function", function)
+    return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
+
+
+def write_tool(tool: ToolDefinition, *, captured: bool) -> Obj:
+    """Return a function's definition; `captured`: in the protocol that it was decoded from."""
+    function: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    if tool.parameters:
+        function["parameters"] = json_schema(tool.parameters, tool.dialect)
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    items: Items = [("type", constant("function")), ("function", tree_of(function))]
+    return Obj(
+        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
     )
 
 
-def write_schema(form: ResponseFormat) -> dict[str, Any]:
-    """Return these fields."""
-    fields: dict[str, Any] = {"name": form.name or "reply"}
-    if form.description:
-        fields["description"] = form.description
-    if form.schema is not None:
-        fields["schema"] = form.schema
-    if form.strict is not None:
-        fields["strict"] = form.strict
-    return fields
+def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None) -> None:
+    """Add an annotation of a text as a citation; other kinds than citations are passed over.
+
+    `base` is the offset of that text in all text, None if unknown. Chat puts the fields into an
+    object named as the type, Responses beside the type. Offsets count characters; a file's
+    `index` is a single place. Routers that know no place send zeros.
+    """
+    kind = as_string(annotation.get("type"))
+    if kind not in _CITATIONS:
+        return
+    fields = as_object(annotation.get(kind)) or annotation
+    source = events.add_source(
+        as_string(fields.get("title")),
+        as_string(fields.get("url")),
+        as_string(fields.get("filename")) or as_string(fields.get("file_id")),
+        key=as_string(fields.get("file_id")) or None,
+    )
+    index = as_count(fields.get("index"))
+    end = as_count(fields.get("end_index")) or index or 0
+    start = as_count(fields.get("start_index"))
+    start = (index or 0) if start is None else start
+    if base is None or not 0 <= start <= end or not end:
+        base = start = end = 0
+    events.add_citation(
+        source,
+        base + start,
+        base + end,
+        quote=as_string(fields.get("content")) or as_string(fields.get("quote")),
+    )
+
+
+_CITATIONS = frozenset({"url_citation", "file_citation", "container_file_citation"})

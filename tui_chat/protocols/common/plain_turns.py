@@ -1,8 +1,8 @@
-"""Turns that are only text: their messages are made when they are looked at.
+"""Turns that are only text: their messages are built on demand.
 
-1. A plain turn is a message of its own whatever stands beside it, has the turn's text as its only
+1. A plain turn is a message of its own whatever its neighbours are, has the turn's text as its only
    content, and has no notes.
-2. The encoders would say the same of it; `tests/protocols/test_plain_turns.py` holds that.
+2. The encoders give the same result; `tests/protocols/test_plain_turns.py` checks that.
 3. A keystroke takes the same time without this. The first composition of a conversation takes two
    to three times as long: 110 ms against 260 to 360 ms for 10,000 messages.
 """
@@ -20,7 +20,7 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.protocols.common.encoding import constant
 
 Frames = Mapping[MessageRole, Frame]
-"""What stands around the text of a message, by role. A role that is missing is always encoded."""
+"""The message around a text, by role. A turn of a missing role is never plain."""
 
 
 def plain_turns(protocol: Protocol, frames: Frames) -> Memo[Turn, Later | None]:
@@ -42,7 +42,7 @@ def role_and_content(role: str) -> Frame:
 
 
 def openai_roles(developer: bool) -> Frames:
-    """Return the frames of OpenAI's messages. `developer`: what the model calls the system."""
+    """Return the frames of OpenAI's messages. `developer` is the role of system turns, if true."""
     system = "developer" if developer else "system"
     return {
         "system": role_and_content(system),
@@ -75,5 +75,10 @@ def _adds_nothing(semantics: MessageSemantics, protocol: Protocol) -> bool:
     form = semantics.wire
     if form is not None and (form.extras or form.protocol is protocol):
         return False
-    more = semantics.reasoning or semantics.refusal or semantics.layout
+    more = (
+        semantics.reasoning
+        or semantics.refusal
+        or semantics.layout
+        or semantics.references.citations
+    )
     return not more and semantics.failed is None

@@ -1,30 +1,53 @@
-"""Reading a reply: from bytes, or one event of a stream, to JSON objects, and on to our events.
+"""Read a reply: from bytes, or one event of a stream, to JSON objects, then to our events.
 
 `load_body` and `load_event` parse JSON and raise what the provider reports as an error.
-`ReplyEvents` collects what one event of a stream contains. It holds what is the same for all
-protocols: text is made fit for UTF-8, blocks and calls are numbered in order of arrival, and a
-reply that stopped for tool calls is told from one that stopped.
+`ReplyEvents` collects what one event of a stream contains, in the same way for all protocols: text
+is made valid UTF-8, blocks and calls are numbered in order of arrival, and a reply that stopped for
+tool calls gets that finish reason.
+
+A stream may hold several replies. If one begins after the one before has ended (a gateway that runs
+tools itself), it continues it in a new paragraph. If one begins before that (a gateway that tries
+again), it replaces it, since providers do not go on from where another attempt stopped.
 """
 
 from __future__ import annotations
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 from tui_chat.errors import ReplyCut, TooLarge
-from tui_chat.models.reply import (
+from tui_chat.models.citations import (
+    MOST_CITATIONS,
+    MOST_SOURCES,
+    QUOTE_LENGTH,
+    TITLE_LENGTH,
+    Citation,
+    Source,
+    found_source,
+    web_address,
+)
+from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
+from tui_chat.models.message import Part, PartKind
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.sanitize import one_line as readable_line
+from tui_chat.models.stream_events import (
+    Cited,
     Finished,
     FinishReason,
+    MediaPart,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
-    Reply,
+    Restarted,
+    Searched,
+    SourceFound,
     Started,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
     UsageReport,
-    advance,
 )
 from tui_chat.models.text import clean
 from tui_chat.models.usage import NO_USAGE, Usage
@@ -36,13 +59,16 @@ from tui_chat.protocols.common.lenient_json import (
     load_json,
     to_json,
 )
+from tui_chat.protocols.common.urls import standard_base64
+
+_DATA_URL = re.compile(r"data:([\w.+/;= -]{0,200}?);base64,", re.ASCII | re.IGNORECASE)
 
 _Channel: TypeAlias = str | tuple[str, int]
 """What a delta belongs to: text, refusal, or one block or call."""
 
 
 class ReplyEvents:
-    """The events of one reply; `drain` hands out those since the last time.
+    """The events of one reply; `drain` returns those since the last time.
 
     A character beyond the BMP may be cut between two deltas by a gateway that counts in UTF-16.
     Its first half is held back until the second half, other text or the end comes.
@@ -58,11 +84,23 @@ class ReplyEvents:
         self.began = False
         """True if any part of the reply has arrived."""
         self.ended = False
-        """True if the provider has said why it stopped."""
-        self._has_text = self._refused = False
+        """True if the provider has sent a finish reason."""
+        self._has_other = self._refused = False
+        self.text_length = 0
+        """Characters of text so far."""
+        self.part_start = 0
+        """Characters of text before this one of several replies."""
+        self._separator = ""
+        """What is to come before the next text."""
+        self._last_text: str = ""
+        self._sources: list[Source] = []
+        self._source_numbers: dict[Hashable, int] = {}
+        """Numbers by address and, where the provider numbers them, by its own number."""
+        self._consulted: dict[str, Source] = {}
+        self._cited: set[tuple[int, int, int]] = set()
 
     def drain(self) -> list[StreamEvent]:
-        """Hand out the events since the last time."""
+        """Return the events since the last time."""
         out, self._out = self._out, []
         return out
 
@@ -75,9 +113,29 @@ class ReplyEvents:
         self._id = self._id or id
         self._out.append(Started(self._model, self._id, kept))
 
-    def start_next(self, id: str) -> None:
-        """Begin another reply in the same stream; its id is the one that can be continued."""
-        self.ended = False
+    @property
+    def text_start(self) -> int:
+        """Characters of text before the next text."""
+        return self.text_length + len(self._separator)
+
+    def begin_again(self) -> bool:
+        """Begin another reply in the same stream. Return True if it replaces the one before, of
+        which nothing counts any more; then the caller also forgets it.
+        """
+        has_content = self._last_text or self._has_other or self._refused
+        if self.ended or not has_content:
+            if self._last_text:
+                self._separator = "\n" if self._last_text.endswith("\n") else "\n\n"
+            self.part_start = self.text_start
+            self.ended = False
+            return False
+        out = [*self._out, Restarted()]
+        self.__init__()
+        self._out = out
+        return True
+
+    def rename(self, id: str) -> None:
+        """Change the id of the reply to that of the last of several, which can be continued."""
         if id and id != self._id and self.began:
             self._id = id
             self._out.append(Started(self._model, id))
@@ -86,7 +144,11 @@ class ReplyEvents:
         """Add text."""
         text = self._join_surrogates("text", text)
         if text or signature or id:
-            self._has_text = self._has_text or bool(text)
+            if text:
+                if self._separator:
+                    text, self._separator = self._separator + text, ""
+                self._last_text = text
+                self.text_length += len(text)
             self._out.append(TextDelta(text, signature, id, phase))
 
     def add_refusal(self, text: str) -> None:
@@ -97,6 +159,7 @@ class ReplyEvents:
 
     def block_index(self, key: Hashable) -> int:
         """Return the number of a reasoning block, a new one where the key is new."""
+        self._has_other = True
         return self._blocks.setdefault(key, len(self._blocks))
 
     def add_reasoning(
@@ -115,6 +178,7 @@ class ReplyEvents:
 
     def call_index(self, key: Hashable) -> int:
         """Return the number of a tool call, a new one where the key is new."""
+        self._has_other = True
         return self._calls.setdefault(key, len(self._calls))
 
     def add_tool_call(
@@ -137,7 +201,86 @@ class ReplyEvents:
 
     def add_other(self, name: str, block: object) -> None:
         """Add a whole block that only the provider understands."""
+        self._has_other = True
         self._out.append(OtherBlock(name, to_json(block)))
+
+    def add_media(
+        self,
+        data: str,
+        mime: str = "",
+        *,
+        kind: PartKind | None = None,
+        name: str = "",
+        signature: str = "",
+        id: str = "",
+        extras: JsonObject | None = None,
+    ) -> None:
+        """Add a whole picture, sound or file as base64, which is checked: what is not base64 is
+        added as damaged. Of an unknown type, the first bytes tell it, else it is of `kind`.
+        """
+        whole = standard_base64(data) if len(data) % 4 == 0 else ""
+        mime = known_mime(mime) or (detect_mime_of_base64(whole) if whole else "")
+        kind = kind_of(mime) if mime or kind is None else kind
+        part = Part(kind, mime, data=whole, name=readable_line(name, TITLE_LENGTH))
+        self._has_other = True
+        self._out.append(MediaPart(part, signature, id, to_json(extras) if extras else ""))
+
+    def add_picture(self, url: str) -> None:
+        """Add a picture whose address is a data URL, or a link, which is kept as such."""
+        found = _DATA_URL.match(url)
+        if found is None and (address := web_address(url)):
+            self._has_other = True
+            self._out.append(MediaPart(Part("image", url=address)))
+            return
+        head, data = (found[1], url[found.end() :]) if found else ("", "")
+        self.add_media(data, head, kind="image")
+
+    def add_source(
+        self, title: str = "", url: str = "", file: str = "", *, key: Hashable = None
+    ) -> int:
+        """Add a source, or what is new of a known one; return its number.
+
+        `key` identifies it where the provider numbers its sources; else its address or file does.
+        """
+        source = found_source(title, url, file)
+        key = key or _source_key(source)
+        index = self._source_numbers.get(key, len(self._sources))
+        if index >= MOST_SOURCES:
+            self._out.append(SourceFound(MOST_SOURCES, source))
+            return MOST_SOURCES
+        self._source_numbers[key] = index
+        if source.url:
+            self._source_numbers.setdefault(source.url, index)
+        if index == len(self._sources):
+            self._sources.append(Source())
+        if source != self._sources[index]:
+            self._sources[index] = source
+            self._out.append(SourceFound(index, source))
+        return index
+
+    def add_consulted(self, title: str = "", url: str = "", file: str = "") -> None:
+        """Add a source that the provider read. Those that are never cited come last."""
+        if len(self._consulted) < MOST_SOURCES:
+            source = found_source(title, url, file)
+            self._consulted.setdefault(_source_key(source), source)
+
+    def add_citation(
+        self, source: int, start: int = 0, end: int = 0, *, quote: str = "", where: str = ""
+    ) -> None:
+        """Add a place of the text, in characters of all text so far or to come, that rests on a
+        source; `end` is 0 if the place is unknown. One that is known already is passed over.
+        """
+        place = (source, start, end)
+        if place not in self._cited and len(self._cited) <= MOST_CITATIONS:
+            self._cited.add(place)
+            quote = readable_line(quote, QUOTE_LENGTH)
+            self._out.append(Cited(Citation(source, start, end, quote, where)))
+
+    def add_search(self, query: str = "", *, failure: str = "") -> None:
+        """Add a search that the provider ran, or a sentence about one that failed."""
+        query, failure = (readable_line(text, TITLE_LENGTH) for text in (query, failure))
+        if query or failure:
+            self._out.append(Searched(query, failure))
 
     def set_usage(self, usage: Usage) -> None:
         """Set the usage so far; some providers repeat it with every chunk."""
@@ -148,9 +291,13 @@ class ReplyEvents:
     def finish(self, reason: FinishReason, raw: str, detail: str = "") -> None:
         """End the reply. Some providers always say `stop`; the content decides what that means."""
         self.flush()
+        for key, source in self._consulted.items():
+            if key not in self._source_numbers:
+                self.add_source(source.title, source.url, source.file)
+        self._consulted = {}
         if reason == "stop" and self._calls:
             reason = "tool_calls"
-        elif reason == "stop" and self._refused and not self._has_text:
+        elif reason == "stop" and self._refused and not self._last_text:
             reason = "refusal"
         self.began = self.ended = True
         self._out.append(Finished(reason, raw, detail))
@@ -174,6 +321,7 @@ class ReplyEvents:
                 case "refusal":
                     self._out.append(RefusalDelta(text))
                 case _:
+                    self.text_length += len(text)
                     self._out.append(TextDelta(text))
 
     def _join_surrogates(self, channel: _Channel, text: str) -> str:
@@ -188,16 +336,42 @@ class ReplyEvents:
         return clean(text)
 
 
-def fold_reply(events: ReplyEvents) -> Reply:
-    """Return the reply that the events collected so far make."""
-    reply = Reply()
-    for event in events.drain():
-        reply = advance(reply, event)
-    return reply
+def _source_key(source: Source) -> str:
+    return source.url or source.file or source.title
+
+
+class ReplyReader(ABC):
+    """What the parsers of all protocols share. One reader reads one reply."""
+
+    def __init__(self) -> None:
+        self._events = ReplyEvents()
+
+    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
+        """Take one event of the stream. Raises Refused, ReplyCut."""
+        for chunk in load_event(event, data, whole=self._events.ended):
+            self.take_in(chunk, event)
+        return self._events.drain()
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
+        return self._events.close()
+
+    @abstractmethod
+    def take_in(self, chunk: JsonObject, event: str = "") -> None:
+        """Read one object of a stream; `event` is the name of its event, if it has one."""
+
+    def finish(self) -> Reply:
+        """Return the reply of an answer that came whole and has been taken in."""
+        if not self._events.ended:
+            self._events.finish("stop", "")
+        reply = Reply()
+        for event in self._events.drain():
+            reply = advance(reply, event)
+        return reply
 
 
 def load_body(body: bytes) -> object:
-    """Parse an answer that came whole. Raises ReplyCut where it is not JSON, and Refused where
+    """Parse an answer that came whole. Raises ReplyCut if it is not JSON, and Refused if
     it is an error in spite of its status.
     """
     text = body.decode("utf-8-sig", "replace")
@@ -218,7 +392,7 @@ def load_body(body: bytes) -> object:
 def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     """Return the objects in one event of a stream: one, as a rule, or none.
 
-    `whole` says that the reply has already ended, so that rubbish can be passed over. Raises
+    `whole` is true if the reply has already ended: then what is not JSON is ignored. Raises
     Refused where the provider reports an error, ReplyCut where the data is not JSON: text may
     be missing then, and the reader must know.
     """
@@ -255,7 +429,7 @@ def not_a_reply(answer: object) -> ReplyCut:
     error = find_error(answer)
     detail = f": {error.message}" if error and error.message else "."
     return ReplyCut(
-        f"The answer is JSON, but no reply{detail}",
+        f"The answer is JSON, but not a reply{detail}",
         advice="Check that the base URL is that of the API and the protocol fits it.",
     )
 

@@ -1,13 +1,13 @@
-"""Taking a captured request apart without losing a key.
+"""Read a captured request without loss of a key.
 
-1. A body is read strictly: what is not JSON, nests beyond reason or holds numbers that JSON does
-   not have is refused with a sentence.
-2. An object becomes `Fields`. Whoever understands a key takes it out; a value of another type
-   than the one expected stays in. What remains at the end is passed through as it came, so a
-   request can be encoded again word for word, including keys that nobody here has heard of.
-3. A setting that a unified field holds is taken if encoding it gives back the very same value;
-   else it remains for the protocol's namespace, whose value then wins in its own protocol.
-4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, and a note says so.
+1. A body is read strictly: what is not JSON, is nested too deep or holds numbers that JSON does
+   not have is refused with an explanation.
+2. An object becomes `Fields`. A reader takes out the keys that it understands; a value of an
+   unexpected type stays in. The rest is passed through unchanged, so a request can be encoded
+   again word for word, including keys that are unknown here.
+3. A setting that a unified field can hold is taken if it is encoded to the same value again;
+   else it is left to the protocol's namespace, whose value then wins in its own protocol.
+4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, with a note.
 """
 
 from __future__ import annotations
@@ -15,32 +15,50 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import isfinite
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
-from tui_chat.models.semantics import NativeTool
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    Note,
+    Parameters,
+    Sourced,
+    ToolDefinition,
+    Turn,
+)
+from tui_chat.models.semantics import (
+    HostedTool,
+    Namespace,
+    NativeTool,
+    Semantics,
+    SessionSemantics,
+    ToolSemantics,
+)
 from tui_chat.models.text import Origin, OriginKind, clean
 
 MAX_DEPTH = 200
 """Objects within objects, more than any schema needs and less than Python's stack."""
 
 
-def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
-    """Parse a body as a JSON object. Returns notes on what had to be cleaned.
+def load_request(
+    body: bytes, protocol: Protocol, conversation: str = ""
+) -> tuple[Fields, list[Note]]:
+    """Parse a body as a JSON object. Returns it with notes on text that was cleaned.
 
-    Raises InputError if it is not a request that could be sent.
+    Raises InputError if it is not a request that could be sent, or lacks the key `conversation`.
     """
-    title = f"This is no {protocol.label} request"
+    title = f"This is not a valid {protocol.label} request"
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{title}: byte {error.start} is not UTF-8.") from error
     try:
-        value = _DECODER.decode(text)
+        value = STRICT_DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{title}: not JSON, {describe_json_error(error)}.") from error
     except (ValueError, RecursionError) as error:
@@ -49,19 +67,21 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
         raise InputError(f"{title}: it is {type_name(value)} and not an object.")
     if _depth(cast("object", value)) > MAX_DEPTH:
         raise InputError(f"{title}: it is nested deeper than {MAX_DEPTH} levels.")
+    if conversation and conversation not in value:
+        raise InputError(f"{title}: it has no “{conversation}”.")
     notes: list[Note] = []
     if "\\u" in text and (fit := sanitize_json(value)) != value:
         value = fit
         sentence = (
-            "Half of a surrogate pair stood alone in the request; it is no character and cannot be "
-            "sent, so U+FFFD stands in its place."
+            "The request has half of a surrogate pair, which is not a character and cannot be "
+            "sent; U+FFFD replaces it."
         )
         notes.append(Note(Level.WARNING, "surrogate-replaced", sentence))
     return Fields(cast("dict[str, Any]", value), ""), notes
 
 
 def describe_json_error(error: Exception) -> str:
-    """Return what is wrong with JSON, and where, from the error that `json` raised."""
+    """Return the fault in JSON and its place, from the error that `json` raised."""
     match error:
         case json.JSONDecodeError():
             where = f"line {error.lineno}, column {error.colno}"
@@ -85,7 +105,8 @@ def _float(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
+STRICT_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
+"""Refuses NaN, infinities and numbers that become infinite."""
 
 
 def _depth(value: object) -> int:
@@ -119,7 +140,7 @@ def sanitize_json(value: Any) -> Any:
 
 
 def to_json(value: object) -> str:
-    """Write a JSON value in as few characters as it takes."""
+    """Return a JSON value as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -150,7 +171,7 @@ def type_name(value: object) -> str:
 
 
 class Fields:
-    """A JSON object being taken apart. It works on a copy."""
+    """A JSON object whose keys are taken one by one. It works on a copy."""
 
     __slots__ = ("place", "remaining")
 
@@ -158,7 +179,7 @@ class Fields:
         self.remaining = dict(value)
         """The keys that have not been taken yet."""
         self.place = place
-        """Where it stands in the body, for errors: `messages[3]`."""
+        """Its place in the body, for errors: `messages[3]`."""
 
     def take_text(self, key: str) -> str:
         """Take a string that is not empty; leave anything else and return the empty string."""
@@ -206,7 +227,7 @@ class Fields:
         return tuple(cast("list[str]", texts))
 
     def take_equal(self, key: str, value: object) -> bool:
-        """Take a key if it has this very value."""
+        """Take a key if it has exactly this value."""
         found = self.remaining.get(key, _ABSENT)
         if found is _ABSENT or found != value or isinstance(found, bool) != isinstance(value, bool):
             return False
@@ -229,7 +250,7 @@ class Fields:
             self.remaining[key] = inner.remaining
 
     def take_list(self, key: str) -> Iterator[Fields]:
-        """Take a list of objects. Raises InputError where it is none."""
+        """Take a list of objects. Raises InputError if it is not a list."""
         value = self.remaining.pop(key, None)
         if not isinstance(value, list):
             raise InputError(f"{self.path(key)} must be a list, not {type_name(value)}.")
@@ -240,11 +261,11 @@ class Fields:
             yield Fields(cast("dict[str, Any]", each), place)
 
     def path(self, key: str) -> str:
-        """Return where a key stands."""
+        """Return the place of a key."""
         return f"{self.place}.{key}" if self.place else key
 
     def remaining_json(self) -> str:
-        """Return what is left as compact JSON; empty where nothing is."""
+        """Return what is left as compact JSON; empty if nothing is."""
         return to_json(self.remaining) if self.remaining else ""
 
 
@@ -252,11 +273,11 @@ _ABSENT = object()
 
 
 T = TypeVar("T")
-S = TypeVar("S")
+S = TypeVar("S", bound=Namespace)
 
 
 def sourced(name: str, value: T | None) -> Sourced[T] | None:
-    """Return a setting as the captured request gave it; None where it did not."""
+    """Return a setting as the captured request gave it; None if it did not."""
     if value is None:
         return None
     origin = Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
@@ -264,25 +285,85 @@ def sourced(name: str, value: T | None) -> Sourced[T] | None:
 
 
 def captured_model(name: str) -> Sourced[str]:
-    """Return the model, which may be unknown."""
+    """Return the model as a setting; an unknown one is empty."""
     origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
     return Sourced(name, origin)
 
 
-def read_settings(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, str]) -> S:
-    """Take the keys that a namespace has fields for out of `left`, and return the namespace.
+def read_settings(kind: type[S], left: dict[str, Any]) -> S:
+    """Take the keys that a namespace has fields for out of `left`, and return the namespace."""
+    names = [each.name for each in dataclasses.fields(kind) if each.name not in kind.form_only]
+    return kind(**{n: left.pop(k) for n in names if (k := kind.keys.get(n, n)) in left})
 
-    `spelled` gives the key of a field where it is not the field's own name.
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Return True for a whole number that is not negative."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+class Meanings:
+    """What settings of a captured request mean in unified parameters. The settings stay in their
+    namespace, which gives them back word for word; this is for other protocols.
     """
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    found = {n: left.pop(k) for n in names if (k := spelled.get(n, n)) in left}
-    return kind(**found)
+
+    def __init__(self) -> None:
+        self.values: dict[str, Sourced[Any]] = {}
+        """By the parameter's name."""
+        self.paths: set[str] = set()
+        """See `Semantics.unified`."""
+
+    def add(self, parameter: str, value: object, *paths: str) -> None:
+        """Record what the settings at these paths of the namespace mean."""
+        self.values[parameter] = cast("Sourced[Any]", sourced(paths[0], value))
+        self.paths.update(paths)
+
+
+Tools = tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]
+"""The functions, None if the request has no tools, and the protocol's other tools."""
+
+
+def captured_envelope(
+    request: Fields,
+    turns: Iterable[Turn],
+    parameters: Parameters,
+    tools: Tools,
+    settings: Namespace,
+    notes: Iterable[Note],
+    *,
+    meanings: Meanings | None = None,
+    session: SessionSemantics | None = None,
+) -> ChatEnvelope:
+    """Return the envelope of a captured request; what is left of it is kept for pass-through."""
+    functions, native = tools
+    meanings = meanings or Meanings()
+    hosted = [tool.hosted for tool in native if tool.hosted is not None]
+    if hosted:
+        beside = meanings.values.get("hosted_tools")  # a setting of its own, in OpenAI Chat
+        meanings.add("hosted_tools", (*hosted, *(beside.value if beside else ())), "tools")
+    protocol, rest = settings.protocol, request.remaining
+    semantics = Semantics(
+        source=protocol,
+        session=session or SessionSemantics(),
+        tools=ToolSemantics(native=native),
+        settings=settings,
+        unified=frozenset(meanings.paths),
+        provider_extras={protocol: rest} if rest else {},
+    )
+    parameters = replace(parameters, **meanings.values)
+    return ChatEnvelope(
+        tuple(turns), parameters, functions, notes=tuple(notes), semantics=semantics
+    )
 
 
 def read_tools(
-    request: Fields, protocol: Protocol, read: Callable[[Fields], ToolDefinition | None]
-) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
-    """Take `tools` apart: the functions that `read` knows, and whatever else the protocol has."""
+    request: Fields,
+    protocol: Protocol,
+    read: Callable[[Fields], ToolDefinition | None],
+    read_hosted: Callable[[Fields], HostedTool | None] = lambda tool: None,
+) -> Tools:
+    """Take `tools` apart: the functions that `read` accepts, and the protocol's other tools, with
+    the meaning that `read_hosted` finds in them. It takes the keys that it understands.
+    """
     if request.remaining.get("tools") is None:
         return None, ()
     tools: list[ToolDefinition] = []
@@ -292,16 +373,33 @@ def read_tools(
         tool = read(entry)
         if tool is None:
             kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(NativeTool(protocol, position, kind, to_json(whole)))
+            native.append(native_tool(protocol, position, kind, whole, read_hosted))
         else:
             tools.append(tool)
     return tuple(tools), tuple(native)
 
 
+def native_tool(
+    protocol: Protocol,
+    position: int,
+    name: str,
+    whole: dict[str, Any],
+    read_hosted: Callable[[Fields], HostedTool | None],
+) -> NativeTool:
+    """Return one of the protocol's own tools, with its meaning for others if it has one."""
+    fields = Fields(whole, "tools")
+    hosted = read_hosted(fields)
+    if hosted is None:
+        return NativeTool(protocol, position, name, to_json(whole))
+    hosted = replace(hosted, position=position)
+    lost = tuple(key for key, value in fields.remaining.items() if value is not None)
+    return NativeTool(protocol, position, name, to_json(whole), hosted, lost)
+
+
 def take_if_reversible(
     fields: Fields, key: str, read: Callable[[Any], T | None], write: Callable[[T], Any]
 ) -> T | None:
-    """Return what a key means, and take it if `write` gives back its very value (rule 3)."""
+    """Return the meaning of a key; take the key if `write` gives back the same value (rule 3)."""
     value = fields.remaining.get(key)
     if value is None:
         return None

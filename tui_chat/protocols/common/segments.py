@@ -1,10 +1,10 @@
-"""Encoding long conversations in segments, so that a keystroke encodes one of them.
+"""Encode long conversations in segments, so that a keystroke encodes one of them.
 
 1. A segment has about a hundred turns and begins at a user turn that begins a message of its own.
    Its encoding does not depend on the turns around it, except that another user turn follows all
    segments but the last.
-2. The encoding of a segment is remembered while its turns are the very same objects. Checking
-   that costs next to nothing, since tuples compare their items by identity first.
+2. The encoding of a segment is kept while its turns are the same objects. The check is cheap,
+   since tuples compare their items by identity first.
 3. Without this a keystroke in a conversation of 10,000 messages takes 5 to 9 ms instead of 1 to
    1.7 ms (processor time, by protocol), which misses the limit of 5 ms.
 """
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tui_chat.models.envelope import Turn
+from tui_chat.models.envelope import Note, Turn
+from tui_chat.models.json_tree import Tree
 from tui_chat.models.memo import Memo
 
 T = TypeVar("T")
@@ -56,6 +57,23 @@ def segments(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:
     if start < count:
         cut.append(whole[start:])
     return cut
+
+
+Encoding = tuple[list[Tree], list[Note]]
+"""Messages, or items, and their notes."""
+
+
+def encode_segments(
+    encode_segment: Callable[[Sequence[Turn]], Encoding], turns: Sequence[Turn]
+) -> Encoding:
+    """Return the encodings of all segments of a conversation, joined."""
+    messages: list[Tree] = []
+    notes: list[Note] = []
+    for segment in segments(turns):
+        segment_messages, segment_notes = encode_segment(segment)
+        messages += segment_messages
+        notes += segment_notes
+    return messages, notes
 
 
 def _begins(turn: Turn) -> bool:

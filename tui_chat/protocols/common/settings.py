@@ -1,7 +1,7 @@
-"""Settings of a request, as far as a protocol and a model take them.
+"""Settings of a request, as far as a protocol and a model accept them.
 
-1. A setting that the model or the protocol refuses is left out, with a note: the request is
-   worth more than the setting.
+1. A setting that the model or the protocol refuses is left out, with a note, so that the request
+   is answered.
 2. In the protocol it was captured from, a setting is sent as it was. A value in the protocol's
    namespace wins over the unified one.
 """
@@ -15,31 +15,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import (
-    ChatEnvelope,
-    Level,
-    Note,
-    Parameters,
-    ResponseFormat,
-    Sourced,
-    ToolChoice,
-    ToolDefinition,
-)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts, is_newer_claude
-from tui_chat.models.semantics import UNSET, NativeTool
+from tui_chat.models.semantics import UNSET, Namespace, NativeTool
+from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
 from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+from tui_chat.protocols.common.request_fields import captured_model
 
 
 def numeric_settings(
-    asked: Sequence[tuple[str, Sourced[Any] | None, float, float]],
+    settings: Sequence[tuple[str, Sourced[Any] | None, float, float]],
     notes: list[Note],
     *,
     captured: bool,
 ) -> Iterator[tuple[str, Tree]]:
     """Yield numeric settings under their names on the wire, those out of range left out."""
-    for key, value, low, high in asked:
+    for key, value, low, high in settings:
         if value is None:
             continue
         if captured or low <= value.value <= high:
@@ -50,34 +43,36 @@ def numeric_settings(
 
 
 def sampling_settings(
-    asked: Sequence[tuple[str, Sourced[Any] | None, float, float]],
+    settings: Sequence[tuple[str, Sourced[Any] | None, float, float]],
     parameters: Parameters,
     facts: ModelFacts,
     notes: list[Note],
     *,
     captured: bool,
+    effort: str = "",
 ) -> Iterator[tuple[str, Tree]]:
-    """Yield sampling settings, unless the model is known to take none, or likely to."""
-    why = "" if captured else _sampling_refused(parameters, facts)
+    """Yield sampling settings, unless the model is known or likely to refuse them at the reasoning
+    effort that is sent.
+    """
+    why = "" if captured else _sampling_refused(parameters, facts, effort)
     if not why:
-        yield from numeric_settings(asked, notes, captured=captured)
+        yield from numeric_settings(settings, notes, captured=captured)
         return
-    for key, value, _, _ in asked:
+    for key, value, _, _ in settings:
         if value is not None:
             sentence = f"{key} is not sent: {why}."
             notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
 
 
-def _sampling_refused(parameters: Parameters, facts: ModelFacts) -> str:
-    """Return why a model gets no sampling settings; empty where it gets them."""
+def _sampling_refused(parameters: Parameters, facts: ModelFacts, effort: str) -> str:
+    """Return why a model gets no sampling settings; empty if it gets them."""
     model = parameters.model.value
     if facts.sampling is not None:
-        return "" if facts.sampling else f"{model} takes no sampling settings"
+        return "" if facts.sampling else f"{model} accepts no sampling settings"
     if facts.sampling_efforts is not None:
-        effort = parameters.effort.value if parameters.effort is not None else ""
         if effort in facts.sampling_efforts:
             return ""
-        return f"{model} takes sampling settings only at the reasoning effort “none”"
+        return f"{model} accepts sampling settings only at the reasoning effort “none”"
     if is_newer_claude(model):
         return f"nothing is known of {model}, and the newest known Claude models refuse it"
     return ""
@@ -86,9 +81,7 @@ def _sampling_refused(parameters: Parameters, facts: ModelFacts) -> str:
 def reply_limit(
     envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
 ) -> Sourced[int] | None:
-    """Return the reply limit; none where it would allow no reply at all, and no more than the
-    model is known to accept.
-    """
+    """Return the reply limit, lowered to the model's maximum; None if it would allow no reply."""
     limit = envelope.parameters.max_tokens
     if limit is None or envelope.semantics.source is endpoint.protocol:
         return limit
@@ -99,30 +92,47 @@ def reply_limit(
     most = endpoint.facts_of(model).max_output
     if most is None or limit.value <= most:
         return limit
-    sentence = f"The reply limit of {limit.value:,} tokens is sent as {most:,}, the most that "
-    sentence += f"{model} accepts."
+    sentence = f"The reply limit of {limit.value:,} tokens is lowered to {most:,}, the maximum "
+    sentence += f"of {model}."
     notes.append(Note(Level.WARNING, "setting-changed", sentence, limit.origin))
     return Sourced(most, limit.origin)
 
 
-_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+def is_same_model(envelope: ChatEnvelope, protocol: Protocol) -> bool:
+    """Return True if a request was captured from this protocol and its model was not replaced:
+    then it is sent as it was, whatever is known of the model.
+    """
+    model = envelope.parameters.model
+    return (
+        envelope.semantics.source is protocol and model.origin == captured_model(model.value).origin
+    )
 
 
-def openai_effort(asked: Parameters, notes: list[Note], *, captured: bool) -> Sourced[str] | None:
-    """Return how much OpenAI is to reason, where it is a word that OpenAI knows."""
-    if asked.effort is None or captured or asked.effort.value in _EFFORTS:
-        return asked.effort
-    why = f"“{asked.effort.value}” is none of {', '.join(sorted(_EFFORTS))}"
-    notes.append(setting_note(asked.effort, "reasoning effort", why))
-    return None
-
-
-def effort_notes(effort: Sourced[str] | None, protocol: Protocol) -> list[Note]:
-    """Return the note for OpenAI's reasoning effort, which is not translated for others yet."""
-    if effort is None:
+def tier_items(
+    envelope: ChatEnvelope,
+    protocol: Protocol,
+    key: str,
+    words: Mapping[str, str],
+    notes: list[Note],
+) -> Items:
+    """Return the service tier in a protocol's words, by OpenAI's. A tier that it does not have is
+    left out: nobody is given one that costs more. An empty word is its default.
+    """
+    tier = envelope.parameters.service_tier
+    if tier is None or envelope.semantics.source is protocol:
         return []
-    why = f"it is not translated into a setting of {protocol.label}"
-    return [setting_note(effort, f"the reasoning effort “{effort.value}”", why)]
+    word = words.get(tier.value)
+    if word is None:
+        why = f"{protocol.label} has no such tier"
+        notes.append(setting_note(tier, f"the service tier “{tier.value}”", why, Level.INFO))
+    elif word and tier.value in _FAST and word != tier.value:
+        sentence = f"The service tier “{tier.value}” is sent as “{word}”."
+        notes.append(setting_changed_note(tier, sentence, Level.INFO))
+    return [(key, tree_of(word, tier.origin))] if word else []
+
+
+_FAST = frozenset({"fast", "ultrafast"})
+"""Tiers of OpenAI whose nearest elsewhere is another word; `default` is only called otherwise."""
 
 
 def stop_sequences(
@@ -136,11 +146,11 @@ def stop_sequences(
     fit = [text for text in stop.value if blank or text.strip()][:most]
     gone = [repr(text) for text in stop.value if not (blank or text.strip())]
     if gone:
-        why = "a stop sequence of nothing but white space is refused"
+        why = "a stop sequence of white space alone is refused"
         notes.append(setting_note(stop, f"stop {', '.join(gone)}", why))
     if len(fit) + len(gone) < len(stop.value):
         rest = [repr(text) for text in stop.value if blank or text.strip()][most:]
-        why = f"at most {most} stop sequences are taken"
+        why = f"at most {most} stop sequences are accepted"
         notes.append(setting_note(stop, f"stop {', '.join(rest)}", why))
     return Sourced(tuple(fit), stop.origin) if fit else None
 
@@ -152,8 +162,8 @@ def usable_tool_choice(
     aliases: Mapping[str, str],
     notes: list[Note],
 ) -> Sourced[ToolChoice] | None:
-    """Return the tool choice, as far as the tools it speaks of are sent (under these names). In
-    the protocol it was captured from it stays as it was.
+    """Return the tool choice, limited to the tools that are sent (under these names). In its own
+    protocol a captured one is unchanged.
     """
     choice = envelope.parameters.tool_choice
     if choice is None or (envelope.semantics.source is protocol and not aliases):
@@ -177,36 +187,34 @@ def usable_tool_choice(
     return Sourced(ToolChoice(choice.value.mode, known), choice.origin)
 
 
-def namespace_items(
-    namespace: Any, skip: Collection[str] = (), spelled: Mapping[str, str] | None = None
-) -> Iterator[tuple[str, Tree]]:
-    """Yield what a namespace holds, under its names on the wire."""
+def namespace_items(namespace: Namespace, skip: Collection[str] = ()) -> Iterator[tuple[str, Tree]]:
+    """Yield what a namespace holds, under its keys in the body; `skip` are names of fields."""
     for field in dataclasses.fields(namespace):
         value = getattr(namespace, field.name)
-        if value is not UNSET and field.name not in skip:
-            key = spelled.get(field.name, field.name) if spelled else field.name
+        if value is not UNSET and field.name not in skip and field.name not in namespace.form_only:
+            key = namespace.keys.get(field.name, field.name)
             yield key, tree_of(value, captured_origin(key))
 
 
 def extra_items(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[tuple[str, Tree]]:
-    """Yield the top-level keys that nobody documents, for the protocol they came from."""
+    """Yield the undocumented top-level keys, for the protocol they came from."""
     for key, value in envelope.semantics.provider_extras.get(protocol, {}).items():
         yield key, tree_of(value, captured_origin(key))
 
 
-def all_tools(
+def with_native_tools(
     tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
 ) -> tuple[Tree, ...]:
-    """Return all tools at the places that they had: ours, and the provider's own."""
-    word = list(tools)
+    """Return functions and the provider's own tools of a captured request in their order."""
+    written = list(tools)
     for tool in sorted(native, key=lambda tool: tool.position):
         if tool.protocol is protocol:
-            word.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
-    return tuple(word)
+            written.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
+    return tuple(written)
 
 
 def override(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:
-    """Return the items with more of them; a later one wins."""
+    """Return the items merged; a later value wins."""
     return list((dict(items) | dict(more)).items())
 
 
@@ -239,24 +247,24 @@ def _from_gemini_schema(value: Any) -> Any:
 
 
 def object_schema(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool's schema as the object schema that some protocols demand."""
+    """Return a tool's schema as the object schema that some protocols require."""
     schema = json_schema(tool.parameters, tool.dialect)
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
 def mentions_json(envelope: ChatEnvelope) -> bool:
-    """Return True if the word “json” occurs, which OpenAI demands for `json_object`."""
+    """Return True if the word “json” occurs, which OpenAI requires for `json_object`."""
     return any("json" in turn.text.plain.lower() for turn in envelope.turns)
 
 
 def openai_format(
     form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
-    """Return the reply's form as OpenAI takes it."""
+    """Return the reply's format as OpenAI accepts it."""
     if form is None or form.value.kind == "text":
         return None
     if form.value.kind == "json" and not mentions_json(envelope):
-        why = "without a schema it demands the word “json” in the messages, and they lack it"
+        why = "OpenAI requires the word “json” in the messages for it"
         notes.append(setting_note(form, "the response format “json”", why))
         return None
     if form.value.kind == "schema":
@@ -264,7 +272,7 @@ def openai_format(
         fit = dataclasses.replace(form.value, schema=schema, dialect="json")
         if not fit.name:
             fit = dataclasses.replace(fit, name=_schema_name(schema))
-            sentence = f"The reply's schema has no name and OpenAI demands one: “{fit.name}”."
+            sentence = f"OpenAI requires a name for the reply's schema: “{fit.name}” is sent."
             notes.append(default_note(form.origin, sentence))
         return Sourced(fit, form.origin)
     return form
@@ -274,7 +282,7 @@ _SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _schema_name(schema: Mapping[str, Any]) -> str:
-    """Return a name for a schema that has none: its title, where OpenAI takes that."""
+    """Return a name for a schema that has none: its title if OpenAI accepts that."""
     title = schema.get("title")
     return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
 
@@ -282,32 +290,30 @@ def _schema_name(schema: Mapping[str, Any]) -> str:
 def schema_only_format(
     form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
 ) -> Sourced[ResponseFormat]:
-    """Return the reply's form for a protocol that has no words for it but the schema, and holds
-    every reply to that.
-    """
+    """Return the reply's format for a protocol that has only the schema, and always enforces it."""
     lost = [
         (Level.WARNING, "description", form.value.description),
         (Level.INFO, "name", form.value.name),
     ]
     for level, what, value in lost:
         if value:
-            why = f"{protocol.label} has no place for it"
+            why = f"{protocol.label} has no field for it"
             notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
     strict = form.value.strict
     if strict is False or (strict is True and protocol is Protocol.GEMINI):
         word = "true" if strict else "false"
-        sentence = f"{protocol.label} has no “strict” for the reply's schema and holds every reply "
-        sentence += f"to it; “strict: {word}” is left out."
+        sentence = f"{protocol.label} has no “strict” for the reply's schema and always "
+        sentence += f"enforces it; “strict: {word}” is left out."
         notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
     if form.value.kind == "schema" and not form.value.schema:
-        sentence = f"The reply's schema is empty; {protocol.label} is asked for any JSON."
+        sentence = f"The reply's schema is empty; {protocol.label} may send any JSON."
         notes.append(setting_changed_note(form, sentence))
     return form
 
 
 def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return a JSON Schema whose objects take no other properties than those they name, as
-    Anthropic demands it, and whether that changed anything.
+    """Return a JSON Schema whose objects accept only the properties that they name, as Anthropic
+    requires, and True if that changed anything.
     """
     closed = {key: _closed(key, value) for key, value in schema.items()}
     kind: Any = closed.get("type")
@@ -337,9 +343,7 @@ def _closed(key: str, value: Any) -> Any:
 
 
 def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
-    """Yield a note for each tool that says whether its arguments follow the schema strictly, for a
-    protocol that has no such word.
-    """
+    """Yield a note for each tool with `strict`, for a protocol that does not have it."""
     for tool in tools:
         if tool.strict is not None:
             word = "true" if tool.strict else "false"

@@ -1,13 +1,13 @@
-"""Bringing tool calls and their results into the order a protocol demands.
+"""Tool calls and results in the order that a protocol requires.
 
 1. Every call gets exactly one result. A missing one becomes an empty result; a second one, or one
    without a call, becomes a user message with the same text. A note reports each.
-2. Where results must stand right behind their calls, they are moved there.
-3. Ids are made fit where a protocol forbids them, shortened where they are too long, told apart
-   where it wants them unique, and made up where it wants some and the source had none. A result
-   without an id answers the first open call of its name, else the first open call.
-4. Most conversations need none of this: a segment whose calls and results are right as they
-   stand is looked at once and remembered. Only where some are not is everything paired anew.
+2. If results must follow their calls directly, they are moved there.
+3. Ids with forbidden characters are changed, too long ones shortened, equal ones made unique, and
+   missing ones made up, as far as the protocol requires it. A result without an id answers the
+   first open call of its name, else the first open call.
+4. Most conversations need none of this: a segment whose calls and results are valid is checked
+   once. Everything is paired again only if a segment is not.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from tui_chat.protocols.common.tool_names import NameRule, aliases_for
 
 @dataclass(frozen=True, slots=True)
 class PairingRules:
-    """What a protocol demands of calls and results."""
+    """The requirements of a protocol on calls and results."""
 
     names: NameRule
     adjacent: bool = True
-    """Results stand right behind their calls."""
+    """Results follow their calls directly."""
     in_call_order: bool = True
     """... and in their order. Not for a captured request, which may stay as it was."""
     by_run: bool = False
-    """Calls of neighbouring assistant turns count as one turn's."""
+    """Calls of adjacent assistant turns count as one turn's."""
     unique_ids: bool = False
     """No two calls of the whole conversation share an id."""
     id_forbidden: re.Pattern[str] | None = None
-    """A character no id may have."""
+    """A character that ids must not contain."""
     longest_id: int = 0
-    """Most characters of an id; 0 for any number."""
+    """Maximum characters of an id; 0 for no limit."""
     ids: bool = True
     """Calls must have ids."""
     named_results: bool = False
-    """A result says which tool it is of."""
+    """A result names its tool."""
     open_ended: bool = False
     """The provider keeps earlier turns: a result may answer a call that is not in here, and a
     call may have been answered there."""
@@ -55,11 +55,11 @@ class PairingRules:
 
 @dataclass(frozen=True, slots=True)
 class PairedTurns:
-    """The turns as they are to be sent."""
+    """The turns in the form to send."""
 
     turns: Sequence[Turn]
     aliases: dict[str, str] = field(default_factory=dict[str, str])
-    """Names of tools that had to be changed."""
+    """The tool names that were changed, and their aliases."""
     notes: tuple[Note, ...] = ()
 
 
@@ -85,12 +85,12 @@ def pair_tools(
 
 
 def _alias_note(name: str, alias: str) -> Note:
-    sentence = f"The tool name “{name}” is not allowed here; it is called “{alias}” on the wire."
+    sentence = f"The tool name “{name}” is not allowed here; it is sent as “{alias}”."
     return Note(Level.WARNING, "tool-renamed", sentence, GLUE)
 
 
 def _is_in_order(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
-    """Return True if all calls and results are in order as they stand."""
+    """Return True if all calls and results are valid without a change."""
     look, seen = _segment_ids(rules), list[str]()
     for segment in segments(turns):
         ids = look(segment)
@@ -129,7 +129,7 @@ def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | Non
 
 
 def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
-    """Return True if a call turn and the results behind it are right as they stand."""
+    """Return True if a call turn and the results after it are valid without a change."""
     calls = run[0].tool_calls
     ids = [call.id for call in calls]
     answers = [turn.tool_call_id for turn in run[1:]]
@@ -145,7 +145,7 @@ def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call and what became of it."""
+    """A call and its result, if one was found."""
 
     turn: int
     """Index of its turn."""
@@ -153,13 +153,13 @@ class _OpenCall:
     number: int
     """Its place among the calls of its turn."""
     id: str
-    """The id on the wire."""
+    """The id that is sent."""
     result: int | None = None
     """Index of the turn that answers it."""
 
 
 class _Pairing:
-    """Pairs one conversation anew."""
+    """The pairing of one conversation."""
 
     def __init__(self, turns: Sequence[Turn], rules: PairingRules, aliases: dict[str, str]) -> None:
         self._turns = turns
@@ -168,9 +168,9 @@ class _Pairing:
         self._calls: dict[int, list[_OpenCall]] = {}
         """By the index of their turn."""
         allowed = ("tool", "assistant") if rules.by_run else ("tool",)
-        others = (turn.role not in allowed for turn in turns)
-        self._others = list(accumulate(others, initial=0))
-        """How many turns before each one may not stand between a call and its result."""
+        outside = (turn.role not in allowed for turn in turns)
+        self._outside = list(accumulate(outside, initial=0))
+        """How many turns before each one may not be between a call and its result."""
         self._answers: dict[int, _OpenCall] = {}
         """The call that a result, by its index, answers."""
         self.notes: list[Note] = []
@@ -199,7 +199,7 @@ class _Pairing:
                     self._answers[index] = call
 
     def _assign_id(self, call: ToolCall, used: set[str]) -> str:
-        """Return the id that a call has on the wire, and take it."""
+        """Return the id under which a call is sent, and reserve it."""
         fit = call.id
         if self._rules.id_forbidden:
             fit = self._rules.id_forbidden.sub("_", fit)
@@ -207,7 +207,7 @@ class _Pairing:
             return ""
         longest = self._rules.longest_id
         if longest and len(fit) > longest:
-            # Its beginning, and what tells it from others that begin so: the same in each request.
+            # Its beginning and a hash of the whole: the same in each request.
             fit = f"{fit[: longest - _HASH - 1]}_{_hash(call.id)}"
         base, number = fit or "call", 1 if not fit else 2
         fit = fit or "call_1"
@@ -261,13 +261,13 @@ class _Pairing:
             last = len(self._turns)
             calls = sorted(calls, key=lambda call: last if call.result is None else call.result)
         elif (places := [c.result for c in calls if c.result is not None]) != sorted(places):
-            sentence = "The results of its tool calls are put into the order of the calls."
+            sentence = "The results of the tool calls are sorted into the order of the calls."
             origin = self._turns[calls[0].turn].origin
             self.notes.append(Note(Level.INFO, "results-reordered", sentence, origin))
         for call in calls:
             if call.result is not None:
                 if self._moved(call):
-                    sentence = "A tool result is moved to its call; it stood further down."
+                    sentence = "The tool result is moved up to its call."
                     origin = self._turns[call.result].origin
                     self.notes.append(Note(Level.WARNING, "result-moved", sentence, origin))
                 yield self._result(call)
@@ -277,10 +277,10 @@ class _Pairing:
     def _moved(self, call: _OpenCall) -> bool:
         """Return True if more than results of the same turn stood between call and result."""
         assert call.result is not None
-        return self._others[max(call.result, call.turn + 1)] > self._others[call.turn + 1]
+        return self._outside[max(call.result, call.turn + 1)] > self._outside[call.turn + 1]
 
     def _missing(self, call: _OpenCall) -> Turn:
-        sentence = f"The call of “{call.call.name}” was never answered; its result is sent empty."
+        sentence = f"The call of “{call.call.name}” has no result; an empty one is sent."
         origin = self._turns[call.turn].origin
         self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
         name = self._aliases.get(call.call.name, call.call.name)
@@ -310,7 +310,7 @@ class _Pairing:
             return turn
         pairs = zip(renamed, turn.tool_calls, strict=True)
         if any(new.id != old.id and old.id for new, old in pairs):
-            sentence = "The ids of its tool calls are not allowed as they are; they are changed."
+            sentence = "The ids of the tool calls are not valid here; they are changed."
             self.notes.append(Note(Level.INFO, "call-id-changed", sentence, turn.origin))
         return variant(turn, renamed, lambda old: replace(old, tool_calls=renamed))
 
@@ -320,7 +320,7 @@ class _Pairing:
             yield turn
             return
         sentence = (
-            f"A tool result for “{turn.tool_call_id}” answers no open call; its text is sent as a "
+            f"A tool result for “{turn.tool_call_id}” answers no call; its text is sent as a "
             "user message."
         )
         self.notes.append(Note(Level.WARNING, "result-without-call", sentence, turn.origin))

@@ -1,7 +1,7 @@
-"""Putting a captured message together as a turn, piece by piece.
+"""Build a turn from a captured message, piece by piece.
 
-The text of a message is one string, whatever number of blocks it came in; the layout remembers
-the blocks where there is something to remember.
+The text of a message is one string, also if it came in several blocks; the layout then
+has the blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ORDER: dict[ContentKind, int] = {
 
 
 class TurnBuilder:
-    """One turn in the making. `number` counts the turns of the request from 1."""
+    """A turn that is being built. `number` counts the turns of the request from 1."""
 
     def __init__(self, protocol: Protocol, role: MessageRole, number: int) -> None:
         self.protocol = protocol
@@ -78,7 +78,7 @@ class TurnBuilder:
         self.pieces.append(LayoutPiece("call", **marks))
 
     def add_refusal(self, refusal: str, **marks: Any) -> None:
-        """Add the words of a refusal that stands among the content."""
+        """Add the text of a refusal within the content."""
         self.refusal = refusal
         self.pieces.append(LayoutPiece("refusal", **marks))
 
@@ -118,7 +118,7 @@ class TurnBuilder:
         )
 
     def _layout(self) -> Layout | None:
-        """Return the layout, or None where it says nothing new."""
+        """Return the layout, or None if it adds nothing."""
         ranks = [_ORDER[piece.kind] for piece in self.pieces]
         plain = ranks == sorted(ranks) and ranks.count(2) <= 1 and 9 not in ranks
         marked = any(piece != LayoutPiece(piece.kind, piece.length) for piece in self.pieces)
@@ -133,19 +133,28 @@ class TurnBuilder:
         return Layout(self.protocol, tuple(self.pieces))
 
 
-_CACHE_MARKS = tuple({"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"}))
+_CACHE_MARKS = {
+    "cache_control": [{"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"})],
+    "prompt_cache_breakpoint": [
+        {"mode": "explicit", **ttl} for ttl in ({}, {"ttl": "30m"}, {"ttl": "12h"})
+    ],
+}
+"""The marks of blocks, by their keys."""
 
 
 def take_cache_mark(block: Fields) -> str:
-    """Take a block's `cache_control`, as compact JSON, where it is one that Anthropic takes."""
-    value = block.remaining.get("cache_control")
-    if value not in _CACHE_MARKS:
-        return ""
-    del block.remaining["cache_control"]
-    return to_json(value)
+    """Take a block's `cache_control`, or OpenAI's `prompt_cache_breakpoint`, as compact JSON, where
+    it is one that its provider takes.
+    """
+    for key, known in _CACHE_MARKS.items():
+        value = block.remaining.get(key)
+        if value in known:
+            del block.remaining[key]
+            return to_json(value)
+    return ""
 
 
 def take_marks(block: Fields) -> dict[str, Any]:
-    """Return what is left of a block as marks of its piece."""
+    """Return the remaining keys of a block as marks of its piece."""
     cache = take_cache_mark(block)
     return cast("dict[str, Any]", {"cache": cache, "extras": block.remaining_json()})

@@ -9,8 +9,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def standard_base64(data: str) -> str:
-    """Return base64 as everybody reads it: Google takes the URL-safe kind too, and such as lacks
-    its padding. Empty where it is none.
+    """Return standard base64; empty if the data is not base64.
+
+    Google also accepts the URL-safe alphabet and missing padding.
     """
     data = data.translate(_URL_SAFE)
     data += "=" * (-len(data) % 4)
@@ -21,7 +22,7 @@ _URL_SAFE = {ord("-"): "+", ord("_"): "/"}
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
-    """Return type and base64 data; None where the URL is none, has broken data, or has other
+    """Return type and base64 data; None if the URL is not one, has broken data, or has other
     parameters and would not be put together as it was.
     """
     found = _DATA_URL.match(url)
@@ -31,10 +32,10 @@ def split_data_url(url: str) -> tuple[str, str] | None:
 
 
 def data_url(mime: str, data: str) -> str:
-    """Return the URL that carries these bytes."""
+    """Return the data URL of these bytes."""
     return f"data:{mime};base64,{data}"
 
 
 def is_link(url: str) -> bool:
-    """Return True if a provider could fetch what the URL leads to."""
+    """Return True if a provider could fetch the URL."""
     return url.startswith(("http://", "https://"))

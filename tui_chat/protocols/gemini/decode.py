@@ -1,20 +1,22 @@
-"""Decoding a Gemini generateContent request.
+"""Decode a Gemini generateContent request.
 
 1. `systemInstruction` is one leading system turn, its parts the pieces.
-2. Every function response is a turn of its own; what else stands in its content is another turn
-   that is joined to it. All else of a content is one turn.
-3. A part has one data field; the others (`thought`, `thoughtSignature`, `videoMetadata`) describe
-   it. A signature stays on the part it came with.
+2. Every function response is a separate turn; the rest of its content is another turn, marked as
+   joined to it. Any other content is one turn.
+3. A part has one data field; the other fields (`thought`, `thoughtSignature`, `videoMetadata`)
+   describe it. A signature stays on its part.
 4. A function response is text if it is `{"output": text}` or `{"error": text}`; any other object
    is kept as its JSON.
-5. The model is in the URL and may be missing here; so is whether the reply is streamed.
+5. The model is in the URL and may be missing in the body; the URL also decides whether the
+   reply is streamed.
 6. Keys may be in snake_case; see `spelling`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,20 +24,28 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.message import MessageRole, Part, PartKind, ToolCall
-from tui_chat.models.semantics import UNSET, GeminiSettings, ReasoningBlock, Semantics
+from tui_chat.models.semantics import UNSET, NativeTool, ReasoningBlock
 from tui_chat.protocols.common.request_fields import (
     Fields,
-    camel,
+    captured_envelope,
     captured_model,
     load_request,
+    native_tool,
     read_settings,
     sourced,
     take_if_reversible,
     to_json,
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder
+from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
-from tui_chat.protocols.gemini.tools import read_choice, read_format, read_tool, write_choice
+from tui_chat.protocols.gemini.tools import (
+    read_choice,
+    read_format,
+    read_hosted,
+    read_tool,
+    write_choice,
+)
 
 _GEMINI = Protocol.GEMINI
 _ROLES: dict[str, MessageRole] = {
@@ -44,41 +54,38 @@ _ROLES: dict[str, MessageRole] = {
     "function": "user",
     "absent": "user",
 }
-_NOT_ON_THE_WIRE = ("system_instruction", "tool_groups", "tools_shape", "spelled")
-_CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__} | dict.fromkeys(
-    _NOT_ON_THE_WIRE, ""
-)
 
 
 def decode(body: bytes) -> ChatEnvelope:
-    """Decode a request body. Raises InputError where it is none of this protocol."""
-    loaded, notes = load_request(body, _GEMINI)
+    """Decode a request body. Raises InputError if it is not of this protocol."""
+    loaded, notes = load_request(body, _GEMINI, "contents")
     spelled: set[str] = set()
     request = camel_fields(loaded.remaining, "", spelled)
-    if "contents" not in request.remaining:
-        raise InputError("This is no Gemini request: it has no “contents”.")
     turns, about_system = _system(request, spelled)
     for content in request.take_list("contents"):
         turns += _turns(content, len(turns) + 1)
     tools, groups, shape = _tools(request, spelled)
     parameters = _parameters(request, spelled)
     settings = replace(
-        read_settings(GeminiSettings, request.remaining, spelled=_CAMEL),
+        read_settings(GeminiSettings, request.remaining),
         system_instruction=about_system,
         tool_groups=groups,
         tools_shape=shape,
         spelled=tuple(sorted(spelled)),
     )
-    semantics = Semantics(
-        source=_GEMINI,
-        gemini=settings,
-        provider_extras={_GEMINI: request.remaining} if request.remaining else {},
+    return captured_envelope(
+        request,
+        turns,
+        parameters,
+        (tools, _native(groups, spelled)),
+        settings,
+        notes,
+        meanings=settings.meanings(),
     )
-    return ChatEnvelope(tuple(turns), parameters, tools, notes=tuple(notes), semantics=semantics)
 
 
 def _system(request: Fields, spelled: set[str]) -> tuple[list[Turn], Any]:
-    """Return the turn of the instruction, and what else the instruction says."""
+    """Return the turn of the instruction, and the instruction's other keys."""
     instruction = camel_inner(request, "systemInstruction", spelled)
     if instruction is None:
         return [], UNSET
@@ -161,11 +168,25 @@ def _tools(
     return tuple(tools), tuple(groups), shape
 
 
+def _native(groups: Iterable[tuple[int, str]], spelled: set[str]) -> tuple[NativeTool, ...]:
+    """Return Google's own tools, each with its index among all tools."""
+    native: list[NativeTool] = []
+    position = 0
+    for count, extras in groups:
+        position += count
+        own: dict[str, Any] = json.loads(extras) if extras else {}
+        for key, value in own.items():
+            whole = camel_fields({key: value}, "", set(spelled)).remaining
+            native.append(native_tool(_GEMINI, position, key, whole, read_hosted))
+            position += 1
+    return tuple(native)
+
+
 def _parameters(request: Fields, spelled: set[str]) -> Parameters:
     config = camel_inner(request, "generationConfig", spelled) or Fields({}, "generationConfig")
     stop = config.take_strings("stopSequences")
     form = read_format(config)
-    asked = Parameters(
+    parameters = Parameters(
         model=captured_model(str(request.remaining.get("model") or "").removeprefix("models/")),
         temperature=sourced("temperature", config.take_number("temperature")),
         max_tokens=sourced("maxOutputTokens", config.take_integer("maxOutputTokens")),
@@ -180,7 +201,7 @@ def _parameters(request: Fields, spelled: set[str]) -> Parameters:
         tool_choice=sourced("functionCallingConfig", _choice(request, spelled)),
     )
     request.put_back("generationConfig", config)
-    return asked
+    return parameters
 
 
 def _choice(request: Fields, spelled: set[str]) -> Any:
@@ -199,7 +220,7 @@ def _choice(request: Fields, spelled: set[str]) -> Any:
 
 
 def kind_of_mime(mime: str) -> PartKind:
-    """Return what kind of part a type makes."""
+    """Return the kind of part of a MIME type."""
     match mime.partition("/")[0]:
         case "image":
             return "image"
@@ -212,14 +233,14 @@ def kind_of_mime(mime: str) -> PartKind:
 
 
 def is_response(part: Fields) -> bool:
-    """Return True if a part answers a call of ours."""
+    """Return True if a part is a function response."""
     return any(
         isinstance(part.remaining.get(k), dict) for k in ("functionResponse", "function_response")
     )
 
 
 def read_part(part: Fields, builder: TurnBuilder) -> None:
-    """Take one part into a turn."""
+    """Read one part into a turn."""
     whole = dict(part.remaining)
     spelled: set[str] = set()
     fields = camel_fields(part.remaining, part.place, spelled)
@@ -245,8 +266,8 @@ def read_part(part: Fields, builder: TurnBuilder) -> None:
         builder.add_call(
             ToolCall(identity, name, arguments_json), signature=signature, **_marks(fields, spelled)
         )
-    elif (media := read_media(fields, spelled)) is not None and not signature:
-        builder.add_part(media, **_marks(fields, spelled))
+    elif (media := read_media(fields, spelled)) is not None:
+        builder.add_part(media, signature=signature, **_marks(fields, spelled))
     else:
         builder.add_other(next((key for key in whole if key not in _ASIDE), "part"), whole)
 
@@ -258,7 +279,7 @@ _ASIDE = ("thought", "thoughtSignature", "thought_signature", "videoMetadata", "
 
 
 def read_media(fields: Fields, spelled: set[str]) -> Part | None:
-    """Return the bytes or the file of a part, its keys taken; None where it has neither."""
+    """Return the bytes or the file of a part, its keys taken; None if it has neither."""
     if (inner := camel_inner(fields, "inlineData", spelled)) is not None:
         mime = inner.take_text("mimeType")
         part = Part(
@@ -281,7 +302,7 @@ def read_media(fields: Fields, spelled: set[str]) -> Part | None:
 
 
 def read_response(part: Fields, builder: TurnBuilder) -> None:
-    """Take a `functionResponse` as a turn of its own."""
+    """Read a `functionResponse` into a turn of its own."""
     spelled: set[str] = set()
     fields = camel_fields(part.remaining, part.place, spelled)
     answer = camel_inner(fields, "functionResponse", spelled)
@@ -317,7 +338,7 @@ def read_response(part: Fields, builder: TurnBuilder) -> None:
 
 
 def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str, Any]]]:
-    """Return the parts of a response that are bytes or files; nothing where one is neither."""
+    """Return the parts of a response that are bytes or files; nothing if one is neither."""
     given = answer.remaining.get("parts")
     if not isinstance(given, list) or not given:
         return []

@@ -1,10 +1,10 @@
-"""Encoding an envelope as a Gemini generateContent request.
+"""Encode an envelope as a Gemini generateContent request.
 
-1. `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`; the model is in the URL. v1beta
-   is where the `-latest` aliases and the proxies are.
+1. `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`; the model is in the URL. Only
+   v1beta has the `-latest` aliases, and proxies expect it.
 2. A turn of calls is followed by a content with exactly as many responses. Calls need no ids.
 3. Settings are in `generationConfig`, a choice of tools in `toolConfig`.
-4. A captured request gets its keys back as they were spelled.
+4. A captured request's keys keep their spelling.
 """
 
 from __future__ import annotations
@@ -14,22 +14,30 @@ from typing import Any, cast
 from urllib.parse import quote as url_quote
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import (
-    ChatEnvelope,
-    Note,
-    ResponseFormat,
-    Sourced,
-    ToolDefinition,
-)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
-from tui_chat.models.semantics import UNSET, GeminiSettings
+from tui_chat.models.semantics import UNSET, HostedTool
+from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import Items, captured_origin, merge_extras, setting_value
-from tui_chat.protocols.common.loss_notes import envelope_notes, unsupported_notes
-from tui_chat.protocols.common.request_fields import camel
+from tui_chat.protocols.common.encoding import (
+    Items,
+    boolean,
+    captured_origin,
+    merge_extras,
+    setting_value,
+)
+from tui_chat.protocols.common.hosted_tools import (
+    sent_hosted_tools,
+    tool_left_out,
+    with_hosted,
+)
+from tui_chat.protocols.common.loss_notes import (
+    envelope_notes,
+    missing_notes,
+)
 from tui_chat.protocols.common.settings import (
-    effort_notes,
     extra_items,
+    is_same_model,
     namespace_items,
     numeric_settings,
     override,
@@ -38,13 +46,16 @@ from tui_chat.protocols.common.settings import (
     schema_only_format,
     stop_sequences,
     strict_notes,
+    tier_items,
     usable_tool_choice,
 )
-from tui_chat.protocols.common.tool_names import NAMES_GEMINI, rename_tool, unique_tools
+from tui_chat.protocols.common.tool_names import NAMES_GEMINI, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.gemini.messages import encode_messages
+from tui_chat.protocols.gemini.reasoning import write_thinking_config
+from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.gemini.tools import write_choice, write_format
+from tui_chat.protocols.gemini.tools import write_choice, write_format, write_hosted
 
 VERSION = "v1beta"
 """The API version in the path, unless the endpoint names another."""
@@ -56,15 +67,6 @@ _CAPTURED_RULES = PairingRules(
     NAMES_GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True
 )
 _MAX_STOPS = 5
-_NOT_SAID = (
-    "system_instruction",
-    "tool_groups",
-    "tools_shape",
-    "spelled",
-    "generation_config",
-    "tool_config",
-)
-_CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__}
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
@@ -81,15 +83,18 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     notes += message_notes
     body: Items = [("systemInstruction", instruction)] if instruction is not None else []
     body.append(("contents", Arr(contents)))
-    body += _tools(envelope, paired.aliases, notes)
+    body += _tools(envelope, endpoint, paired.aliases, notes)
+    body += tier_items(envelope, _GEMINI, "serviceTier", _TIERS, notes)
+    if not captured:
+        body += _unified_settings(envelope.parameters, notes)
     config = _config(envelope, endpoint, notes)
     if config is not None:
         body.append(("generationConfig", config))
+    namespace = envelope.semantics.namespace(GeminiSettings)
     if captured:
-        namespace = envelope.semantics.gemini
-        body = override(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
+        body = override(body, namespace_items(namespace, ("generation_config", "tool_config")))
         body = override(body, extra_items(envelope, _GEMINI))
-    tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if captured else ())
+    tree = as_spelled(Obj(tuple(body)), namespace.spelled if captured else ())
     return Encoded(
         _path(envelope, endpoint.api_version or VERSION),
         tree,
@@ -106,14 +111,46 @@ def _path(envelope: ChatEnvelope, version: str) -> str:
     return f"/{version}/models/{name}:{verb}"
 
 
-def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+_TIERS = {
+    "auto": "",
+    "default": "standard",
+    "flex": "flex",
+    "priority": "priority",
+    "fast": "priority",
+}
+
+
+def _unified_settings(parameters: Parameters, notes: list[Note]) -> Items:
+    """Return the settings beside `generationConfig` that a captured request has in its namespace,
+    and note those that Gemini does not have.
+    """
+    missing = ("verbosity", "user_id", "parallel_tool_calls")
+    notes += missing_notes(_GEMINI, parameters, *missing)
+    store = parameters.store
+    return [("store", setting_value(store))] if store is not None else []
+
+
+def _hosted(
+    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], *, beside_functions: bool
+) -> list[tuple[Sourced[HostedTool], Tree]]:
+    """Return Google's own tools; models before Gemini 3 accept none beside functions."""
+    kinds = ("web_search", "web_fetch", "code_execution")
+    hosted = sent_hosted_tools(envelope, _GEMINI, kinds, (), notes)
+    model = envelope.parameters.model.value
+    if beside_functions and endpoint.facts_of(model).hosted_beside_functions is False:
+        why = f"{model} accepts either functions or Google's own tools"
+        notes += [tool_left_out(each.value, why, each.origin) for each in hosted]
+        return []
+    return [(each, tree_of(write_hosted(each.value), each.origin)) for each in hosted]
+
+
+def _tools(
+    envelope: ChatEnvelope, endpoint: Endpoint, aliases: dict[str, str], notes: list[Note]
+) -> Items:
     """Return the tools and the choice among them."""
     captured = envelope.semantics.source is _GEMINI
-    namespace = envelope.semantics.gemini
-    given = envelope.tools or ()
-    functions = [
-        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
-    ]
+    namespace = envelope.semantics.namespace(GeminiSettings)
+    functions = sent_tools(envelope, _GEMINI, aliases, notes)
     encoded = [
         _declaration(tool, captured, namespace.spelled if captured else ()) for tool in functions
     ]
@@ -121,8 +158,15 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     if captured and sum(count for count, _ in namespace.tool_groups) == len(encoded):
         if envelope.tools is not None:
             items.append(("tools", _grouped(encoded, namespace)))
-    elif encoded or (envelope.tools is not None and envelope.semantics.source is None):
-        items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(encoded))),)),))))
+    else:
+        groups: list[Tree] = []
+        if encoded or (envelope.tools is not None and envelope.semantics.source is None):
+            groups.append(Obj((("functionDeclarations", Arr(tuple(encoded))),)))
+        hosted = _hosted(envelope, endpoint, notes, beside_functions=bool(encoded))
+        if hosted and not encoded:
+            groups.clear()
+        if tools := (*with_hosted(groups, hosted),):
+            items.append(("tools", Arr(tools)))
     if not captured:
         notes += strict_notes(functions, _GEMINI)
     calling: Items = []
@@ -139,9 +183,6 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
         items.append(
             ("toolConfig", _respelled(Obj(tuple(calling)), namespace if captured else None))
         )
-    parallel = envelope.parameters.parallel_tool_calls
-    if parallel is not None and not parallel.value:
-        notes += unsupported_notes(_GEMINI, [("parallel_tool_calls", parallel)])
     return items
 
 
@@ -171,8 +212,9 @@ def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...])
 
 def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:
     """Return `generationConfig`, or None if it would be empty."""
-    parameters, namespace = envelope.parameters, envelope.semantics.gemini
+    parameters, namespace = envelope.parameters, envelope.semantics.namespace(GeminiSettings)
     captured = envelope.semantics.source is _GEMINI
+    unchanged = is_same_model(envelope, _GEMINI)
     facts = endpoint.facts_of(parameters.model.value)
     wanted = [
         ("temperature", parameters.temperature, 0, 2),
@@ -181,11 +223,10 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
         ("presencePenalty", parameters.presence_penalty, -2, 2),
         ("frequencyPenalty", parameters.frequency_penalty, -2, 2),
     ]
-    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=captured))
+    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=unchanged))
     items += numeric_settings(
         [("seed", parameters.seed, -(2**31), 2**31 - 1)], notes, captured=captured
     )
-    notes += effort_notes(parameters.effort, _GEMINI)
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         items.append(("maxOutputTokens", setting_value(limit)))
@@ -195,8 +236,27 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
     form = parameters.response_format
     if form is not None and (captured or form.value.kind != "text"):
         items += _format(form if captured else schema_only_format(form, _GEMINI, notes))
+    thinking, mapped = None, not captured
+    if not unchanged:
+        found: list[Note] = []
+        thinking = write_thinking_config(parameters, facts, found, by_budget=captured)
+        # In its own protocol a request stays as it is where the model accepts that.
+        mapped = mapped or any(note.level is not Level.INFO for note in found)
+        notes += found if mapped else []
+    if mapped and thinking is not None:
+        items.append(("thinkingConfig", thinking))
+    if not captured:
+        if parameters.replies is not None:
+            items.append(("candidateCount", setting_value(parameters.replies)))
+        if (top := parameters.logprobs) is not None:
+            items.append(("responseLogprobs", boolean(True, top.origin)))
+            if top.value:
+                items.append(("logprobs", setting_value(top)))
     if captured:
         rest = namespace.generation_config
+        if mapped and isinstance(rest, dict):
+            kept = cast("dict[str, Any]", rest)
+            rest = {key: value for key, value in kept.items() if key != "thinkingConfig"}
         if rest is not UNSET:
             more = tree_of(rest, captured_origin("generationConfig"))
             if not isinstance(more, Obj):

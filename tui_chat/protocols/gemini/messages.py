@@ -2,13 +2,13 @@
 
 1. All system turns, joined by a blank line, are the one `systemInstruction`; a later one is
    moved there with a note. A captured instruction keeps its parts.
-2. A call must follow a user content: what the model said before it is one content with it, and
-   where no user said anything before that the smallest user content there is is, with a note.
-3. The results of a turn stand together in the user content that follows its calls, each named
-   after its function. A captured content that held several turns holds them again.
-4. Where there are only system turns, the smallest user content is added too.
+2. A call must follow a user content: the model's turns before it are one content with it, and if
+   no user content precedes that, the smallest possible one is added, with a note.
+3. The results of a turn are in the user content that follows its calls, each with its function's
+   name. A captured content that held several turns holds them again.
+4. If there are only system turns, the smallest user content is added too.
 5. Gemini 3 refuses a step of the current turn whose first function call has no signature. Calls
-   that another model made have none; Google's documented stand-in is sent, with a note.
+   of another model have none; the substitute that Google documents is sent, with a note.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tui_chat.protocols.common.loss_notes import system_moved_note
 from tui_chat.protocols.common.plain_turns import plain_turns
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
+from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.gemini.turn_content import content_of, encode_result, encode_turn
 from tui_chat.protocols.roles import adapt_roles, adapted_role, extract_system_instruction
@@ -61,7 +62,7 @@ _encode_plain = plain_turns(
 
 @dataclass(slots=True)
 class Conversation:
-    """What has become of the turns so far, or of those of one segment."""
+    """The encoding of the turns so far, or of one segment."""
 
     system: list[Turn] = field(default_factory=list[Turn])
     contents: list[Tree] = field(default_factory=list[Tree])
@@ -87,11 +88,11 @@ def encode_messages(
         conversation.notes += part.notes
     if _begins_with_call(turns[head:]):
         conversation.contents.insert(0, _FILLER)
-        conversation.notes.append(filler_note("Gemini takes no tool call that follows nothing"))
+        conversation.notes.append(filler_note("Gemini accepts no tool call as the first content"))
     if not conversation.contents:
         if conversation.system:
             conversation.contents.append(_FILLER)
-            conversation.notes.append(filler_note("Gemini demands a content to answer"))
+            conversation.notes.append(filler_note("Gemini requires a message to answer"))
         else:
             conversation.notes.append(NOTHING_TO_SEND)
     return _instruction(envelope, conversation), tuple(conversation.contents), conversation.notes
@@ -115,7 +116,7 @@ def _encode_segment(turns: Sequence[Turn]) -> Conversation:
     caller: Turn | None = None
     for turn in turns:
         if turn.role == "system":
-            why = "Gemini takes none between the others"
+            why = "Gemini accepts none between other messages"
             part.notes.append(system_moved_note(turn, "moved to the system instruction", why))
             part.system.append(turn)
             continue
@@ -139,7 +140,7 @@ _segment = run_memo(_encode_segment)
 
 
 def _joins(before: Turn, turn: Turn) -> bool:
-    """Return True if a turn belongs into the content of the turn before it."""
+    """Return True if a turn belongs to the content of the turn before it."""
     form = native_form(turn, _GEMINI)
     if form is not None:
         return form.joined
@@ -197,8 +198,8 @@ def _with_signature(turn: Turn, notes: list[Note]) -> Turn:
     if first is None or first.signature:
         return turn
     sentence = (
-        "Its first tool call has no thought signature, which Gemini 3 demands; Google's stand-in "
-        "for calls of other models is sent."
+        "The first tool call has no thought signature, which Gemini 3 requires; Google's "
+        "placeholder for calls of other models is sent."
     )
     notes.append(Note(Level.WARNING, "signature-stand-in", sentence, turn.origin))
     return variant(turn, STAND_IN, _add_signature)
@@ -218,7 +219,7 @@ def _instruction(envelope: ChatEnvelope, conversation: Conversation) -> Tree | N
     turns = conversation.system
     if not turns:
         return None
-    namespace = envelope.semantics.gemini
+    namespace = envelope.semantics.namespace(GeminiSettings)
     if len(turns) == 1 and native_form(turns[0], _GEMINI) is not None:
         parts = encode_turn(turns[0]).parts
         about = namespace.system_instruction

@@ -1,8 +1,8 @@
 """Arguments of a function call that arrive by JSON path.
 
-Vertex streams `{"jsonPath": "$.recipe.items[0].name", "stringValue": "Pasta"}`; a string goes
-on in later pieces with the same path. A path that cannot be followed becomes a key of its own,
-so that no value is lost.
+Vertex streams `{"jsonPath": "$.recipe.items[0].name", "stringValue": "Pasta"}`; later
+pieces with the same path continue a string. A path that cannot be followed becomes a key, so that
+no value is lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Step: TypeAlias = str | int
 
 
 class PartialArguments:
-    """The arguments of one call, so far; put together when they are asked for."""
+    """The arguments of one call so far, joined on demand."""
 
     def __init__(self, begun: object = None) -> None:
         self._begun = as_object(begun)
@@ -35,7 +35,7 @@ class PartialArguments:
         self._size = 0
 
     def add(self, piece: JsonObject) -> None:
-        """Add one of `partialArgs`. Raises TooLarge where there is too much of them."""
+        """Add one of `partialArgs`. Raises TooLarge if there are too many."""
         path = as_raw_string(piece.get("jsonPath"))
         self._size += len(path) + len(as_raw_string(piece.get("stringValue")))
         if self._size > ARGUMENTS_SIZE:
@@ -78,7 +78,7 @@ def _steps(path: str) -> list[Step]:
 
 
 def _put(root: dict[str, object], steps: list[Step], value: object) -> bool:
-    """Set the value at the end of the path; False where something else is in the way."""
+    """Set the value at the end of the path; False if another value is in the way."""
     here = cast("object", root)
     empty: object
     for step, following in zip(steps, [*steps[1:], None], strict=True):

@@ -1,7 +1,7 @@
-"""Gemini's keys are camelCase; proto-JSON takes snake_case too, and some clients send it.
+"""Gemini's keys are camelCase; its servers also accept snake_case, and some clients send it.
 
-Reading puts every key of the message level into camelCase and remembers which ones were not;
-writing gives those back as they were. Arguments, responses and schemas are never touched.
+The decoder turns every key of the protocol into camelCase and keeps which ones were not; the
+encoder writes those as they were. Arguments, responses and schemas are never changed.
 """
 
 from __future__ import annotations

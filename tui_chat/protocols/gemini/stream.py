@@ -1,21 +1,26 @@
 """Replies of generateContent and streamGenerateContent.
 
 1. Every event of a stream is a whole GenerateContentResponse; its texts are deltas, its function
-   calls are whole, and its usage counts from the beginning, so that the last one holds.
-2. A `thoughtSignature` belongs to the very part it sits on, and may come with an empty text.
-   Neighbouring thoughts are one block until one of them is signed.
+   calls are whole, and its usage counts from the beginning, so the last one is valid.
+2. A `thoughtSignature` belongs to its own part only, and may come with an empty text.
+   Adjacent thoughts are one block until one of them is signed.
 3. On Vertex a function call may come in partial arguments, by JSON path; see `partial_arguments`.
-4. A part that is none of ours (code it ran, a picture) is kept whole.
-5. `candidatesTokenCount` leaves out thoughts; both are output.
-6. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
+4. A picture or sound is a whole part. A part without a unified form (code that the model ran) is
+   kept whole.
+5. `candidatesTokenCount` excludes thoughts; both are output.
+6. Grounding and citations come with the last responses as a rule. Their offsets count bytes of
+   UTF-8 in the text; where the text of a segment does not stand there, it is searched for.
+7. A response with another `responseId`, if that has come twice or with the reply's end, begins a
+   second reply in the same stream; see `reply_events`.
+8. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
    will be no candidate. It is STOP for function calls too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tui_chat.models.reply import FinishReason, Reply, StreamEvent
+from tui_chat.models.citations import MOST_CITATIONS, MOST_SOURCES, QUOTE_LENGTH
+from tui_chat.models.reply import Reply
+from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
@@ -27,10 +32,8 @@ from tui_chat.protocols.common.lenient_json import (
     to_json,
 )
 from tui_chat.protocols.common.reply_events import (
-    ReplyEvents,
-    fold_reply,
+    ReplyReader,
     load_body,
-    load_event,
     not_a_reply,
 )
 from tui_chat.protocols.gemini.partial_arguments import PartialArguments
@@ -60,31 +63,32 @@ _ASIDE = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadat
 """Fields that describe a part and are not its content."""
 
 
-class ReplyParser:
+class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
-        self._events = ReplyEvents()
+        super().__init__()
         self._calls = 0
         self._thoughts = 0
         self._thinking = False
         self._partial: PartialArguments | None = None
         self._counts: dict[str, int] = {}
+        self._texts: list[str] = []
+        """The text so far, for the offsets of citations."""
+        self._segments: list[tuple[int, JsonObject]] = []
+        """Citations that wait for the end of the text: number of the source, and the segment."""
+        self._id = ""
+        self._responses_of_id = 0
 
-    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream. Raises Refused, ReplyCut."""
-        for chunk in load_event(event, data, whole=self._events.ended):
-            self.take_in(chunk)
-        return self._events.drain()
-
-    def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
-        return self._events.close()
-
-    def take_in(self, response: JsonObject) -> None:
+    def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one response, of a stream or whole."""
+        response = chunk
         candidates = as_array(response.get("candidates"))
         feedback = as_object(response.get("promptFeedback"))
+        if response.get("responseId") == self._id:
+            self._responses_of_id += 1
+        elif any(as_object(as_object(each).get("content")).get("parts") for each in candidates):
+            self._check_id(as_string(response.get("responseId")))
         if candidates or feedback or "usageMetadata" in response:
             self._events.start(
                 as_string(response.get("modelVersion")), as_string(response.get("responseId"))
@@ -99,21 +103,104 @@ class ReplyParser:
             )
         self._usage(as_object(response.get("usageMetadata")))
 
+    def _check_id(self, id: str) -> None:
+        """Begin another reply if the response has another id."""
+        if not id:
+            return
+        if self._id and (self._responses_of_id > 1 or self._events.ended):
+            self._settle()
+            self._thinking, self._texts, self._segments = False, [], []
+            if self._events.begin_again():
+                self._counts = {}
+        self._id, self._responses_of_id = id, 1
+
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
         if not self._events.ended:
             self._settle()
-            self._events.finish("stop", "")
-        return fold_reply(self._events)
+            self._cite()
+        return super().finish()
 
     def _candidate(self, candidate: JsonObject) -> None:
         for part in as_array(as_object(candidate.get("content")).get("parts")):
             self._part(as_object(part))
+        if not _REFERENCES.isdisjoint(candidate):
+            self._read_references(candidate)
         raw = as_string(candidate.get("finishReason"))
+        if self._events.ended or raw not in _UNSPECIFIED:
+            self._cite()
         if raw not in _UNSPECIFIED:
             self._settle()
             detail = as_string(candidate.get("finishMessage"))
             self._events.finish(_REASONS.get(raw, "other"), raw, detail)
+
+    def _read_references(self, candidate: JsonObject) -> None:
+        grounding = as_object(candidate.get("groundingMetadata"))
+        for query in as_array(grounding.get("webSearchQueries")):
+            self._events.add_search(as_string(query))
+        numbers = [
+            self._source(as_object(each))
+            for each in as_array(grounding.get("groundingChunks"))[: MOST_SOURCES + 1]
+        ]
+        for support in map(as_object, as_array(grounding.get("groundingSupports"))):
+            for each in as_array(support.get("groundingChunkIndices")):
+                number = as_count(each)
+                if number is not None and number < len(numbers):
+                    self._wait(numbers[number], as_object(support.get("segment")))
+        cited = as_object(candidate.get("citationMetadata"))
+        for each in as_array(cited.get("citationSources")) or as_array(cited.get("citations")):
+            source = as_object(each)
+            uri, title = as_string(source.get("uri")), as_string(source.get("title"))
+            if uri or title:
+                self._wait(self._events.add_source(title, uri), source)
+        fetched = as_object(candidate.get("urlContextMetadata"))
+        for each in map(as_object, as_array(fetched.get("urlMetadata"))[:MOST_SOURCES]):
+            url = as_string(each.get("retrievedUrl"))
+            status = as_string(each.get("urlRetrievalStatus"))
+            if status in ("", "URL_RETRIEVAL_STATUS_SUCCESS"):
+                self._events.add_consulted("", url)
+            else:
+                reason = status.removeprefix("URL_RETRIEVAL_STATUS_").lower()
+                self._events.add_search(failure=f"A page was not retrieved ({reason}): {url}")
+
+    def _source(self, chunk: JsonObject) -> int:
+        """Add a grounding chunk; return its number."""
+        kind = next((kind for kind in _GROUNDS if kind in chunk), "")
+        found = as_object(chunk.get(kind))
+        file = as_string(found.get("documentName")) or as_string(found.get("fileSearchStore"))
+        title, uri = as_string(found.get("title")), as_string(found.get("uri"))
+        key = None if uri else (title, file, as_string(found.get("text"))[:QUOTE_LENGTH])
+        return self._events.add_source(title, uri, file, key=key)
+
+    def _wait(self, source: int, segment: JsonObject) -> None:
+        if len(self._segments) <= MOST_CITATIONS:
+            self._segments.append((source, segment))
+
+    def _cite(self) -> None:
+        """Add the citations that waited for the end of the text."""
+        segments, self._segments = self._segments, []
+        if not segments:
+            return
+        text = "".join(self._texts)
+        characters = _character_offsets(
+            text,
+            {
+                as_count(segment.get(name)) or 0
+                for _, segment in segments
+                for name in ("startIndex", "endIndex")
+            },
+        )
+        after, base = 0, self._events.part_start
+        for source, segment in segments:
+            start = characters.get(as_count(segment.get("startIndex")) or 0, 0)
+            end = characters.get(as_count(segment.get("endIndex")) or 0, 0)
+            words = as_string(segment.get("text"))
+            if words and text[start:end] != words:
+                found = text.find(words, after)
+                start, end = (found, found + len(words)) if found >= 0 else (0, 0)
+            after = max(after, start)
+            start, end = (base + start, base + end) if start < end else (0, 0)
+            self._events.add_citation(source, start, end)
 
     def _part(self, part: JsonObject) -> None:
         signature = as_string(part.get("thoughtSignature"))
@@ -125,13 +212,29 @@ class ReplyParser:
             text = as_raw_string(part.get("text"))
             if text:
                 self._thinking = False
+            self._texts.append(text)
             self._events.add_text(text, signature=signature)
             return
         self._thinking = False
         if "functionCall" in part:
             self._call(as_object(part.get("functionCall")), signature)
+        elif isinstance(as_object(part.get("inlineData")).get("data"), str):
+            self._media(part, signature)
         else:
             self._events.add_other(content, part)
+
+    def _media(self, part: JsonObject, signature: str) -> None:
+        inline = as_object(part.get("inlineData"))
+        extras = {key: part[key] for key in part if key not in ("inlineData", "thoughtSignature")}
+        if inner := {key: inline[key] for key in inline if key not in _INLINE_KEYS}:
+            extras["inlineData"] = inner
+        self._events.add_media(
+            as_string(inline.get("data")),
+            as_string(inline.get("mimeType")),
+            name=as_string(inline.get("displayName")),
+            signature=signature,
+            extras=extras,
+        )
 
     def _thought(self, text: str, signature: str) -> None:
         if not self._thinking:
@@ -165,7 +268,7 @@ class ReplyParser:
         )
 
     def _settle(self) -> None:
-        """Hand out the arguments of a call that came in pieces."""
+        """Add the arguments of a call that came in pieces."""
         if self._partial is not None:
             arguments, self._partial = self._partial.whole(), None
             self._events.add_tool_call(self._events.call_index(self._calls), to_json(arguments))
@@ -185,6 +288,30 @@ class ReplyParser:
                 output_apart=counts.get("thoughtsTokenCount", 0),
             )
         )
+
+
+_INLINE_KEYS = ("mimeType", "data", "displayName")
+_REFERENCES = frozenset({"groundingMetadata", "citationMetadata", "urlContextMetadata"})
+"""Fields of a candidate that tell what it rests on."""
+_GROUNDS = ("web", "retrievedContext", "maps", "image")
+"""Kinds of grounding chunks."""
+
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 in which no character begins."""
+
+
+def _character_offsets(text: str, offsets: set[int]) -> dict[int, int]:
+    """Return offsets in characters by offsets in bytes of UTF-8, without those beyond the end."""
+    if text.isascii():
+        return {offset: offset for offset in offsets if offset <= len(text)}
+    body = text.encode("utf-8", "replace")
+    found: dict[int, int] = {}
+    before = characters = 0
+    for offset in sorted(offset for offset in offsets if offset <= len(body)):
+        characters += len(body[before:offset].translate(None, _CONTINUATION))
+        found[offset], before = characters, offset
+    return found
 
 
 _COUNTED = (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.semantics import HostedTool, HostedToolKind
+from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
+from tui_chat.protocols.common.hosted_tools import take_domains
 from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
@@ -14,7 +17,7 @@ JSON_MIME = "application/json"
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a function's declaration; None where it has no name."""
+    """Return a function's declaration; None if it has no name."""
     name = entry.take_text("name")
     if not name:
         return None
@@ -29,6 +32,32 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
         dialect="gemini" if own else "json",
         extras=entry.remaining_json(),
     )
+
+
+_HOSTED: dict[str, HostedToolKind] = {
+    "googleSearch": "web_search",
+    "urlContext": "web_fetch",
+    "codeExecution": "code_execution",
+}
+
+
+def read_hosted(tool: Fields) -> HostedTool | None:
+    """Return the meaning of one of Google's own tools; None if other protocols have none."""
+    for key, kind in _HOSTED.items():
+        if isinstance(tool.remaining.get(key), dict):
+            inner = Fields(tool.remaining.pop(key), key)
+            search = WebSearch()
+            if kind == "web_search":
+                search = WebSearch(blocked_domains=take_domains(inner, "excludeDomains"))
+            tool.put_back(key, inner)
+            return HostedTool(kind, search)
+    return None
+
+
+def write_hosted(tool: HostedTool) -> dict[str, Any]:
+    """Return the entry of `tools` for one of Google's own tools."""
+    key = next(key for key, kind in _HOSTED.items() if kind == tool.kind)
+    return {key: {}}
 
 
 def read_choice(value: Any) -> ToolChoice | None:
@@ -52,7 +81,7 @@ def write_choice(choice: ToolChoice) -> dict[str, Any]:
 
 
 def read_format(config: Fields) -> ResponseFormat | None:
-    """Take the reply's form out of `generationConfig`; None where it says none we know."""
+    """Take the reply's form out of `generationConfig`; None if it is unknown."""
     if config.remaining.get("responseMimeType") != JSON_MIME:
         return None
     del config.remaining["responseMimeType"]

@@ -1,9 +1,9 @@
 """One turn as content of generateContent. It depends on the turn alone, so it is encoded once.
 
-1. Each piece is a part; a signature goes back on the part it came with, if it came from Gemini.
+1. Each piece is a part; a signature of Gemini is sent back on the part that it came with.
 2. A call's args are an object; broken arguments are wrapped in one.
-3. A tool's words are the `output` of its response, or the `error` where it failed.
-4. A refusal goes back as the model's words. Empty text is allowed.
+3. A tool's text is the `output` of its response, or the `error` if it failed.
+4. A refusal is sent back as text of the model. Empty text is allowed.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
                 return
             if what.url and what.protocol is None and building.form is None:
-                sentence = "Gemini fetches only some links; this one is passed on as it is."
+                sentence = "Gemini fetches only some links; this one is sent unchanged."
                 building.notes.append(Note(Level.INFO, "link-passed-on", sentence, origin))
-            building.parts.append(_marked(part, piece, origin))
+            building.parts.append(_signed(part, piece, origin))
         case _:
             if piece.kind == "other" and _is_own(turn):
                 building.parts.append(cast("Obj", parse_json(piece.data, origin, piece.name)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
+from tui_chat.protocols.common.openai import versioned_root
 from tui_chat.protocols.openai_chat.decode import decode
 from tui_chat.protocols.openai_chat.encode import encode
 from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
@@ -22,6 +23,17 @@ OPENAI_CHAT = ProtocolDefinition(
     read_reply=read_reply,
     models_path=lambda endpoint: "/models",
     model_pattern=re.compile(r"(ft:)?(gpt|chatgpt|o\d)"),
+    urls=UrlRules(
+        request_end=re.compile(r"/(?:chat/completions|models)$"),
+        own_end=re.compile(r"/chat/completions$"),
+        root=versioned_root,
+    ),
+    session_keys=frozenset(
+        (
+            *("model", "messages", "stream", "stream_options", "temperature"),
+            *("max_tokens", "max_completion_tokens"),
+        )
+    ),
     signs=RequestSigns(
         settings=frozenset(
             (

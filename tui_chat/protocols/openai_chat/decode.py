@@ -1,8 +1,8 @@
-"""Decoding an OpenAI Chat Completions request.
+"""Decode an OpenAI Chat Completions request.
 
-1. `developer` is a system turn, `function` a tool turn; the role that was used is remembered.
+1. `developer` is a system turn, `function` a tool turn; the original role is kept.
 2. A message is one turn. Its parts, calls and reasoning are pieces of it, in the order written.
-3. What has no place of its own is kept among the extras of the message, the part, the call, the
+3. What no field holds is kept in the extras of the message, the part, the call, the
    tool or the request, so that it can be encoded again.
 """
 
@@ -15,9 +15,10 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.semantics import OpenAIChatSettings, Semantics, ToolSemantics
+from tui_chat.protocols.common.openai import NESTED, read_tool
 from tui_chat.protocols.common.request_fields import (
     Fields,
+    captured_envelope,
     captured_model,
     excerpt,
     load_request,
@@ -30,14 +31,9 @@ from tui_chat.protocols.common.request_fields import (
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
+from tui_chat.protocols.openai_chat.hosted_tools import read_hosted
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
-from tui_chat.protocols.openai_chat.tools import (
-    read_choice,
-    read_format,
-    read_tool,
-    write_choice,
-    write_format,
-)
+from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {
@@ -51,25 +47,18 @@ _ROLES: dict[str, MessageRole] = {
 
 
 def decode(body: bytes) -> ChatEnvelope:
-    """Decode a request body. Raises InputError where it is none of this protocol."""
-    request, notes = load_request(body, _CHAT)
-    if "messages" not in request.remaining:
-        raise InputError("This is no OpenAI Chat request: it has no “messages”.")
+    """Decode a request body. Raises InputError if it is not of this protocol."""
+    request, notes = load_request(body, _CHAT, "messages")
     turns = tuple(
         _turn(message, number) for number, message in enumerate(request.take_list("messages"), 1)
     )
-    tools, native = read_tools(request, _CHAT, read_tool)
+    tools = read_tools(request, _CHAT, read_tool, read_hosted)
     parameters, max_tokens_key = _parameters(request)
-    settings = read_settings(OpenAIChatSettings, request.remaining, spelled={"max_tokens_key": ""})
+    settings = read_settings(OpenAIChatSettings, request.remaining)
     if max_tokens_key:
         settings = replace(settings, max_tokens_key=max_tokens_key)
-    semantics = Semantics(
-        source=_CHAT,
-        tools=ToolSemantics(native=native),
-        openai_chat=settings,
-        provider_extras={_CHAT: request.remaining} if request.remaining else {},
-    )
-    return ChatEnvelope(turns, parameters, tools, notes=tuple(notes), semantics=semantics)
+    meanings = settings.meanings()
+    return captured_envelope(request, turns, parameters, tools, settings, notes, meanings=meanings)
 
 
 def _turn(message: Fields, number: int) -> Turn:
@@ -153,14 +142,17 @@ def _parameters(request: Fields) -> tuple[Parameters, str]:
                 "frequency_penalty", request.take_number("frequency_penalty")
             ),
             tool_choice=sourced(
-                "tool_choice", take_if_reversible(request, "tool_choice", read_choice, write_choice)
+                "tool_choice",
+                take_if_reversible(request, "tool_choice", NESTED.read_choice, NESTED.write_choice),
             ),
             parallel_tool_calls=sourced(
                 "parallel_tool_calls", request.take_boolean("parallel_tool_calls")
             ),
             response_format=sourced(
                 "response_format",
-                take_if_reversible(request, "response_format", read_format, write_format),
+                take_if_reversible(
+                    request, "response_format", NESTED.read_format, NESTED.write_format
+                ),
             ),
             effort=sourced("reasoning_effort", request.take_text("reasoning_effort") or None),
         ),
@@ -172,7 +164,7 @@ _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def read_content(message: Fields, builder: TurnBuilder) -> None:
-    """Take a message's content into the turn."""
+    """Read a message's content into the turn."""
     if "content" not in message.remaining:
         builder.shape = "absent"
         return
@@ -213,7 +205,7 @@ def _read_part(block: Fields, builder: TurnBuilder) -> None:
 
 
 def _media(kind: str, block: Fields) -> Part | None:
-    """Return a part that is not text, its keys taken; None where it is none that we know."""
+    """Return a part that is not text, its keys taken; None if its type is unknown."""
     match kind:
         case "image_url":
             key, inner = "image_url", block.take_fields("image_url")

@@ -1,58 +1,87 @@
-"""Encoding an envelope as an OpenAI Chat Completions request.
+"""Encode an envelope as an OpenAI Chat Completions request.
 
-1. `POST /chat/completions`; roles as they are, `developer` where the model wants it; system
-   messages may stand anywhere, consecutive equal roles are allowed.
-2. Every tool call is answered by tool messages right behind it.
-3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks; a server that
-   refuses the setting is not asked.
-4. A captured request is encoded as it was, what nobody documents included (see `unknown_keys`).
+1. `POST /chat/completions`; roles as they are, `developer` if the model requires it; system
+   messages may be anywhere, consecutive equal roles are allowed.
+2. Every tool call is directly followed by the tool messages that answer it.
+3. `stream_options.include_usage` requests the usage, which a stream otherwise lacks; it is not sent
+   to a server that refuses the setting.
+4. A captured request is encoded as it was, with its undocumented keys (see `unknown_keys`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition
-from tui_chat.models.json_tree import Arr, Obj, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
+from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
-from tui_chat.models.semantics import UNSET
+from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.cache_marks import (
+    has_marks,
+    limit_cache_marks,
+    mark_origin,
+    with_breakpoint,
+    without_mark_notes,
+)
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
     boolean,
     captured_origin,
-    constant,
     default_origin,
-    merge_extras,
     setting_value,
+)
+from tui_chat.protocols.common.hosted_tools import (
+    sent_hosted_tools,
+    tool_left_out,
+    with_hosted,
 )
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
+    missing_notes,
     setting_note,
-    unsupported_notes,
 )
+from tui_chat.protocols.common.openai import (
+    NESTED,
+    SHARED,
+    shared_items,
+    user_items,
+    write_tool,
+)
+from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.common.reasoning import openai_effort
+from tui_chat.protocols.common.segments import Encoding, encode_segments, run_memo
 from tui_chat.protocols.common.settings import (
-    all_tools,
     extra_items,
-    json_schema,
+    is_same_model,
     namespace_items,
     numeric_settings,
-    openai_effort,
     openai_format,
     override,
     reply_limit,
     sampling_settings,
     stop_sequences,
+    tier_items,
     usable_tool_choice,
+    with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_64, rename_tool, unique_tools
+from tui_chat.protocols.common.tool_names import NAMES_64, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.openai_chat.messages import encode_messages
-from tui_chat.protocols.openai_chat.tools import write_choice, write_format
+from tui_chat.protocols.openai_chat.hosted_tools import (
+    OPENAI_OPTIONS,
+    OPENROUTER_OPTIONS,
+    searches,
+    write_openrouter,
+    write_options,
+)
+from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings
+from tui_chat.protocols.openai_chat.turn_content import turn_encoder
 from tui_chat.protocols.openai_chat.unknown_keys import (
     remove_unknown_keys,
     unknown_keys,
@@ -79,18 +108,26 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         if facts.strict_keys:
             envelope = remove_unknown_keys(envelope)
     tools = envelope.tools or ()
+    breakpoints = not captured and facts.cache_breakpoints is True
+    turns, marked = envelope.turns, list[Note]()
+    if breakpoints:
+        turns, marked = limit_cache_marks(turns, _CHAT)
     paired = pair_tools(
-        envelope.turns,
+        turns,
         _CAPTURED_RULES if captured else _rules(envelope, endpoint),
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*key_notes, *paired.notes, *envelope_notes(envelope, _CHAT)]
-    messages, message_notes = encode_messages(paired.turns, developer=bool(facts.developer_role))
+    general = envelope_notes(envelope, _CHAT, SHARED)
+    notes = [*key_notes, *marked, *paired.notes]
+    notes += without_mark_notes(general) if breakpoints else general
+    speaks = facts.output_media is None or "audio" in facts.output_media
+    encode_segment = _segment_encoder(bool(facts.developer_role), breakpoints, speaks)
+    messages, message_notes = encode_segments(encode_segment, paired.turns)
     notes += message_notes
     body: Items = [("model", setting_value(model))] if model.value or not captured else []
     body.append(("messages", Arr(tuple(messages))))
-    body += _tools(envelope, paired.aliases, notes, may_be_empty=not facts.strict_keys)
+    body += _tools(envelope, endpoint, paired.aliases, notes, may_be_empty=not facts.strict_keys)
     body += _settings(envelope, endpoint, notes)
     if captured:
         body = override(body, extra_items(envelope, _CHAT))
@@ -105,7 +142,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
 
 
 def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
-    """Return what calls and results have to be like. Gateways put signatures into long call ids
+    """Return the requirements on calls and results. Gateways put signatures into long call ids
     and want them back whole, so the ids of a conversation of ours are cut for OpenAI only.
     """
     model = envelope.parameters.model.value
@@ -113,19 +150,64 @@ def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
     return _STRICT_RULES if is_strict or envelope.semantics.source is not None else _RULES
 
 
+@lru_cache(maxsize=8)
+def _segment_encoder(
+    developer: bool, breakpoints: bool, speaks: bool
+) -> Callable[[Sequence[Turn]], Encoding]:
+    """Return a function that encodes a segment, each turn as one message, and remembers the result.
+    What a tool result cannot hold follows in a user message, after all results of the same turn.
+    `breakpoints`: cache marks are sent. `speaks`: spoken replies are sent by their ids.
+    """
+    encode_plain, encode_turn = (
+        plain_turns(_CHAT, openai_roles(developer)),
+        turn_encoder(developer, speaks),
+    )
+
+    def encode_segment(turns: Sequence[Turn]) -> Encoding:
+        messages: list[Tree] = []
+        notes: list[Note] = []
+        follow_ups: list[Tree] = []
+        for turn in turns:
+            if follow_ups and turn.role != "tool":
+                messages += follow_ups
+                follow_ups = []
+            is_marked = breakpoints and has_marks(turn)
+            if not is_marked and (plain := encode_plain(turn)) is not None:
+                messages.append(plain)
+                continue
+            message = encode_turn(turn)
+            if is_marked:
+                messages.append(with_breakpoint(message.tree, "text", mark_origin(turn)))
+                notes += without_mark_notes(message.notes)
+            else:
+                messages.append(message.tree)
+                notes += message.notes
+            if message.follows is not None:
+                follow_ups.append(message.follows)
+        return messages + follow_ups, notes
+
+    return run_memo(encode_segment)
+
+
 def _tools(
-    envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note], *, may_be_empty: bool
+    envelope: ChatEnvelope,
+    endpoint: Endpoint,
+    aliases: dict[str, str],
+    notes: list[Note],
+    *,
+    may_be_empty: bool,
 ) -> Items:
     """Return the tools and the choice among them."""
     captured = envelope.semantics.source is _CHAT
-    given = envelope.tools or ()
-    functions = [
-        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
-    ]
-    encoded = all_tools(
-        [_tool(tool, captured) for tool in functions], envelope.semantics.tools.native, _CHAT
+    functions = sent_tools(envelope, _CHAT, aliases, notes)
+    encoded = with_native_tools(
+        [write_tool(tool, captured=captured) for tool in functions],
+        envelope.semantics.tools.native,
+        _CHAT,
     )
-    items: Items = []
+    search, options = _web_search(envelope, endpoint, notes)
+    encoded = with_hosted(encoded, search)
+    items: Items = options
     if encoded:
         items.append(("tools", Arr(encoded)))
     elif envelope.tools is not None and (captured or envelope.semantics.source is None):
@@ -141,31 +223,42 @@ def _tools(
     elif parallel is not None:
         why = "no tools are sent"
         notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
-    if captured and envelope.semantics.openai_chat.tool_choice is not UNSET:
+    if captured and envelope.semantics.namespace(OpenAIChatSettings).tool_choice is not UNSET:
         return items  # the namespace has it
     choice = usable_tool_choice(envelope, _CHAT, [tool.name for tool in functions], aliases, notes)
     if choice is not None:
-        items.append(("tool_choice", tree_of(write_choice(choice.value), choice.origin)))
+        items.append(("tool_choice", tree_of(NESTED.write_choice(choice.value), choice.origin)))
     return items
 
 
-def _tool(tool: ToolDefinition, captured: bool) -> Obj:
-    function: dict[str, Any] = {"name": tool.name}
-    if tool.description:
-        function["description"] = tool.description
-    if tool.parameters:
-        function["parameters"] = json_schema(tool.parameters, tool.dialect)
-    if tool.strict is not None:
-        function["strict"] = tool.strict
-    items: Items = [("type", constant("function")), ("function", tree_of(function))]
-    return Obj(
-        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
-    )
+def _web_search(
+    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
+) -> tuple[list[tuple[Sourced[HostedTool], Tree]], Items]:
+    """Return the web search as a tool, which OpenRouter has, or as the setting of OpenAI."""
+    is_router = urlsplit(endpoint.base_url).hostname == "openrouter.ai"
+    options = OPENROUTER_OPTIONS if is_router else OPENAI_OPTIONS
+    hosted = sent_hosted_tools(envelope, _CHAT, ("web_search",), options, notes)
+    if not hosted:
+        return [], []
+    if is_router:
+        return [(each, tree_of(write_openrouter(each.value), each.origin)) for each in hosted], []
+    model = envelope.parameters.model.value
+    if not searches(model):
+        why = f"{model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
+        notes += [tool_left_out(each.value, why, each.origin) for each in hosted]
+        return [], []
+    first = hosted[0]
+    return [], [("web_search_options", tree_of(write_options(first.value), first.origin))]
+
+
+_TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority", "fast")}
+_TIERS["ultrafast"] = "fast"
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.openai_chat
+    parameters, namespace = envelope.parameters, envelope.semantics.namespace(OpenAIChatSettings)
     captured = envelope.semantics.source is _CHAT
+    unchanged = is_same_model(envelope, _CHAT)
     facts = endpoint.facts_of(parameters.model.value)
     items: Items = []
     limit = reply_limit(envelope, endpoint, notes)
@@ -181,32 +274,65 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         ("presence_penalty", parameters.presence_penalty, -2, 2),
         ("frequency_penalty", parameters.frequency_penalty, -2, 2),
     ]
-    items += sampling_settings(wanted, parameters, facts, notes, captured=captured)
+    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
+    items += sampling_settings(
+        wanted,
+        parameters,
+        facts,
+        notes,
+        captured=unchanged,
+        effort=effort.value if effort is not None else "",
+    )
     items += numeric_settings(
         [("seed", parameters.seed, -math.inf, math.inf)], notes, captured=captured
     )
-    notes += unsupported_notes(_CHAT, [("top_k", parameters.top_k)])
-    stop = parameters.stop if captured else stop_sequences(parameters.stop, _MAX_STOPS, notes)
+    most = 0 if facts.stop is False else _MAX_STOPS
+    stop = parameters.stop if captured else stop_sequences(parameters.stop, most, notes)
     if stop is not None:
         items.append(("stop", tree_of(stop.value, stop.origin)))
-    if (reasoning := openai_effort(parameters, notes, captured=captured)) is not None:
-        items.append(("reasoning_effort", setting_value(reasoning)))
+    if effort is not None:
+        items.append(("reasoning_effort", setting_value(effort)))
     form = (
         parameters.response_format
         if captured
         else openai_format(parameters.response_format, envelope, notes)
     )
     if form is not None:
-        items.append(("response_format", tree_of(write_format(form.value), form.origin)))
+        items.append(("response_format", tree_of(NESTED.write_format(form.value), form.origin)))
     if parameters.stream:
         items.append(("stream", boolean(True, _STREAM)))
         if not captured and facts.stream_usage is not False:
             usage = Obj((("include_usage", boolean(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
             if envelope.semantics.source is not None:
-                sentence = "The stream is asked to tell the tokens it took (include_usage)."
+                sentence = "The token usage of the stream is requested (include_usage)."
                 notes.append(default_note(_STREAM, sentence))
-    if captured:
-        skip = ("max_tokens_key", *(("stream",) if parameters.stream else ()))
+    if not captured:
+        items += _unified_settings(envelope, notes)
+    else:
+        skip = ("stream",) if parameters.stream else ()
         items = override(items, namespace_items(namespace, skip))
     return items
+
+
+def _unified_settings(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+    """Return the settings that a captured request of this protocol has in its namespace."""
+    parameters = envelope.parameters
+    items: Items = []
+    named = [
+        ("verbosity", parameters.verbosity),
+        ("n", parameters.replies),
+        ("store", parameters.store),
+    ]
+    items += [(key, setting_value(value)) for key, value in named if value is not None]
+    if (top := parameters.logprobs) is not None:
+        items.append(("logprobs", boolean(True, top.origin)))
+        if top.value:
+            items.append(("top_logprobs", setting_value(top)))
+    notes += missing_notes(_CHAT, parameters, "reasoning_summary", "top_k")
+    items += tier_items(envelope, _CHAT, "service_tier", _TIERS, notes)
+    return [
+        *items,
+        *user_items(envelope, notes),
+        *shared_items(envelope, notes, target_is_chat=True),
+    ]

@@ -1,8 +1,8 @@
-"""Reasoning in a message: the fields in which vendors carry it, read and written.
+"""Reasoning in a message: the fields that vendors use for it, read and written.
 
 `reasoning_content` and `reasoning` are plain text, OpenRouter's `reasoning_details` are typed
-and may be signed or encrypted, litellm's `thinking_blocks` are Anthropic's own. What cannot be
-written back as it was read is left among the extras.
+and may be signed or encrypted, litellm's `thinking_blocks` are Anthropic's. What cannot be
+written back as it was read stays in the extras.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def read_reasoning(message: Fields, builder: TurnBuilder) -> None:
-    """Take a message's reasoning into the turn."""
+    """Read a message's reasoning into the turn."""
     for block in _blocks(message):
         builder.add_reasoning(block)
 

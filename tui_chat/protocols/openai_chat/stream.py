@@ -1,22 +1,34 @@
-"""Replies of the Chat Completions API, and of the many that imitate it.
+"""Replies of the Chat Completions API, and of the many servers that imitate it.
 
-1. A chunk's `delta` and a whole answer's `message` have one shape and are read by one function.
-   Perplexity sends both in each: in a whole answer the `message` counts and the delta is empty,
-   in a stream the `message` repeats what the deltas have said so far.
+1. A chunk's `delta` and a whole answer's `message` have one form and are read by one function.
+   Perplexity always sends both: in a whole answer the `message` counts and the delta is empty,
+   in a stream the `message` repeats the deltas so far.
 2. Only choice 0 is read. Text may come as a string or as typed parts.
-3. Tool calls are told apart by `index`. Where it is missing, or one index comes with a second
-   id and name, the id begins a new call.
-4. Reasoning comes under a vendor's name: `reasoning_content`, `reasoning`, or OpenRouter's
+3. Tool calls are distinguished by `index`. If it is missing, or one index comes with a second id
+   and name, the id begins a new call.
+4. Reasoning has a vendor's name: `reasoning_content`, `reasoning`, or OpenRouter's
    `reasoning_details`, which repeat `reasoning` and win over it.
-5. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes later still,
-   in a chunk without choices. An empty `finish_reason` is none.
+5. Sources come as `annotations` of the text (OpenAI, OpenRouter), or beside the choices, again
+   with every chunk (Perplexity, xAI): the text refers to those by their number.
+6. A chunk with another id and a role begins a second reply in the same stream; see `reply_events`.
+   A server whose ids change with every chunk has none that tell: an id counts once it has come
+   twice, or with the reply's end.
+7. OpenRouter's pictures are in `images`, some servers' among the parts. A sound comes as one object
+   or in pieces, each with its own base64; its transcript is the text. It is added at the end.
+8. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes after that,
+   in a chunk without choices. An empty `finish_reason` does not count.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tui_chat.models.reply import FinishReason, Reply, StreamEvent
+from tui_chat.models.citations import MOST_SOURCES
+from tui_chat.models.media import detect_mime
+from tui_chat.models.reply import MEDIA_SIZE, Reply
+from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
@@ -27,12 +39,12 @@ from tui_chat.protocols.common.lenient_json import (
     as_string,
     to_json,
 )
+from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import (
-    ReplyEvents,
-    fold_reply,
+    ReplyReader,
     load_body,
-    load_event,
     not_a_reply,
+    too_large,
 )
 
 _REASONS: dict[str, FinishReason] = {
@@ -54,14 +66,17 @@ _REASONS: dict[str, FinishReason] = {
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
 
+_SOURCES = frozenset({"search_results", "citations"})
+"""Fields beside the choices that list sources."""
+
 _PLAIN_REASONING = ("reasoning_content", "reasoning")
 
 
-class ReplyParser:
+class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
-        self._events = ReplyEvents()
+        super().__init__()
         self._ids: list[str] = []
         """The ids of the calls so far, by our numbers."""
         self._numbers: dict[int, int] = {}
@@ -69,44 +84,95 @@ class ReplyParser:
         self._done = False
         self._has_deltas = False
         """True if a delta has had content yet, so that a message would only repeat it."""
+        self._pictures: set[int] = set()
+        """Hashes of the pictures so far: some servers repeat them in the last chunk."""
+        self._sound: list[str] = []
+        """The pieces of a sound, in base64."""
+        self._sound_size = 0
+        """Their characters."""
+        self._sound_id = ""
+        self._sound_facts: dict[str, object] = {}
+        self._listed: dict[int, str] = {}
+        """Titles of the sources beside the choices, by their index."""
+        self._id = ""
+        self._chunks_of_id = 0
+        self._is_next = False
+        """True if the next content is that of another reply."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream. Raises Refused, ReplyCut."""
         if data.strip() == "[DONE]":
             self._done = True
             if not self._events.ended:
+                self._add_sound()
                 self._events.finish("stop", "")
         elif not self._done:
-            for chunk in load_event(event, data, whole=self._events.ended):
-                self.take_in(chunk)
+            return super().feed(event, data)
         return self._events.drain()
 
-    def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
-        return self._events.close()
-
-    def take_in(self, chunk: JsonObject, *, is_whole: bool = False) -> None:
+    def take_in(self, chunk: JsonObject, event: str = "", *, is_whole: bool = False) -> None:
         """Read a chunk of a stream, or an answer that came whole."""
         choices = as_array(chunk.get("choices"))
         usage = as_object(chunk.get("usage")) or as_object(
             as_object(chunk.get("x_groq")).get("usage")
         )
+        if chunk.get("id") == self._id:
+            self._chunks_of_id += 1
+        elif choices and not is_whole:
+            self._check_id(as_string(chunk.get("id")), choices)
         if choices or usage or "choices" in chunk:
             self._events.start(as_string(chunk.get("model")), as_string(chunk.get("id")))
         for each in choices:
             choice = as_object(each)
             if as_count(choice.get("index")) not in (None, 0):
                 continue
-            self._delta(self._said_by(choice, is_whole=is_whole))
+            fields = self._new_fields(choice, is_whole=is_whole)
+            if self._is_next and fields:
+                self._begin_again()
+                self._events.start(as_string(chunk.get("model")), self._id)
+            self._delta(fields)
             usage = usage or as_object(choice.get("usage"))
             if raw := as_string(choice.get("finish_reason")):
+                self._add_sound()
                 self._events.finish(_REASONS.get(raw.lower(), "other"), raw)
+        if not _SOURCES.isdisjoint(chunk):
+            self._list_sources(chunk)
         if usage:
-            self._events.set_usage(_usage(usage))
+            tier = as_string(chunk.get("service_tier"))
+            self._events.set_usage(replace(_usage(usage), tier=tier))
 
-    def _said_by(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
-        """Return what a choice adds to the reply, whether it stands in `delta` or `message`."""
-        delta, message = _fields_said(choice.get("delta")), _fields_said(choice.get("message"))
+    def _check_id(self, id: str, choices: list[object]) -> None:
+        """Expect another reply if the chunk has another id and a role."""
+        if not id:
+            return
+        has_role = any(as_object(as_object(c).get("delta")).get("role") for c in choices)
+        if self._id and has_role and (self._chunks_of_id > 1 or self._events.ended):
+            self._is_next = True
+        self._id, self._chunks_of_id = id, 1
+
+    def _begin_again(self) -> None:
+        self._is_next, self._numbers = False, {}
+        if self._events.begin_again():
+            self._ids, self._listed = [], {}
+            self._pictures.clear()
+        self._sound, self._sound_size, self._sound_id, self._sound_facts = [], 0, "", {}
+
+    def _list_sources(self, chunk: JsonObject) -> None:
+        """Read the sources beside the choices. The text refers to them by number, so a repeated
+        one keeps its place.
+        """
+        for name in sorted(_SOURCES, reverse=True):  # with their titles first
+            for index, each in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
+                source = as_object(each)
+                title, url = as_string(source.get("title")), as_string(source.get("url"))
+                url, known = url or as_string(each), self._listed.get(index)
+                if url and (known is None or title not in ("", known)):
+                    self._listed[index] = title
+                    self._events.add_source(title, url, key=("listed", index))
+
+    def _new_fields(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
+        """Return the fields that a choice adds to the reply, from `delta` or `message`."""
+        delta, message = _set_fields(choice.get("delta")), _set_fields(choice.get("message"))
         if is_whole:
             return delta | message
         if delta:
@@ -116,12 +182,6 @@ class ReplyParser:
         # repetition of deltas to come, unless the reply ends here.
         last = choice.get("delta") is None or bool(as_string(choice.get("finish_reason")))
         return message if last and not self._has_deltas else {}
-
-    def finish(self) -> Reply:
-        """Return the reply of an answer that came whole and has been taken in."""
-        if not self._events.ended:
-            self._events.finish("stop", "")
-        return fold_reply(self._events)
 
     def _delta(self, delta: JsonObject) -> None:
         self._reason(delta)
@@ -135,6 +195,12 @@ class ReplyParser:
             self._events.add_text(as_raw_string(content), signature=signature)
         if refusal := as_raw_string(delta.get("refusal")):
             self._events.add_refusal(refusal)
+        for each in as_array(delta.get("images")):
+            self._picture(as_object(each))
+        if sound := as_object(delta.get("audio")):
+            self._hear(sound)
+        for each in as_array(delta.get("annotations")):
+            add_annotation(self._events, as_object(each), self._events.part_start)
         for each in as_array(delta.get("tool_calls")):
             self._call(as_object(each))
         if function := as_object(delta.get("function_call")):
@@ -152,8 +218,49 @@ class ReplyParser:
                         )
                 case "refusal":
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
+                case "image_url":
+                    self._picture(part)
                 case _:
                     self._events.add_text(as_raw_string(part.get("text")))
+
+    def finish(self) -> Reply:
+        """Return the reply of an answer that came whole and has been taken in."""
+        self._add_sound()
+        return super().finish()
+
+    def _picture(self, image: JsonObject) -> None:
+        url = as_string(as_object(image.get("image_url")).get("url"))
+        if url and hash(url) not in self._pictures:
+            self._pictures.add(hash(url))
+            self._events.add_picture(url)
+
+    def _hear(self, sound: JsonObject) -> None:
+        """Read a sound or a piece of one."""
+        self._events.add_text(as_raw_string(sound.get("transcript")))
+        self._sound_id = self._sound_id or as_string(sound.get("id"))
+        if (expires := as_count(sound.get("expires_at"))) is not None:
+            self._sound_facts["expires_at"] = expires
+        if data := as_string(sound.get("data")):
+            self._sound_size += len(data)
+            if self._sound_size > MEDIA_SIZE:
+                raise too_large("sounds of the reply", MEDIA_SIZE, "characters")
+            self._sound.append(data)
+
+    def _add_sound(self) -> None:
+        """Add the sound, which is whole now."""
+        pieces, self._sound = self._sound, []
+        if not pieces:
+            return
+        try:
+            content = b"".join(b64decode(piece, validate=True) for piece in pieces)
+        except ValueError:
+            content = b""
+        self._events.add_media(
+            b64encode(content).decode(),
+            detect_mime(content) or "audio/pcm",
+            id=self._sound_id,
+            extras=self._sound_facts,
+        )
 
     def _reason(self, delta: JsonObject) -> None:
         spoke = False
@@ -224,8 +331,8 @@ class ReplyParser:
         return number
 
 
-def _fields_said(value: object) -> dict[str, object]:
-    """Return the fields of a delta or message that say something; its role alone does not."""
+def _set_fields(value: object) -> dict[str, object]:
+    """Return the fields of a delta or message that have a value, without the role."""
     return {
         k: v for k, v in as_object(value).items() if k != "role" and v not in (None, "", [], {})
     }

@@ -1,10 +1,12 @@
 """One turn as a message of Chat Completions. It depends on the turn alone, so it is encoded once.
 
-1. Content is one string where it can be, and parts where the turn has several or was written so.
-2. Beside tool calls or a refusal, content that is empty is null.
-3. Reasoning that came through Chat goes back in the field it came in; where that is plain text,
-   only beside tool calls: there DeepSeek demands it, and elsewhere its older models refuse it.
-4. Pictures cannot stand in a tool result: they follow in a user message.
+1. Content is one string, or parts if the turn has several or was written so.
+2. Beside tool calls or a refusal, empty content is null.
+3. Reasoning that came through Chat is sent back in the same field; if that is plain text, only
+   beside tool calls: there DeepSeek requires it, and elsewhere its older models refuse it.
+4. A tool result cannot hold pictures: they follow in a user message.
+5. A spoken reply is sent as the id under which OpenAI keeps it for a while, instead of its
+   transcript; the context removes the id when that time is over.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.protocols.common.cache_marks import mark_key
 from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
@@ -31,7 +34,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import part_note, turn_notes
+from tui_chat.protocols.common.loss_notes import failure_note, part_note, turn_notes
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
@@ -69,27 +72,39 @@ class _ContentBuilder:
     marked: bool = False
     """True if a text has more to it than its words."""
     has_refusal: bool = False
+    audio: Tree | None = None
+    """A spoken reply by its id."""
 
 
-@lru_cache(maxsize=2)
-def turn_encoder(developer: bool) -> Callable[[Turn], TurnContent]:
-    """Return the encoder of single turns, which remembers what it encoded."""
+@lru_cache(maxsize=4)
+def turn_encoder(developer: bool, speaks: bool = False) -> Callable[[Turn], TurnContent]:
+    """Return the encoder of single turns, which keeps its results. `speaks`: spoken replies are
+    sent by their ids.
+    """
 
     def compute(turn: Turn) -> TurnContent:
-        return _encode_turn(turn, developer)
+        return _encode_turn(turn, developer, speaks)
 
     return Memo(compute)
 
 
-def _encode_turn(turn: Turn, developer: bool) -> TurnContent:
+def _encode_turn(turn: Turn, developer: bool, speaks: bool) -> TurnContent:
     building = _ContentBuilder(turn)
     for piece, what in ordered_content(turn, _CHAT):
-        _add_piece(building, piece, what)
+        if speaks and isinstance(what, Part) and what.kind == "audio" and piece.id:
+            identity = field_string(piece.id, turn.origin, "id of the sound")
+            building.audio = Obj((("id", identity),), turn.origin)
+        else:
+            _add_piece(building, piece, what)
     form = native_form(turn, _CHAT)
     role = adapted_role(turn.role, _CHAT, developer=developer)
     role = (form.role or turn.role) if form else role
     origin = turn.origin
-    items: Items = [("role", constant(role)), *_content(building, form.shape if form else "")]
+    items: Items = [("role", constant(role))]
+    if building.audio is None:
+        items += _content(building, form.shape if form else "")
+    else:
+        items.append(("audio", building.audio))
     if turn.semantics.refusal and not building.has_refusal:
         items.append(("refusal", field_string(turn.semantics.refusal, origin, "refusal")))
     items += _reasoning_fields(building, form)
@@ -107,8 +122,7 @@ def _encode_turn(turn: Turn, developer: bool) -> TurnContent:
     lost = () if form else [each for each in turn.semantics.reasoning if not can_be_sent_back(each)]
     building.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
     if turn.semantics.failed and form is None:
-        sentence = "That the tool failed cannot be said here; only its words are sent."
-        building.notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+        building.notes.append(failure_note(turn))
     follows = None
     if building.follows:
         follows = Obj(
@@ -126,7 +140,7 @@ def _reasoning_fields(building: _ContentBuilder, form: WireForm | None) -> Items
     if form is None:
         thoughts.pop("thinking_blocks", None)
         if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN_FIELDS):
-            sentence = "Reasoning in plain text goes back only beside tool calls."
+            sentence = "Plain-text reasoning is sent back only with tool calls."
             note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
             building.notes.append(note)
     origin = field_origin(turn.origin, "reasoning")
@@ -138,7 +152,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
     match what:
         case Text():
             if building.calls:
-                sentence = "Its text stands before its tool calls; it came after them."
+                sentence = "The text after the tool calls is sent before them."
                 building.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
             block: Items = [("type", constant("text")), ("text", Str(what))]
             own = native_form(turn, _CHAT) is not None
@@ -156,7 +170,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
             elif turn.role == "tool":
                 building.follows.append(_marked(part, piece, turn))
-                sentence = "A picture or file of a tool result follows it in a user message."
+                sentence = "Images and files of a tool result are sent in a user message after it."
                 building.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
             else:
                 building.content.append(_marked(part, piece, turn))
@@ -168,13 +182,13 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             building.content.append(_marked(block, piece, turn))
             building.has_refusal = True
         case _:
-            pass  # reasoning goes beside the content
+            pass  # reasoning is beside the content
 
 
 def _marked(block: Items, piece: LayoutPiece, turn: Turn) -> Obj:
     origin = turn.origin
     if piece.cache and native_form(turn, _CHAT) is not None:
-        block.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+        block.append((mark_key(piece.cache), parse_json(piece.cache, origin, "cache mark")))
     return Obj(tuple(merge_extras(block, piece.extras, origin)), origin)
 
 
@@ -230,7 +244,7 @@ _AUDIO_FORMAT = {
 
 
 def _encode_part(part: Part, origin: Origin) -> Items | None:
-    """Return a part on the wire; None where the protocol has no word for it."""
+    """Return a part as it is sent; None if the protocol has no form for it."""
     if part.text:
         return [("type", constant("text")), ("text", field_string(part.text, origin, "document"))]
     match part.kind:

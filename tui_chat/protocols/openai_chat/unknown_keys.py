@@ -1,7 +1,7 @@
 """Keys of a captured request that OpenAI does not document: vendors' own, and cache marks.
 
-Many servers speak this protocol with keys of their own, so they are passed on, with a warning.
-Where a server is known to refuse what it does not know, they are left out, with a warning.
+Many servers of this protocol have additional keys, so they are passed on, with a warning. For a
+server that is known to refuse unknown keys they are left out, with a warning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DOCUMENTED = frozenset(
     {"refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
     | {"type", "image_url", "input_audio", "file", "function", "custom", "prompt_cache_breakpoint"}
 )
-"""Keys that may stand among what is left of a message, a part, a call or a tool."""
+"""Keys that may remain of a message, a part, a call or a tool."""
 _INNER = {
     "function": frozenset({"name", "arguments", "description", "parameters", "strict"}),
     "function_call": frozenset({"name", "arguments"}),
@@ -32,7 +32,7 @@ _INNER = {
     "input_audio": frozenset({"data", "format"}),
     "file": frozenset({"file_id", "file_data", "filename"}),
 }
-"""Keys that may stand in the objects among them."""
+"""Keys that objects among these may have."""
 
 
 def unknown_keys(envelope: ChatEnvelope) -> list[str]:
@@ -48,9 +48,9 @@ def unknown_keys(envelope: ChatEnvelope) -> list[str]:
 def unknown_keys_note(keys: list[str], *, left_out: bool) -> Note:
     """Return the note for keys that are passed on, or left out."""
     sentence = (
-        f"Left out, since this server refuses what it does not know: {', '.join(keys)}."
+        f"Left out, since this server refuses unknown keys: {', '.join(keys)}."
         if left_out
-        else f"Passed on as they came, though OpenAI itself refuses them: {', '.join(keys)}."
+        else f"Sent unchanged, although OpenAI itself refuses them: {', '.join(keys)}."
     )
     return Note(Level.WARNING, "unknown-keys", sentence, captured_origin("unknown keys"))
 

@@ -5,8 +5,11 @@ https://platform.openai.com/docs/api-reference/responses
 
 from __future__ import annotations
 
+import re
+
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
+from tui_chat.protocols.common.openai import versioned_root
 from tui_chat.protocols.openai_responses.decode import decode
 from tui_chat.protocols.openai_responses.encode import encode
 from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
@@ -19,5 +22,13 @@ OPENAI_RESPONSES = ProtocolDefinition(
     parser=ReplyParser,
     read_reply=read_reply,
     models_path=lambda endpoint: "/models",
+    urls=UrlRules(
+        request_end=re.compile(r"/(?:responses|models)$"),
+        own_end=re.compile(r"/responses$"),
+        root=versioned_root,
+    ),
+    session_keys=frozenset(
+        ("model", "input", "stream", "temperature", "max_output_tokens", "instructions")
+    ),
     signs=RequestSigns(unique_keys=frozenset({"input", "previous_response_id"})),
 )

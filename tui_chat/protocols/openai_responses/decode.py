@@ -1,16 +1,16 @@
-"""Decoding an OpenAI Responses request.
+"""Decode an OpenAI Responses request.
 
-1. `instructions` is a leading system turn that remembers its place.
-2. The model's items that follow each other (reasoning, messages, calls) are one turn; a message
-   right after a message begins another. Every other message and every output of a call is a turn.
+1. `instructions` is a leading system turn, marked as such.
+2. Consecutive items of the model (reasoning, messages, calls) are one turn; a message directly
+   after a message begins another. Every other message and every output of a call is a turn.
 3. A text piece is called `string` if its message's content was one string, and `more` if it is
-   another part of the message of the piece before. Its extras are the message's; those of the part
-   are in there under `content`.
+   another part of the message of the piece before. Its extras are the message's, which hold the
+   part's extras under `content`.
 4. A reasoning item is one block for each part of its summary and its content; the blocks share
    the item's id, and the first one has its encrypted content.
 5. An item that has no unified form is kept whole, in the model's turn.
 6. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
-   it need not have any input, and outputs need not have their calls beside them.
+   it may have no input, and outputs without their calls.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     ReasoningBlock,
-    ResponsesSettings,
-    Semantics,
     SessionSemantics,
-    ToolSemantics,
 )
+from tui_chat.protocols.common.openai import FLAT
 from tui_chat.protocols.common.request_fields import (
     Fields,
+    captured_envelope,
     captured_model,
     excerpt,
     load_request,
@@ -44,13 +43,8 @@ from tui_chat.protocols.common.request_fields import (
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
-from tui_chat.protocols.openai_responses.tools import (
-    read_choice,
-    read_format,
-    read_tool,
-    write_choice,
-    write_format,
-)
+from tui_chat.protocols.openai_responses.hosted_tools import read_hosted
+from tui_chat.protocols.openai_responses.settings import ResponsesSettings
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _ROLES: dict[str, MessageRole] = {
@@ -63,26 +57,42 @@ _CONTINUES = ("previous_response_id", "conversation", "prompt")
 
 
 def decode(body: bytes) -> ChatEnvelope:
-    """Decode a request body. Raises InputError where it is none of this protocol."""
+    """Decode a request body. Raises InputError if it is not of this protocol."""
     request, notes = load_request(body, _RESPONSES)
     shape = request.remaining.get("input")
     if shape is None and not any(request.remaining.get(key) for key in _CONTINUES):
-        raise InputError("This is no OpenAI Responses request: it has no “input”.")
+        raise InputError("This is not a valid OpenAI Responses request: it has no “input”.")
     turns = tuple(_turns(request))
-    tools, native = read_tools(request, _RESPONSES, read_tool)
+    tools = read_tools(request, _RESPONSES, _read_tool, read_hosted)
     parameters = _parameters(request)
-    previous = request.take_text("previous_response_id")
-    settings = read_settings(ResponsesSettings, request.remaining, spelled={"input_shape": ""})
+    session = SessionSemantics(request.take_text("previous_response_id"))
+    settings = read_settings(ResponsesSettings, request.remaining)
     if not isinstance(shape, list):
         settings = replace(settings, input_shape="string" if isinstance(shape, str) else "absent")
-    semantics = Semantics(
-        source=_RESPONSES,
-        session=SessionSemantics(previous),
-        tools=ToolSemantics(native=native),
-        responses=settings,
-        provider_extras={_RESPONSES: request.remaining} if request.remaining else {},
+    return captured_envelope(
+        request,
+        turns,
+        parameters,
+        tools,
+        settings,
+        notes,
+        meanings=settings.meanings(),
+        session=session,
     )
-    return ChatEnvelope(turns, parameters, tools, notes=tuple(notes), semantics=semantics)
+
+
+def _read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a function's definition; None if the entry is not a function with a name."""
+    if entry.remaining.get("type") != "function":
+        return None
+    name = entry.take_text("name")
+    if not name:
+        return None
+    del entry.remaining["type"]
+    description, parameters = entry.take_text("description"), entry.take_object("parameters") or {}
+    return ToolDefinition(
+        name, description, parameters, entry.take_boolean("strict"), extras=entry.remaining_json()
+    )
 
 
 def _turns(request: Fields) -> Iterator[Turn]:
@@ -115,7 +125,7 @@ def _turns(request: Fields) -> Iterator[Turn]:
                 number += 1
                 assistant = None
             assistant = assistant or TurnBuilder(_RESPONSES, "assistant", number)
-            read_said(item, assistant)
+            read_model_item(item, assistant)
             after_message = message
             continue
         if assistant is not None:
@@ -160,7 +170,7 @@ def _output(item: Fields, number: int) -> Turn:
 def _parameters(request: Fields) -> Parameters:
     text, form = request.take_fields("text"), None
     if text is not None:
-        form = take_if_reversible(text, "format", read_format, write_format)
+        form = take_if_reversible(text, "format", FLAT.read_format, FLAT.write_format)
         request.put_back("text", text)
     reasoning, effort = request.take_fields("reasoning"), ""
     if reasoning is not None:
@@ -173,7 +183,8 @@ def _parameters(request: Fields) -> Parameters:
         stream=request.take_equal("stream", True),
         top_p=sourced("top_p", request.take_number("top_p")),
         tool_choice=sourced(
-            "tool_choice", take_if_reversible(request, "tool_choice", read_choice, write_choice)
+            "tool_choice",
+            take_if_reversible(request, "tool_choice", FLAT.read_choice, FLAT.write_choice),
         ),
         parallel_tool_calls=sourced(
             "parallel_tool_calls", request.take_boolean("parallel_tool_calls")
@@ -186,8 +197,8 @@ def _parameters(request: Fields) -> Parameters:
 SUMMARY, REASONING_TEXT = "summary", "reasoning_text"
 
 
-def read_said(item: Fields, builder: TurnBuilder) -> None:
-    """Take one item of the model's into its turn."""
+def read_model_item(item: Fields, builder: TurnBuilder) -> None:
+    """Read one item of the model into its turn."""
     kind = item.remaining.get("type")
     if is_message(item):
         _assistant_message(item, builder)
@@ -259,7 +270,7 @@ def _is_refusal(part: object) -> bool:
 
 
 def _reasoning(item: Fields) -> list[ReasoningBlock]:
-    """Return the blocks of a reasoning item, its keys taken; nothing where its parts are odd."""
+    """Take the keys of a reasoning item and return its blocks; none if a part's form is unknown."""
     summary = _texts(item.remaining.get("summary"), "summary_text")
     content = _texts(item.remaining.get("content", []), "reasoning_text")
     if summary is None or content is None or ("content" in item.remaining and not content):
@@ -276,7 +287,7 @@ def _reasoning(item: Fields) -> list[ReasoningBlock]:
 
 
 def _texts(parts: object, kind: str) -> list[str] | None:
-    """Return the texts of a reasoning item's parts; None where one is not just that."""
+    """Return the texts of a reasoning item's parts; None if one is anything else."""
     if not isinstance(parts, list):
         return None
     texts: list[str] = []

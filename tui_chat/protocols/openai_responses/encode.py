@@ -1,50 +1,73 @@
-"""Encoding an envelope as an OpenAI Responses request.
+"""Encode an envelope as an OpenAI Responses request.
 
 1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
-   and its result are items of their own, tied by `call_id`.
-2. Reasoning items are replayed before what they led to, with their encrypted content.
-3. `store` is false unless the endpoint or a captured request has another word: a conversation
-   is kept here and not on the provider's side for a month. Where it is, see `kept`.
-4. With `previous_response_id` or a kept conversation the calls of earlier turns are on the other
-   side, so their outputs may stand alone.
+   and its result are separate items, connected by `call_id`.
+2. Reasoning items are sent before the items that they led to, with their encrypted content.
+3. `store` is false unless the endpoint or a captured request sets it: a conversation is kept
+   here, not at the provider for a month. For the other case see `kept`.
+4. With `previous_response_id` or a kept conversation the provider has the calls of earlier turns,
+   so their outputs need no call in the request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.cache_marks import (
+    has_marks,
+    limit_cache_marks,
+    mark_origin,
+    with_breakpoint,
+    without_mark_notes,
+)
 from tui_chat.protocols.common.encoding import (
+    NOTHING_TO_SEND,
     Items,
     boolean,
     captured_origin,
     constant,
     default_origin,
     merge_extras,
+    native_form,
     setting_value,
 )
-from tui_chat.protocols.common.loss_notes import default_note, envelope_notes, unsupported_notes
+from tui_chat.protocols.common.hosted_tools import sent_hosted_tools, with_hosted
+from tui_chat.protocols.common.loss_notes import (
+    default_note,
+    envelope_notes,
+    missing_notes,
+    setting_note,
+)
+from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
+from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.common.reasoning import openai_effort
+from tui_chat.protocols.common.segments import Encoding, encode_segments, run_memo
 from tui_chat.protocols.common.settings import (
-    all_tools,
     extra_items,
+    is_same_model,
     json_schema,
     namespace_items,
-    openai_effort,
     openai_format,
     override,
     reply_limit,
     sampling_settings,
+    tier_items,
     usable_tool_choice,
+    with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, rename_tool, unique_tools
+from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.openai_responses.messages import encode_messages
-from tui_chat.protocols.openai_responses.tools import write_choice, write_format
+from tui_chat.protocols.openai_responses.hosted_tools import SEARCH_OPTIONS, write_hosted
+from tui_chat.protocols.openai_responses.settings import LOGPROBS, ResponsesSettings
+from tui_chat.protocols.openai_responses.turn_content import turn_encoder
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -62,17 +85,27 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         envelope, kept_notes = continue_from_kept(envelope)
     tools = envelope.tools or ()
     rules = _rules(envelope, captured)
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    breakpoints = not captured and facts.cache_breakpoints is True
+    turns, marked = envelope.turns, list[Note]()
+    if breakpoints:
+        turns, marked = limit_cache_marks(turns, _RESPONSES)
     paired = pair_tools(
-        envelope.turns,
+        turns,
         rules,
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*kept_notes, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
+    general = envelope_notes(envelope, _RESPONSES, SHARED)
+    notes = [*kept_notes, *marked, *paired.notes]
+    notes += without_mark_notes(general) if breakpoints else general
     model = envelope.parameters.model
     body: Items = [("model", setting_value(model))] if model.value or not captured else []
-    messages, message_notes = encode_messages(
-        envelope, paired.turns, endpoint, may_be_empty=rules.open_ended
+    messages, message_notes = _messages(
+        envelope,
+        paired.turns,
+        _segment_encoder(bool(facts.developer_role), captured, breakpoints),
+        may_be_empty=rules.open_ended,
     )
     body += messages
     notes += message_notes
@@ -91,7 +124,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
 def _rules(envelope: ChatEnvelope, captured: bool) -> PairingRules:
     semantics = envelope.semantics
     kept = bool(semantics.session.previous_response_id) and semantics.source in (None, _RESPONSES)
-    settings = semantics.responses
+    settings = semantics.namespace(ResponsesSettings)
     for value in (settings.conversation, settings.prompt):
         kept = kept or (captured and value is not UNSET and bool(value))
     referred = captured and any(
@@ -110,19 +143,83 @@ def _rules(envelope: ChatEnvelope, captured: bool) -> PairingRules:
     )
 
 
+def _messages(
+    envelope: ChatEnvelope,
+    turns: Sequence[Turn],
+    encode_segment: Callable[[Sequence[Turn]], Encoding],
+    *,
+    may_be_empty: bool,
+) -> tuple[Items, list[Note]]:
+    """Return `instructions` and `input`, and the notes. `instructions` is sent only if a captured
+    request had it; an input that was captured as one string is one again.
+
+    `may_be_empty`: the provider keeps earlier turns, so that nothing new need be sent.
+    """
+    shape = envelope.semantics.namespace(ResponsesSettings).input_shape
+    body: Items = []
+    form = native_form(turns[0], _RESPONSES) if turns else None
+    if form is not None and form.slot == "instructions":
+        body.append(("instructions", Str(turns[0].text)))
+        turns = turns[1:]
+    items, notes = encode_segments(encode_segment, turns)
+    if shape == "string" and len(turns) == 1 == len(items):
+        body.append(("input", Str(turns[0].text)))
+    elif shape != "absent" or items:
+        body.append(("input", Arr(tuple(items))))
+    if not items and not may_be_empty:
+        notes.append(NOTHING_TO_SEND)
+    return body, notes
+
+
+@lru_cache(maxsize=6)
+def _segment_encoder(
+    developer: bool, captured: bool, breakpoints: bool
+) -> Callable[[Sequence[Turn]], Encoding]:
+    """Return a function that encodes a segment, and remembers the result. `breakpoints`: cache
+    marks of users and the system are sent; the model's own text accepts none.
+    """
+    encode_plain = plain_turns(_RESPONSES, openai_roles(developer))
+    encode_turn = turn_encoder(developer, captured)
+
+    def encode_segment(turns: Sequence[Turn]) -> Encoding:
+        items: list[Tree] = []
+        notes: list[Note] = []
+        for turn in turns:
+            is_marked = breakpoints and turn.role in ("user", "system") and has_marks(turn)
+            if not is_marked and (plain := encode_plain(turn)) is not None:
+                items.append(plain)
+                continue
+            content = encode_turn(turn)
+            if is_marked:
+                *before, last = content.items
+                if isinstance(last, Obj):
+                    last = with_breakpoint(last, "input_text", mark_origin(turn))
+                items += [*before, last]
+                notes += without_mark_notes(content.notes)
+            else:
+                items += content.items
+                notes += content.notes
+        return items, notes
+
+    return run_memo(encode_segment)
+
+
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
     captured = envelope.semantics.source is _RESPONSES
-    given = envelope.tools or ()
-    functions = [
-        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
-    ]
+    functions = sent_tools(envelope, _RESPONSES, aliases, notes)
     native = envelope.semantics.tools.native
-    encoded = all_tools([_tool(tool, captured) for tool in functions], native, _RESPONSES)
+    encoded = with_native_tools([_tool(tool, captured) for tool in functions], native, _RESPONSES)
+    hosted = sent_hosted_tools(
+        envelope, _RESPONSES, ("web_search", "code_execution"), SEARCH_OPTIONS, notes
+    )
+    encoded = with_hosted(
+        encoded, [(each, tree_of(write_hosted(each.value), each.origin)) for each in hosted]
+    )
     loose = [tool.name for tool in functions if tool.strict is None and not captured]
     if loose and envelope.semantics.source is not None:
-        sentence = "Nobody said whether these tools are strict, and Responses takes them to be: "
-        sentence += f"strict false is sent for {', '.join(loose)}."
+        sentence = "Responses treats a tool as strict by default: "
+        sentence += f"“strict: false” is sent for {', '.join(loose)}."
         notes.append(default_note(captured_origin("tools"), sentence))
     items: Items = []
     if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
@@ -130,13 +227,13 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None:
         items.append(("parallel_tool_calls", setting_value(parallel)))
-    if captured and envelope.semantics.responses.tool_choice is not UNSET:
+    if captured and envelope.semantics.namespace(ResponsesSettings).tool_choice is not UNSET:
         return items  # the namespace has it
     choice = usable_tool_choice(
         envelope, _RESPONSES, [tool.name for tool in functions], aliases, notes
     )
     if choice is not None:
-        items.append(("tool_choice", tree_of(write_choice(choice.value), choice.origin)))
+        items.append(("tool_choice", tree_of(FLAT.write_choice(choice.value), choice.origin)))
     return items
 
 
@@ -150,7 +247,7 @@ def _tool(tool: ToolDefinition, captured: bool) -> Obj:
         items.append(("parameters", tree_of({"type": "object", "properties": {}})))
     if tool.strict is not None:
         items.append(("strict", Lit(tool.strict)))
-    elif not captured:  # strict is what Responses takes a tool to be that says nothing
+    elif not captured:  # Responses assumes strict for a tool without the key
         items.append(("strict", Lit(False)))
     return Obj(
         tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
@@ -158,35 +255,49 @@ def _tool(tool: ToolDefinition, captured: bool) -> Obj:
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.responses
+    parameters, namespace = envelope.parameters, envelope.semantics.namespace(ResponsesSettings)
     captured = envelope.semantics.source is _RESPONSES
     facts = endpoint.facts_of(parameters.model.value)
+    unchanged = is_same_model(envelope, _RESPONSES)
     items: Items = []
     wanted = [("temperature", parameters.temperature, 0, 2), ("top_p", parameters.top_p, 0, 1)]
-    items += sampling_settings(wanted, parameters, facts, notes, captured=captured)
+    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
+    items += sampling_settings(
+        wanted,
+        parameters,
+        facts,
+        notes,
+        captured=unchanged,
+        effort=effort.value if effort is not None else "",
+    )
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         limit = limit if captured else _raise_limit(limit, notes)
         items.append(("max_output_tokens", setting_value(limit)))
-    missing = [
-        ("stop", parameters.stop),
-        ("seed", parameters.seed),
-        ("top_k", parameters.top_k),
-        ("presence_penalty", parameters.presence_penalty),
-        ("frequency_penalty", parameters.frequency_penalty),
-    ]
-    notes += unsupported_notes(_RESPONSES, missing)
-    if (reasoning := openai_effort(parameters, notes, captured=captured)) is not None:
-        encoded = Obj((("effort", setting_value(reasoning)),), reasoning.origin)
-        items.append(("reasoning", encoded))
+    missing = ("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
+    notes += missing_notes(_RESPONSES, parameters, *missing)
+    reasoning: Items = [] if effort is None else [("effort", setting_value(effort))]
+    summary = parameters.reasoning_summary
+    if summary is not None and not captured:
+        if facts.efforts == ():
+            why = f"{parameters.model.value} does not reason"
+            notes.append(setting_note(summary, f"the reasoning summary “{summary.value}”", why))
+        elif summary.value != "none":  # which is the default
+            reasoning.append(("summary", setting_value(summary)))
+    if reasoning:
+        items.append(("reasoning", Obj(tuple(reasoning))))
     form = (
         parameters.response_format
         if captured
         else openai_format(parameters.response_format, envelope, notes)
     )
+    text: Items = []
     if form is not None:
-        encoded = tree_of(write_format(form.value), form.origin)
-        items.append(("text", Obj((("format", encoded),), form.origin)))
+        text.append(("format", tree_of(FLAT.write_format(form.value), form.origin)))
+    if parameters.verbosity is not None and not captured:
+        text.append(("verbosity", setting_value(parameters.verbosity)))
+    if text:
+        items.append(("text", Obj(tuple(text))))
     if parameters.stream:
         items.append(("stream", boolean(True, _STREAM)))
     previous = envelope.semantics.session.previous_response_id
@@ -194,17 +305,26 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         items.append(
             ("previous_response_id", tree_of(previous, captured_origin("previous_response_id")))
         )
-    if not captured:
+    if not captured and parameters.store is not None:
+        items.append(("store", setting_value(parameters.store)))
+    elif not captured:
         items.append(("store", boolean(endpoint.provider_keeps, _STORE)))
         if envelope.semantics.source is not None:
             encoded = "true" if endpoint.provider_keeps else "false"
             sentence = (
-                f"Whether OpenAI keeps the conversation is said by the endpoint: store {encoded}."
+                f"The endpoint decides whether OpenAI keeps the conversation: store {encoded}."
             )
             notes.append(default_note(_STORE, sentence))
+    if not captured:
+        if (top := parameters.logprobs) is not None:
+            if top.value:
+                items.append(("top_logprobs", setting_value(top)))
+            items.append(("include", tree_of([LOGPROBS], top.origin)))
+        items += tier_items(envelope, _RESPONSES, "service_tier", _TIERS, notes)
+        items += [*user_items(envelope, notes), *shared_items(envelope, notes)]
     if not captured and envelope.semantics.source is not None:
         return items
-    skip = ("input_shape", "reasoning", "text", *(("stream",) if parameters.stream else ()))
+    skip = ("reasoning", "text", *(("stream",) if parameters.stream else ()))
     items = override(items, namespace_items(namespace, skip))
     for key in ("reasoning", "text"):
         value = getattr(namespace, key)
@@ -213,8 +333,13 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     return items
 
 
+_TIERS = {
+    word: word for word in ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+}
+
+
 def _merge_objects(functions: Tree | None, key: str, value: Any) -> Tree:
-    """Return an object of which the namespace holds what no unified field does."""
+    """Return an object merged from a unified setting and the namespace."""
     rest = tree_of(value, captured_origin(key))
     if isinstance(functions, Obj) and isinstance(rest, Obj):
         return Obj((*functions.items, *rest.items), functions.origin)
@@ -224,14 +349,14 @@ def _merge_objects(functions: Tree | None, key: str, value: Any) -> Tree:
 def _raise_limit(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
     if limit.value >= _LEAST_TOKENS:
         return limit
-    sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the least there is."
+    sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the minimum."
     notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
     return Sourced(_LEAST_TOKENS, limit.origin)
 
 
 def continue_from_kept(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
-    """Return what is new since the newest reply that the provider keeps, tied to that reply, and
-    a note about the rest. The envelope itself where there is no such reply, or nothing new.
+    """Return the turns after the newest reply that the provider keeps, tied to that reply, and a
+    note. The envelope itself if there is no such reply, or nothing new.
     """
     turns = envelope.turns
     for index in range(len(turns) - 2, -1, -1):
@@ -241,7 +366,7 @@ def continue_from_kept(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]
             session = SessionSemantics(previous_response_id=kept.id)
             semantics = replace(envelope.semantics, session=session)
             sentence = (
-                f"What came before is not sent again: the provider keeps it, as it was sent then, "
+                f"Earlier messages are not sent again: the provider keeps them, as they were sent, "
                 f"under {kept.id}."
             )
             note = Note(Level.INFO, "kept-by-provider", sentence, turn.origin)

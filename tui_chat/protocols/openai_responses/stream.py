@@ -1,23 +1,26 @@
 """Replies of the Responses API.
 
-1. A reply is a list of items; in a stream each one is added, grows and is done. What grew is
-   not read again from `done`, except `encrypted_content`, which is only whole there.
+1. A reply is a list of items; in a stream each one is added, grows and is done. What came in
+   deltas is not read again from `done`, except `encrypted_content`, which is whole only there.
 2. An item that came without deltas (a gateway that sends `done` only, or nothing but
-   `response.completed`) is read from where it first appears whole.
+   `response.completed`) is read from the first event that has it whole.
 3. A message item begins a piece of text with its own id and phase. A reasoning item is a block,
-   or two where it has both a summary and the reasoning itself.
-4. An item that is none of ours (a search, a shell call) is kept whole for pass-through.
+   or two if it has both a summary and the reasoning itself.
+4. A generated image is a part; its previews are passed over. An item without a unified form (a
+   search, a shell call) is kept whole for pass-through. What the reader may see of a search
+   (queries, sources, failures) is read too.
 5. The reply has ended with `response.completed` or `.incomplete`; `.failed` and `error` raise.
-   There is no word for a wish for tools; the items tell it.
-6. Should a second response follow in the same stream, it goes on in the same reply.
+   There is no finish reason for tool calls; the items show them.
+6. A second `response.created` in the same stream continues the reply, under its own id, or begins
+   it again; see `reply_events`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent
+from tui_chat.models.reply import MOST_PIECES, Reply
+from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.lenient_json import (
@@ -28,11 +31,10 @@ from tui_chat.protocols.common.lenient_json import (
     as_raw_string,
     as_string,
 )
+from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import (
-    ReplyEvents,
-    fold_reply,
+    ReplyReader,
     load_body,
-    load_event,
     not_a_reply,
     too_large,
 )
@@ -48,42 +50,44 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "respon
 
 @dataclass(slots=True)
 class _Item:
-    """What is known of an item that is still arriving."""
+    """The state of an item that is still arriving."""
 
     key: tuple[int, int]
-    """Which response of the stream, which item of it."""
+    """The index of its response in the stream, and its own index in that."""
     blocks: dict[str, int] = field(default_factory=dict[str, int])
     """Reasoning: our block for each kind; "" until the first kind is known."""
     grew: set[str] = field(default_factory=set[str])
-    """Which of its texts came in deltas."""
+    """Those of its texts that came in deltas."""
+    starts: dict[int, int] = field(default_factory=dict[int, int])
+    """Message: the length of all text before each of its parts."""
     part: tuple[str, int] | None = None
     """Reasoning: the part that came last, for the blank line between parts."""
 
 
-class ReplyParser:
+class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
-        self._events = ReplyEvents()
+        super().__init__()
         self._items: dict[int, _Item] = {}
         self._turn = 0
 
-    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream. Raises Refused, ReplyCut."""
-        for chunk in load_event(event, data, whole=self._events.ended):
-            self._take_in(as_string(chunk.get("type")) or event, chunk)
-        return self._events.drain()
-
-    def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
-        return self._events.close()
-
-    def _take_in(self, kind: str, chunk: JsonObject) -> None:
+    def take_in(self, chunk: JsonObject, event: str = "") -> None:
+        """Read one event of a stream."""
+        kind = as_string(chunk.get("type")) or event
         index = as_count(chunk.get("output_index")) or 0
         match kind:
             case "response.output_text.delta":
-                self._item(index).grew.add("text")
+                item = self._item(index)
+                item.grew.add("text")
+                part = as_count(chunk.get("content_index")) or 0
+                if part not in item.starts and len(item.starts) < MOST_PIECES:
+                    item.starts[part] = self._events.text_start
                 self._events.add_text(as_raw_string(chunk.get("delta")))
+            case "response.output_text.annotation.added":
+                part = as_count(chunk.get("content_index")) or 0
+                start = self._item(index).starts.get(part)
+                add_annotation(self._events, as_object(chunk.get("annotation")), start)
             case "response.refusal.delta":
                 self._item(index).grew.add("refusal")
                 self._events.add_refusal(as_raw_string(chunk.get("delta")))
@@ -119,7 +123,8 @@ class ReplyParser:
         if not self._items:
             for index, item in enumerate(as_array(response.get("output"))):
                 self._complete(index, as_object(item))
-        self._events.set_usage(_usage(as_object(response.get("usage"))))
+        tier = as_string(response.get("service_tier"))
+        self._events.set_usage(replace(_usage(as_object(response.get("usage"))), tier=tier))
         why = as_string(as_object(response.get("incomplete_details")).get("reason"))
         match status:
             case "completed":
@@ -129,15 +134,12 @@ class ReplyParser:
             case _:
                 self._events.finish("other", status)
 
-    def reply(self) -> Reply:
-        """Return the reply of an answer that came whole and has been taken in."""
-        return fold_reply(self._events)
-
     def _created(self, response: JsonObject) -> None:
         if self._events.began:
             self._turn += 1
             self._items = {}
-            self._events.start_next(as_string(response.get("id")))
+            if not self._events.begin_again():
+                self._events.rename(as_string(response.get("id")))
         self._start(response)
 
     def _start(self, response: JsonObject) -> None:
@@ -153,7 +155,7 @@ class ReplyParser:
         return item
 
     def _begin(self, index: int, fields: JsonObject) -> _Item:
-        """Take what an item is called; its texts may be unfinished, and are left alone."""
+        """Read the ids and name of an item, not its texts: they may be unfinished."""
         item = self._item(index)
         match fields.get("type"):
             case "message":
@@ -175,7 +177,7 @@ class ReplyParser:
         return item
 
     def _complete(self, index: int, fields: JsonObject) -> None:
-        """Take a whole item: what did not come in deltas."""
+        """Read the parts of a whole item that did not come in deltas."""
         item = self._items.get(index) or self._begin(index, fields)
         match fields.get("type"):
             case "message":
@@ -186,17 +188,52 @@ class ReplyParser:
                 if "arguments" not in item.grew:
                     arguments = as_raw_string(fields.get("arguments"))
                     self._events.add_tool_call(self._events.call_index(item.key), arguments)
+            case "image_generation_call" if isinstance(fields.get("result"), str):
+                self._image(fields)
             case kind:
                 self._events.add_other(as_string(kind), fields)
+                self._read_search(fields)
+
+    def _image(self, fields: JsonObject) -> None:
+        form = as_string(fields.get("output_format"))
+        self._events.add_media(
+            as_string(fields.get("result")),
+            f"image/{form}" if form else "",
+            kind="image",
+            id=as_string(fields.get("id")),
+            extras={key: fields[key] for key in fields if key not in ("type", "id", "result")},
+        )
 
     def _message(self, item: _Item, fields: JsonObject) -> None:
-        for each in as_array(fields.get("content")):
+        for number, each in enumerate(as_array(fields.get("content"))):
             part = as_object(each)
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
             elif "text" not in item.grew:
+                item.starts[number] = self._events.text_start
                 self._events.add_text(as_raw_string(part.get("text")))
+            for annotation in as_array(part.get("annotations")):
+                add_annotation(self._events, as_object(annotation), item.starts.get(number))
+
+    def _read_search(self, item: JsonObject) -> None:
+        """Read a search that the provider ran on the web or in files."""
+        kind, action = item.get("type"), as_object(item.get("action"))
+        if kind not in ("web_search_call", "file_search_call"):
+            return
+        queries = as_array(action.get("queries")) or as_array(item.get("queries"))
+        for query in queries or [action.get("query")]:
+            self._events.add_search(as_string(query))
+        if item.get("status") == "failed":
+            what = "web search" if kind == "web_search_call" else "search in files"
+            self._events.add_search(failure=f"A {what} failed.")
+        for found in map(as_object, (action, *as_array(action.get("sources")))):
+            if url := as_string(found.get("url")):
+                self._events.add_consulted(as_string(found.get("title")), url)
+        for found in map(as_object, as_array(item.get("results"))):
+            name = as_string(found.get("filename")) or as_string(found.get("file_id"))
+            if name:
+                self._events.add_consulted(file=name)
 
     def _reasoning(self, item: _Item, fields: JsonObject) -> None:
         grew = frozenset(item.grew)
@@ -243,4 +280,4 @@ def read_reply(body: bytes) -> Reply:
         raise not_a_reply(answer)
     parser = ReplyParser()
     parser.take_response(answer, "completed")
-    return parser.reply()
+    return parser.finish()

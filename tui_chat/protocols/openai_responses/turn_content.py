@@ -1,14 +1,14 @@
-"""One turn as items of a Responses input. They depend on the turn alone, so it is encoded once.
+"""One turn as items of a Responses input. They depend on the turn alone, so a turn is encoded once.
 
-1. The model's text is a message of its own for each piece; one with an item id is sent whole,
-   as it was received, any other the short way.
-2. Reasoning goes back as the item it was, where it carries what the server needs to know it
-   again: its encrypted content, or, in a captured request, whatever it had.
-3. A refusal goes back as the model's words.
+1. Each piece of the model's text is a message; one with an item id is sent whole, as it was
+   received, any other in the short form.
+2. Reasoning is sent back as the original item if it has what the server requires: its encrypted
+   content, or, in a captured request, whatever it had.
+3. A refusal is sent back as text of the model, and an image that it generated as its item.
 4. OpenAI refuses an item whose id is not in the form of its type: it would refuse every later
-   request of the session. Where an id of a turn is not, none of the turn's is sent: a reasoning
-   item and the item that follows it go with their ids or without. A captured request stays as it
-   was.
+   request of the session. If an id of a turn is not, none of the turn's ids is sent: a reasoning
+   item and the item that follows it are sent both with their ids or both without. A captured
+   request is unchanged.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, ReasoningBlock
 from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.protocols.common.cache_marks import mark_key
 from tui_chat.protocols.common.content_order import PlacedContent, ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
@@ -36,7 +37,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import part_note, turn_notes
+from tui_chat.protocols.common.loss_notes import failure_note, part_note, turn_notes
 from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
@@ -55,7 +56,7 @@ class TurnContent:
 
 @dataclass(slots=True)
 class _ContentBuilder:
-    """The items of a turn of the model's, that are being built."""
+    """The items of an assistant turn that is being built."""
 
     turn: Turn
     items: list[Tree] = field(default_factory=list[Tree])
@@ -74,7 +75,7 @@ class _ContentBuilder:
 
 @lru_cache(maxsize=4)
 def turn_encoder(developer: bool, captured: bool) -> Callable[[Turn], TurnContent]:
-    """Return the encoder of single turns, which remembers what it encoded. `captured` is whether
+    """Return the encoder of single turns, which keeps its results. `captured` is whether
     a captured request of this protocol is encoded again.
     """
 
@@ -95,7 +96,7 @@ def _encode_turn(turn: Turn, developer: bool, captured: bool) -> TurnContent:
 
 
 def _encode_message(turn: Turn, developer: bool) -> TurnContent:
-    """Return a message that is not the model's."""
+    """Return a message of another role than the assistant's."""
     form = native_form(turn, _RESPONSES)
     role = adapted_role(turn.role, _RESPONSES, developer=developer)
     role = (form.role or turn.role) if form else role
@@ -132,7 +133,7 @@ _ID_STARTS = {
 
 def _id_fits(kind: str, identity: object) -> bool:
     """Return True if an id is in the form that OpenAI gives to items of a type. None always fits,
-    as does any id of a type that nobody knows here.
+    and so does any id of an unknown type.
     """
     if identity in (None, "") or kind not in _ID_STARTS:
         return True
@@ -152,6 +153,8 @@ def _ids_fit(placed: Sequence[PlacedContent]) -> bool:
             case ToolCall():
                 kind = "custom_tool_call" if piece.name == "custom" else "function_call"
                 identity = piece.id
+            case Part():
+                kind, identity = "image_generation_call", piece.id
             case _ if piece.kind in ("text", "refusal"):
                 kind, identity = "message", piece.id
             case _:
@@ -162,7 +165,7 @@ def _ids_fit(placed: Sequence[PlacedContent]) -> bool:
 
 
 def _without_ids(turn: Turn) -> Note:
-    sentence = "An item id of it is in no form that OpenAI takes back; it is sent without ids."
+    sentence = "An item id is not in a form that OpenAI accepts; the message is sent without ids."
     return Note(Level.INFO, "item-id-left-out", sentence, turn.origin)
 
 
@@ -187,8 +190,7 @@ def _encode_result(turn: Turn, captured: bool) -> TurnContent:
         items = merge_extras(items, form.extras, origin)
     notes += turn_notes(turn, _RESPONSES, named=True)
     if turn.semantics.failed:
-        sentence = "That the tool failed cannot be said here; only its words are sent."
-        notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+        notes.append(failure_note(turn))
     return TurnContent((Obj(tuple(items), origin),), tuple(notes))
 
 
@@ -213,7 +215,7 @@ def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
         if block is not None:
             marked = marked or bool(piece.extras or piece.cache)
             if piece.cache and form is not None:
-                block.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+                block.append((mark_key(piece.cache), parse_json(piece.cache, origin, "cache mark")))
             blocks.append(Obj(tuple(merge_extras(block, piece.extras, origin)), origin))
     match form.shape if form else "":
         case "absent" if not blocks:
@@ -230,7 +232,7 @@ def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
 
 
 def _part(part: Part, origin: Origin) -> Items | None:
-    """Return a part on the wire; None where the protocol has no word for it."""
+    """Return a part as it is sent; None if the protocol has no form for it."""
     if part.text:
         return [
             ("type", constant("input_text")),
@@ -264,7 +266,7 @@ def _part(part: Part, origin: Origin) -> Items | None:
 
 
 def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
-    """Return the items of a turn of the model's."""
+    """Return the items of an assistant turn."""
     placed = ordered_content(turn, _RESPONSES)
     building = _ContentBuilder(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
     if not building.with_ids:
@@ -303,7 +305,10 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
     if isinstance(what, ToolCall):
         building.items.append(_call(what, piece, origin, with_id=building.with_ids))
     elif isinstance(what, Part):
-        building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+        if _is_own(turn) and what.kind == "image" and what.data and piece.id and building.with_ids:
+            building.items.append(_image_call(what, piece, origin))
+        else:
+            building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
     elif piece.kind == "other" and _is_own(turn):
         identity = _loaded(piece.data).get("id")
         if captured or _id_fits(piece.name, identity):
@@ -382,6 +387,17 @@ def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, with_id: bool) 
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
+def _image_call(part: Part, piece: LayoutPiece, origin: Origin) -> Obj:
+    """Return an image as the item that it came in."""
+    items: Items = [
+        ("type", constant("image_generation_call")),
+        ("id", field_string(piece.id, origin, "item id")),
+        ("status", constant("completed")),
+        ("result", field_string(part.data, origin, "picture")),
+    ]
+    return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
+
+
 def _end_thinking(building: _ContentBuilder) -> None:
     """Add the reasoning item whose blocks are together."""
     blocks, building.thinking = building.thinking, []
@@ -394,19 +410,19 @@ def _end_thinking(building: _ContentBuilder) -> None:
     if first.protocol is not _RESPONSES or not (encrypted or captured):
         building.lost += [block for _, block in blocks]
         return
-    said: dict[bool, list[Tree]] = {False: [], True: []}
+    texts: dict[bool, list[Tree]] = {False: [], True: []}
     for _, block in blocks:
         if block.text:
             raw = block.kind == REASONING_TEXT
             kind = "reasoning_text" if raw else "summary_text"
             text = field_string(block.text, origin, "reasoning")
-            said[raw].append(Obj((("type", constant(kind)), ("text", text)), origin))
+            texts[raw].append(Obj((("type", constant(kind)), ("text", text)), origin))
     items: Items = [("type", constant("reasoning"))]
     if first.id and building.with_ids:
         items.append(("id", field_string(first.id, origin, "item id")))
-    items.append(("summary", Arr(tuple(said[False]), origin)))
-    if said[True]:
-        items.append(("content", Arr(tuple(said[True]), origin)))
+    items.append(("summary", Arr(tuple(texts[False]), origin)))
+    if texts[True]:
+        items.append(("content", Arr(tuple(texts[True]), origin)))
     if encrypted:
         items.append(("encrypted_content", field_string(encrypted, origin, "encrypted reasoning")))
     building.items.append(Obj(tuple(merge_extras(items, blocks[0][0].extras, origin)), origin))

@@ -1,7 +1,7 @@
-"""Opening the database file for maintenance: shared for reading, or exclusively.
+"""Opening the database file for maintenance: for reading, or exclusively.
 
-Reading never waits for long and never writes. Exclusive access keeps others out meanwhile, and is
-refused while another program has the file open.
+Reading never blocks for long and never writes. Exclusive access locks other programs out, and is
+refused while one has the file open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 BUSY_SECONDS = 5.0
-"""How long a statement waits for another program."""
+"""Maximum seconds that a statement waits for another program."""
 
 
 @contextmanager
@@ -36,9 +36,9 @@ def open_for_reading(path: Path) -> Generator[sqlite3.Connection]:
     with store_errors(path):
         schema.refuse_empty(path)
         schema.inspect_version(path, BUSY_SECONDS)
-        # Beside a log it is opened read-only, so that the log stays as it is; without one it
-        # is opened as the app does, which leaves nothing behind, or, where that may not be,
-        # as a file that nobody changes.
+        # With a log it is opened read-only, so that the log stays unchanged. Without one it is
+        # opened like the app does, which leaves nothing behind, or without write permission as
+        # an immutable file.
         if companion(path, "-wal").exists():
             ways = ("?mode=ro",)
         else:
@@ -87,7 +87,7 @@ def open_exclusively(path: Path) -> Generator[sqlite3.Connection]:
 def is_in_use(path: Path) -> bool:
     """Return True if another program has the database open.
 
-    Not to be called by a program that has it open itself: testing a lock releases its own.
+    Must not be called by a program that has it open itself: testing a lock releases its own.
     """
     index = companion(path, "-shm")
     if not index.exists():
@@ -100,7 +100,7 @@ def is_in_use(path: Path) -> bool:
         return False
     import fcntl
 
-    with suppress(OSError), index.open("r+b") as file:  # one we may not look at is nobody's
+    with suppress(OSError), index.open("r+b") as file:  # a file without permission counts as unused
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _ALIVE_BYTE)
         except OSError:
@@ -134,7 +134,7 @@ def require_database(path: Path) -> None:
         if not path.exists():
             raise InputError(
                 f"There is no database {path}.",
-                advice="Check the name. The app makes its own at its first start; "
-                "`tui-chat --data-dir DIR ...` names another place.",
+                advice="Check the name. The app creates its database at the first start; "
+                "--data-dir selects another folder.",
             )
         schema.require_regular_file(path)

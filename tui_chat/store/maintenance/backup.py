@@ -1,7 +1,7 @@
-"""Backups: copies of a database, made while others use it.
+"""Backups: copies of a database, also while programs use it.
 
-A copy gets its name when it is complete and on the disk, never earlier, and replaces another file
-only on request. It is a single file, without a log beside it.
+A copy gets its name when it is complete and on the disk, and replaces another file only on request.
+It is a single file without a log.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ def require_free_target(target: Path, *, force: bool) -> None:
             raise InputError(f"{target} is a folder.", advice="Name the file in it.")
         if not force and target.exists():
             raise InputError(
-                f"{target} is there already.", advice="Choose another name; nothing was written."
+                f"{target} exists already.", advice="Choose another name; nothing was written."
             )
         if not target.parent.is_dir():
             raise InputError(
-                f"There is no folder {target.parent}.", advice="Make it, or choose another place."
+                f"The folder {target.parent} does not exist.",
+                advice="Create it, or choose another one.",
             )
 
 
@@ -72,7 +73,7 @@ def copy_to(connection: sqlite3.Connection, target: Path, *, force: bool) -> Non
         try:
             _copy_into(connection, partial)
             publish(partial, target, force=force)
-        except FileExistsError:  # it was made just now
+        except FileExistsError:  # it was created just now
             require_free_target(target, force=False)
             raise
         finally:
@@ -103,7 +104,7 @@ def publish(partial: Path, target: Path, *, force: bool) -> None:
     if force:
         partial.replace(target)
     elif sys.platform == "win32":
-        partial.rename(target)  # refuses there
+        partial.rename(target)  # fails there if the target exists
     else:
         try:
             os.link(partial, target)
@@ -131,11 +132,11 @@ def _partial_path(path: Path) -> Path:
 
 
 _ABANDONED_AFTER = 3600.0
-"""Seconds after which a copy that nobody wrote to is no longer being made."""
+"""Seconds after which a partial copy without changes counts as abandoned."""
 
 
 def _remove_abandoned(partial: Path) -> None:
-    """Remove partial copies of programs that were killed, beside one that begins."""
+    """Remove partial copies of killed programs beside a new one."""
     base = partial.name.removesuffix(f".{os.getpid()}.partial")
     left = re.compile(re.escape(base) + r"\.\d+\.partial(-journal)?")
     with suppress(OSError):
@@ -146,7 +147,7 @@ def _remove_abandoned(partial: Path) -> None:
 
 
 def _copy_into(connection: sqlite3.Connection, partial: Path) -> int:
-    """Copy into a new file; return the version that it has."""
+    """Copy into a new file; return its version."""
     import sqlite3
 
     create_private(partial)

@@ -1,7 +1,6 @@
-"""Integrity checks, also of what SQLite does not know: trees, heads, counts, hashes, JSON.
+"""Integrity checks, also of what SQLite cannot check: trees, heads, counts, hashes, JSON.
 
-Everything is read from one state of the file, also while the app has it open, and nothing is
-changed.
+All checks read the same state of the file, even while the app has it open, and change nothing.
 """
 # ruff: noqa: S608 - only names of our own tables are put into SQL
 
@@ -18,15 +17,19 @@ from zlib import crc32
 from tui_chat.store import schema
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
 from tui_chat.store.maintenance.access import open_for_reading
-from tui_chat.store.maintenance.faulty_values import altered_requests, undecodable_values
-from tui_chat.store.maintenance.repair import UNREACHED, WRONG_HEADS
+from tui_chat.store.maintenance.repair import (
+    UNREACHED,
+    WRONG_HEADS,
+    altered_requests,
+    undecodable_values,
+)
 from tui_chat.store.search.secondary_text import secondary_texts_of
 from tui_chat.store.search.words import index_words
 
 DERIVED_CHECKS = ("counts", "search")
-"""Names of checks whose faults cost nothing: what they check can be rebuilt."""
+"""Names of checks of derived data, which can be rebuilt."""
 
-_SHOWN = 5  # findings of one kind that are named one by one
+_SHOWN = 5  # faults of one check that are listed; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class CheckResult:
 
     name: str
     faults: tuple[str, ...]
-    """A sentence each; none if everything is well."""
+    """A sentence for each fault."""
 
 
 def check(path: Path, report: Callable[[CheckResult], object]) -> tuple[CheckResult, ...]:
@@ -83,10 +86,10 @@ def _shape(connection: sqlite3.Connection) -> Iterator[str]:
     for name in wanted.keys() - found.keys():
         yield f"{name} is missing."
     for name in found.keys() - wanted.keys():
-        yield f"{name} does not belong here."
+        yield f"{name} is unexpected."
     for name in wanted.keys() & found.keys():
         if wanted[name] != found[name]:
-            yield f"{name} is not as it should be."
+            yield f"{name} has a different definition."
 
 
 def _objects(connection: sqlite3.Connection) -> dict[str, str]:
@@ -101,7 +104,7 @@ def _objects(connection: sqlite3.Connection) -> dict[str, str]:
 
 def _references(connection: sqlite3.Connection) -> Iterator[str]:
     for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-        yield f"Row {rowid} of {table} refers to a row of {parent} that is not there."
+        yield f"Row {rowid} of {table} refers to a missing row of {parent}."
 
 
 def _trees(connection: sqlite3.Connection) -> Iterator[str]:
@@ -119,13 +122,13 @@ def _trees(connection: sqlite3.Connection) -> Iterator[str]:
 def _hidden(connection: sqlite3.Connection) -> Iterator[str]:
     if schema.version_of(connection) < _HIDDEN_SINCE:
         return
-    for (message,) in connection.execute(_HIDDEN_IN_VAIN):
-        yield f"Message {message} is deleted, but what follows it is shown."
+    for (message,) in connection.execute(_WRONGLY_HIDDEN):
+        yield f"Message {message} is deleted, but messages after it are visible."
 
 
 _HIDDEN_SINCE = _COUNTED_SINCE = 3
 
-_HIDDEN_IN_VAIN = """
+_WRONGLY_HIDDEN = """
     SELECT p.message_id FROM hidden_messages AS h JOIN messages AS p ON p.seq = h.message
     WHERE EXISTS (SELECT 1 FROM sessions AS s WHERE s.head_id = p.message_id)
        OR EXISTS (SELECT 1 FROM messages AS m WHERE m.parent_id = p.message_id
@@ -137,7 +140,7 @@ def _counts(connection: sqlite3.Connection) -> Iterator[str]:
     if schema.version_of(connection) < _COUNTED_SINCE:
         return
     for title, kept, true in connection.execute(_MISCOUNTED):
-        yield f"Session “{title}” says it has {kept:,} messages and has {true:,}."
+        yield f"The count of session “{title}” is {kept:,}, but it has {true:,} messages."
 
 
 _MISCOUNTED = """
@@ -150,29 +153,29 @@ _MISCOUNTED = """
 
 
 def _search(connection: sqlite3.Connection) -> Iterator[str]:
-    """Compare what the index says it holds with what there is."""
+    """Compare the content of the indexes with the texts."""
     version = schema.version_of(connection)
-    # As they are joined here, words of one part never run into those of the next.
+    # Joined by line breaks, so that words of different parts stay separate.
     connection.create_function("asides", 2, _asides, deterministic=True)
     indexes = {name: where for name, (since, where) in _INDEXES.items() if since <= version}
     for index, wanted in indexes.items():
         found = f"SELECT id FROM {index}_docsize"
         for one, other, words in (
             (wanted, found, "is not in the search index"),
-            (found, wanted, "is in the search index and should not be"),
+            (found, wanted, "is in the search index, but should not be"),
         ):
             for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
                 yield f"{index.split('_')[0].capitalize()} {seq} {words}."
     for index in indexes:
         texts = indexes[index].replace("seq", _TEXTS[index], 1)
         if _words_in(connection, index) != _words_of(connection, texts):
-            yield f"The words in the {index.replace('_', ' ')} are not those of the texts."
+            yield f"The words in the {index.replace('_', ' ')} differ from those of the texts."
 
 
 def _words_in(connection: sqlite3.Connection, index: str) -> int:
-    """Return a sum over the words that an index holds, each as often as there are texts with it.
+    """Return a checksum of the words of an index, each counted once per text.
 
-    Asked of the index itself, since its own check wants to write.
+    FTS5's own integrity check needs to write.
     """
     connection.execute(f"CREATE VIRTUAL TABLE temp.held USING fts5vocab(main, {index}, row)")
     try:
@@ -183,7 +186,7 @@ def _words_in(connection: sqlite3.Connection, index: str) -> int:
 
 
 def _words_of(connection: sqlite3.Connection, texts: str) -> int:
-    """Return the same sum over texts."""
+    """Return the same checksum for texts."""
     return sum(
         sum(map(crc32, set(_TOKEN.findall(index_words(text).encode().lower()))))
         for (text,) in connection.execute(texts)
@@ -191,7 +194,7 @@ def _words_of(connection: sqlite3.Connection, texts: str) -> int:
 
 
 _TOKEN = re.compile(rb"[0-9a-z\x80-\xff]+")
-"""What the index takes for a word (https://www.sqlite.org/fts5.html, “Ascii Tokenizer”)."""
+"""A word of the index (https://www.sqlite.org/fts5.html, “Ascii Tokenizer”)."""
 
 
 def _asides(tool_calls: str, semantics: str) -> str:
@@ -216,14 +219,14 @@ _INDEXES = {
         "AND seq NOT IN (SELECT message FROM unindexed_asides)",
     ),
 }
-"""Since which version there is an index, and which rows are in it."""
+"""Each index: the version that added it, and SQL for its rows."""
 
 _TEXTS = {
     "message_index": "content",
     "title_index": "title",
     "aside_index": "asides(tool_calls, semantics)",
 }
-"""What of these rows is in it."""
+"""SQL for the indexed text of these rows."""
 
 
 def _values(connection: sqlite3.Connection) -> Iterator[str]:

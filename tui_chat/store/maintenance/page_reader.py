@@ -1,16 +1,16 @@
-"""Rows out of a database file that SQLite itself will not read, page by page.
+"""Reads the rows of a damaged database file page by page.
 
-SQLite gives up at the first page that is wrong. Here each page is judged by itself, after the
+SQLite stops at the first damaged page. Here each page is read on its own, according to the
 published format (https://www.sqlite.org/fileformat2.html):
 
-1. The file is pages of one size. Newer versions of pages stand in the log beside it (the WAL);
-   of that, what is whole up to a commit counts.
-2. A table is a tree of pages. Its leaves hold the rows; a long row goes on in a chain of
-   overflow pages. The first page tells where each tree has its root.
-3. Where a page of a tree cannot be read, the leaves below it are not lost: they are pages that
-   nothing leads to any more, and look like leaves. Whose they are, the reader must tell from
-   the rows. Pages that SQLite says are free are left out: they held what was deleted.
-4. A row whose chain breaks is kept as far as it goes; wide columns stand last for that.
+1. The file consists of pages of equal size. Newer versions of pages are in the log beside it (the
+   WAL); its complete transactions count.
+2. A table is a tree of pages. Its leaves contain the rows; a long row continues in a chain of
+   overflow pages. The first page has the root of each tree.
+3. If a page of a tree is unreadable, the leaves below it are not lost: they are orphans, pages that
+   no tree leads to and that look like leaves. Their table must be inferred from the rows. Pages in
+   SQLite's free list are ignored: they contain deleted rows.
+4. A row with a broken chain is kept as far as it goes; therefore wide columns are last.
 
 Nothing is ever written.
 """
@@ -40,14 +40,14 @@ class UnreadablePage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawRow:
-    """A row as it stands in the file."""
+    """A row as it is in the file."""
 
     rowid: int | None
     """None in a table without rowids."""
     values: tuple[Value, ...]
     """In the order of the columns when the row was written; later columns are missing."""
     whole: bool = True
-    """True if nothing of it is missing."""
+    """True if it is complete."""
 
 
 class Pages:
@@ -72,7 +72,7 @@ class Pages:
         self._usable = self._size - (reserved if reserved <= 32 else 0)
         self._first = first
         self.count = max(-(-len(self._data) // self._size), *self._log_pages, 0)
-        """How many pages there are."""
+        """The number of pages."""
         self.seen: set[int] = set()
         """Pages whose use is known."""
         self.unreadable: set[int] = set()
@@ -85,7 +85,7 @@ class Pages:
         return int.from_bytes(self._first[60:64]) if self.has_header else None
 
     def page(self, number: int) -> bytes:
-        """Return a page. Raises Unreadable where the file has none of that number."""
+        """Return a page. Raises UnreadablePage if the file does not have it."""
         if (at := self._log_pages.get(number)) is not None:
             return self._log[at : at + self._size]
         page = self._data[(number - 1) * self._size : number * self._size]
@@ -94,7 +94,7 @@ class Pages:
         return page
 
     def table_roots(self) -> dict[str, int]:
-        """Return the root page of each table by its name, as far as the first page tells."""
+        """Return the root page of each table by its name, as far as the first page is readable."""
         found: dict[str, int] = {}
         for row in self.table_rows(1):
             match row.values:
@@ -206,9 +206,9 @@ class Pages:
         return _record(payload, length, _signed(rowid))
 
     def _chain(self, payload: bytes, length: int, number: int) -> bytes:
-        """Read on in overflow pages; where the chain breaks, without the page that broke it."""
+        """Follow the overflow pages; a broken chain ends before the page that breaks it."""
         parts, got = [payload], len(payload)
-        # A row that nothing leads to may be a former one, whose chain has since become another's.
+        # An orphan may be an old version of a row, whose chain belongs to another row now.
         seen = set[int]() if self._reads_orphans else self.seen
         while got < length:
             try:
@@ -246,14 +246,14 @@ def _record(payload: bytes, length: int, rowid: int | None) -> RawRow:
             if kind < 12:
                 raise UnreadablePage
             whole = False
-        value, sound = _value(kind, raw)
-        whole = whole and sound
+        value, is_intact = _value(kind, raw)
+        whole = whole and is_intact
         values.append(value)
     return RawRow(rowid, tuple(values), whole)
 
 
 def _value(kind: int, raw: bytes) -> tuple[Value, bool]:
-    """Return a value of a serial type, and whether it is sound."""
+    """Return a value of a serial type, and True if it is undamaged."""
     match kind:
         case 0:
             return None, True
@@ -281,7 +281,7 @@ def _width(kind: int) -> int:
 
 
 def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """Read a number of one to nine bytes; return it and where it ends."""
+    """Parse a number of one to nine bytes; return it and its end."""
     number = 0
     for _ in range(8):
         byte = data[at]
@@ -297,7 +297,7 @@ def _signed(number: int | None) -> int | None:
 
 
 def _committed_pages(log: bytes, size: int) -> dict[int, int]:
-    """Return where in a log the newest committed version of each page begins."""
+    """Return the offset in a log of the newest committed version of each page."""
     if len(log) < 32 or log[:4] not in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
         return {}
     if int.from_bytes(log[8:12]) != size:
@@ -312,7 +312,7 @@ def _committed_pages(log: bytes, size: int) -> dict[int, int]:
         number, commit, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(">6I", log, at)
         sums = _checksum(order, log[at : at + 8] + log[at + 24 : at + 24 + size], sums)
         if log[16:24] != struct.pack(">2I", salt_1, salt_2) or sums != (sum_1, sum_2):
-            break  # from here on it is what an earlier round left
+            break  # the rest is left from an earlier use of the log
         pending[number] = at + 24
         if commit:
             committed.update(pending)

@@ -15,9 +15,10 @@ import mmap
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from tui_chat.errors import StoreDamaged
@@ -27,8 +28,111 @@ from tui_chat.store.maintenance.access import refuse_in_use, require_database
 from tui_chat.store.maintenance.backup import create_private, publish, require_free_target
 from tui_chat.store.maintenance.page_reader import Pages, RawRow, Value
 from tui_chat.store.maintenance.repair import count_missing_messages, rebuild_derived, repair
-from tui_chat.store.maintenance.row_shapes import TableShape, shapes_of_version
 from tui_chat.store.maintenance.upkeep import move_aside
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "INTEGER": (int,),
+    "REAL": (float, int),  # SQLite writes 2.0 as the shorter 2
+    "TEXT": (str,),
+    "BLOB": (bytes,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnShape:
+    """A column of a table."""
+
+    name: str
+    types: tuple[type, ...]
+    """What a value may be, besides NULL."""
+    may_be_null: bool
+    default: Value
+    may_be_missing: bool
+    """True if it was added later, so that older rows do not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """A table."""
+
+    table: str
+    columns: tuple[ColumnShape, ...]
+    rowid: int | None
+    """The index of the column that is the rowid, None if no column is."""
+    has_rowid: bool
+    references: tuple[tuple[int, str, str], ...]
+    """Column indexes, and the table and column that each refers to."""
+
+    def with_text_for_bytes(self, row: RawRow) -> RawRow:
+        """Return a row with bytes in text columns as text: one bit distinguishes the two."""
+        pairs = zip_longest(row.values, self.columns[: len(row.values)])
+        values = [
+            value.decode(errors="replace")
+            if isinstance(value, bytes) and column is not None and column.types == (str,)
+            else value
+            for value, column in pairs
+        ]
+        return replace(row, values=tuple(values))
+
+    def match(self, row: RawRow) -> tuple[Value, ...] | None:
+        """Return the values of all columns if the row may be of this table, else None."""
+        if (row.rowid is not None) != self.has_rowid or len(row.values) > len(self.columns):
+            return None
+        taken: list[Value] = []
+        for place, column in enumerate(self.columns):
+            if place >= len(row.values):
+                if not column.may_be_missing:
+                    return None
+                taken.append(column.default)
+                continue
+            value = row.values[place]
+            if place == self.rowid:
+                if value is not None:
+                    return None
+                value = row.rowid
+            elif value is None:
+                if not column.may_be_null:
+                    return None
+            elif not isinstance(value, column.types):
+                return None
+            taken.append(value)
+        return tuple(taken)
+
+
+def shapes_of_version(version: int) -> dict[str, TableShape]:
+    """Return the tables of a version by name."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema.migrate(connection, Path(":memory:"), schema.migrations()[:version])
+        return {shape.table: shape for shape in _shapes(connection)}
+
+
+def _shapes(connection: sqlite3.Connection) -> Iterator[TableShape]:
+    tables = connection.execute(
+        "SELECT name, wr FROM pragma_table_list "
+        "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "AND name NOT LIKE 'unindexed_%'"  # the queues of the search index are rebuilt
+    ).fetchall()
+    for table, without_rowid in tables:
+        columns: list[ColumnShape] = []
+        rowid: int | None = None
+        for place, name, kind, strict, default, key in connection.execute(
+            "SELECT * FROM pragma_table_info(?)", (table,)
+        ):
+            if key == 1 and kind == "INTEGER" and not without_rowid:
+                rowid = place
+            may_be_missing = place > 0 and not key and (default is not None or not strict)
+            value: Value = None
+            if default is not None:
+                value = connection.execute(f"SELECT {default}").fetchone()[0]
+            columns.append(ColumnShape(name, _TYPES[kind], not strict, value, may_be_missing))
+        names = [column.name for column in columns]
+        references = tuple(
+            (names.index(column), other, target)
+            for other, column, target in connection.execute(
+                'SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)
+            )
+        )
+        yield TableShape(table, tuple(columns), rowid, not without_rowid, references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +141,32 @@ class SalvageResult:
 
     target: Path
     rows: Mapping[str, int]
-    """How many rows there are now, by table."""
+    """The number of saved rows by table."""
     partial: int
-    """How many of them lost their end."""
+    """The number of rows that are cut off."""
     pages: int
-    """How many pages the old file has."""
+    """The number of pages of the old file."""
     unreadable: int
-    """How many of them could not be read."""
+    """The number of unreadable pages."""
     missing: int
-    """Messages that sessions say they have and that were not found. Those of sessions whose own
-    row is lost, too, nobody knows of."""
-    mended: tuple[str, ...]
-    """What had to be put right, a sentence each."""
+    """The number of messages that are missing according to the counts of saved sessions. Those of
+    lost sessions are unknown."""
+    repairs: tuple[str, ...]
+    """A sentence for each kind of repair."""
 
 
 def _no_progress(rows: int, pages: int) -> None:
-    """Stand in for who does not want to know how far it is."""
+    """Report no progress."""
 
 
 def salvage(
     source: Path, target: Path, *, progress: Callable[[int, int], object] = _no_progress
 ) -> SalvageResult:
-    """Read what is readable of `source` into `target`, which must not exist.
+    """Save the readable rows of `source` to `target`, which must not exist.
 
-    `progress` is told how many rows were read, and of how many pages. Raises InputError where
-    a file cannot be used, StoreBusy while another program has it open, StoreDamaged where
-    nothing could be saved. Not for a program that has the file open itself.
+    `progress` is called with the number of rows read and of all pages. Raises InputError if a file
+    cannot be used, StoreBusy while another program has it open, StoreDamaged if nothing could be
+    saved. Must not be called by a program that has the file open itself.
     """
     require_database(source)
     refuse_in_use(source)
@@ -71,7 +175,7 @@ def salvage(
         size = os.fstat(file.fileno()).st_size
         if not size:
             raise StoreDamaged(
-                f"{source} is empty: there is nothing to save in it.",
+                f"{source} is empty; there is nothing to save.",
                 advice="Restore a backup: `tui-chat db restore FILE`.",
             )
         log = source.with_name(f"{source.name}-wal")
@@ -99,8 +203,8 @@ class _Salvager:
             with store_errors(target):
                 create_private(partial)
                 with closing(schema.connect(partial, 1.0)) as connection:
-                    connection.execute("PRAGMA synchronous = OFF")  # settled at the end
-                    rows, missing, mended = self._fill(connection, version)
+                    connection.execute("PRAGMA synchronous = OFF")  # synced at the end
+                    rows, missing, repairs = self._fill(connection, version)
                 publish(partial, target, force=False)
         finally:
             partial.unlink(missing_ok=True)
@@ -111,11 +215,11 @@ class _Salvager:
             self.pages.count,
             len(self.pages.unreadable),
             missing,
-            tuple(mended),
+            tuple(repairs),
         )
 
     def _version(self) -> int:
-        """Return the version of the old file; where it does not tell, what fits its rows best."""
+        """Return the version of the old file; if unknown, the one that fits its rows best."""
         latest = len(schema.migrations())
         version = self.pages.version
         if version is not None and 0 < version <= latest:
@@ -129,7 +233,7 @@ class _Salvager:
                 for number, shapes in enumerate(every, 1):
                     if any(shape.match(row) for shape in shapes.values()):
                         fitting[number] += 1
-        # Of equals the oldest, so that migrations derive what they add from the rows.
+        # The oldest of equally good ones: migrations compute what they add from the rows.
         return max(range(1, latest + 1), key=lambda number: (fitting[number], -number))
 
     def _fill(
@@ -145,9 +249,9 @@ class _Salvager:
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         self._read_trees(connection)
-        self._read_strays(connection)
+        self._read_orphans(connection)
         missing = count_missing_messages(connection)
-        mended = repair(connection)
+        repairs = repair(connection)
         for _, sql in triggers:
             connection.execute(sql)
         rows = {
@@ -164,12 +268,12 @@ class _Salvager:
         rebuild_derived(connection)
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
-            raise AssertionError(f"the new file is not sound: {verdict}")
-        return rows, missing, mended
+            raise AssertionError(f"the new file is damaged: {verdict}")
+        return rows, missing, repairs
 
     def _read_trees(self, connection: sqlite3.Connection) -> None:
         roots = self.pages.table_roots() if self.pages.has_header else {}
-        # Where they stand tells whose rows these are, also where one byte of a status was hit.
+        # Their page says which table these rows belong to, even with a corrupted status.
         connection.execute("PRAGMA ignore_check_constraints = ON")
         for table, root in roots.items():
             shape = self.shapes.get(table)
@@ -180,7 +284,7 @@ class _Salvager:
                     self._place(connection, row)
         connection.execute("PRAGMA ignore_check_constraints = OFF")
 
-    def _read_strays(self, connection: sqlite3.Connection) -> None:
+    def _read_orphans(self, connection: sqlite3.Connection) -> None:
         self.pages.mark_free_pages()
         for rows in self.pages.orphan_leaves():
             for row in rows:
@@ -190,7 +294,7 @@ class _Salvager:
             any(self._put(connection, shape, row) for shape in fitting)
 
     def _place(self, connection: sqlite3.Connection, row: RawRow) -> None:
-        """Put a row into the table it fits; one that fits several waits until all are read."""
+        """Insert a row into the table that it fits; one that fits several waits for the others."""
         fitting = [shape for shape in self.shapes.values() if shape.match(row)]
         if len(fitting) == 1:
             self._put(connection, fitting[0], row)
@@ -198,7 +302,7 @@ class _Salvager:
             self.undecided.append((row, fitting))
 
     def _put(self, connection: sqlite3.Connection, shape: TableShape, row: RawRow) -> bool:
-        """Put a row into a table; False if it is none of its rows."""
+        """Insert a row into a table; return False if it does not belong there."""
         values = shape.match(row)
         if values is None:
             return False
@@ -207,7 +311,7 @@ class _Salvager:
         try:
             connection.execute(sql, values)
         except sqlite3.IntegrityError as error:
-            # A row that is there already is no other table's either.
+            # A duplicate does not belong to another table either.
             return error.sqlite_errorcode in _DUPLICATE
         self.partial += not row.whole
         self.read += 1
@@ -224,8 +328,8 @@ _DUPLICATE = (
 
 
 def _reference_doubt(connection: sqlite3.Connection, shape: TableShape, row: RawRow) -> int:
-    """Return 0 if all that a row of this shape refers to is there, 1 if it refers to nothing,
-    2 if something is not there.
+    """Return 0 if all references of a row of this shape exist, 1 if it has none, 2 if one is
+    missing.
     """
     values: Iterable[tuple[Value, str, str]] = (
         (row.values[place], other, target)
@@ -244,11 +348,11 @@ def _reference_doubt(connection: sqlite3.Connection, shape: TableShape, row: Raw
 
 @dataclass(frozen=True, slots=True)
 class RescueResult:
-    """A database that was damaged and can be used again."""
+    """The result of salvaging a database in place."""
 
     saved: SalvageResult
     aside: Path
-    """Where the damaged file is now."""
+    """The new path of the damaged file."""
 
     def __str__(self) -> str:
         saved = self.saved

@@ -1,7 +1,7 @@
 """The commands of `tui-chat db`: status, migrate, roll back, back up, restore, compact.
 
-Reading never waits and never writes. What changes the file as a whole (undoing migrations,
-restoring, compacting) needs exclusive access, and is refused while another program has it open.
+Reading never blocks and never writes. Commands that change the whole file (undoing migrations,
+restoring, compacting) need exclusive access, and are refused while another program has it open.
 Everything here is synchronous and opens its own connections.
 """
 
@@ -48,7 +48,7 @@ class DatabaseStatus:
     log_bytes: int
     """Size of the log beside it (the WAL)."""
     free_bytes: int
-    """What compacting would give back of the file, about."""
+    """About the size that compacting would free."""
     sessions: int
     messages: int
     backup: Path | None
@@ -86,19 +86,19 @@ def status(path: Path) -> DatabaseStatus:
 
 
 def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, int, Path | None]:
-    """Bring a database up to `target` (the present version).
+    """Migrate a database up to `target` (default: the newest version).
 
-    Returns the version before and after, and where the backup is, if one was due. Raises
-    InputError where the target lies below the version, StoreError.
+    Returns the version before and after, and the path of the backup, if one was made. Raises
+    InputError if the target is below the version, and StoreError.
     """
     latest = len(schema.migrations())
     target = latest if target is None else target
     version = _version(path)
     if not version <= target <= latest:
         raise InputError(
-            f"The database has version {version}, this program knows {latest}: "
-            f"there is no way up to {target}.",
-            advice="`tui-chat db rollback --to N` leads down." if target < version else "",
+            f"The database has version {version} and this program supports {latest}, so it cannot "
+            f"be migrated up to {target}.",
+            advice="`tui-chat db rollback --to N` goes down." if target < version else "",
         )
     if version == target:
         return version, version, None
@@ -110,15 +110,15 @@ def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, 
 
 
 def rollback_losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
-    """Return the version before and after a rollback, and what it costs, a text per step.
+    """Return the version before and after a rollback, and what each step loses.
 
-    Without a target it is one step. Raises InputError where the target is not below.
+    Without a target it is one step. Raises InputError if the target is not below the version.
     """
     version = _version(path)
     target = version - 1 if target is None else target
     if not 0 <= target < version:
         raise InputError(
-            f"The database has version {version}; there is no way down to {target}.",
+            f"The database has version {version} and cannot be rolled back to {target}.",
             advice="`tui-chat db status` lists the versions.",
         )
     steps = reversed(schema.migrations()[target:version])
@@ -134,13 +134,15 @@ def rollback(path: Path, target: int, *, now: float) -> Path:
 
 
 def rebuild(path: Path) -> None:
-    """Rebuild counts and search index, also while the app is open. The database must have the
-    present version. Raises StoreError.
+    """Rebuild counts and search index, also while the app is open. Raises StoreError, and
+    InputError if the database does not have the current version.
     """
     from tui_chat.store.maintenance.repair import rebuild_derived
 
     if _version(path) < len(schema.migrations()):
-        raise InputError("The database is not up to date.", advice="`tui-chat db migrate` first.")
+        raise InputError(
+            "The database is not up to date.", advice="Run `tui-chat db migrate` first."
+        )
     with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         rebuild_derived(connection)
@@ -148,7 +150,7 @@ def rebuild(path: Path) -> None:
 
 
 def backup(path: Path, target: Path | None, *, now: float, force: bool = False) -> Path:
-    """Copy a database, also while others use it; return where. Without `target`, beside it."""
+    """Copy a database, even while in use; return the path. Without `target`, beside it."""
     with open_for_reading(path) as connection, store_errors(path):
         if target is None:
             return back_up(connection, path, now)
@@ -159,10 +161,10 @@ def backup(path: Path, target: Path | None, *, now: float, force: bool = False) 
 
 
 def restore(path: Path, source: Path, *, now: float) -> Path | None:
-    """Replace the database by a backup; return the new path of the one that was there.
+    """Replace the database by a backup; return the path of the previous database's copy.
 
-    The copy must be ours and whole. Raises StoreBusy while another program has the database
-    open, InputError and StoreError where the copy is not fit; nothing is changed then.
+    Raises StoreBusy while another program has the database open, InputError and StoreError if the
+    backup is damaged or another program's; nothing is changed then.
     """
     with store_errors(path):
         if path.exists() and source.exists() and source.samefile(path):
@@ -180,15 +182,15 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
             make_private_folder(path.parent)
             restrict(path.parent, 0o700)
         if not path.exists() or not path.stat().st_size:
-            # A log that was left behind would be taken for that of the copy.
+            # SQLite would apply a log that was left behind to the copy.
             aside = move_aside(path, now) if companion(path, "-wal").exists() else None
             _replace(copy, path)
             return aside
         try:
             with open_exclusively(path) as connection:
                 aside = back_up(connection, path, now)
-                # Page by page into the file itself: who opens it just now sees it before or
-                # after, and a loss of power leaves it as it was.
+                # Page by page into the file itself: a program that opens it now sees it before or
+                # after, and after a power failure it is unchanged.
                 with store_errors(path):
                     copy.backup(connection)
             return aside
@@ -200,7 +202,7 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
 
 
 def move_aside(path: Path, now: float) -> Path:
-    """Rename a database that cannot be used, with its log; return the new path."""
+    """Rename an unusable database and its log; return the new path."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
     aside, number = path.with_name(f"{path.name}.aside-{stamp}"), 0
     while aside.exists():
@@ -217,9 +219,9 @@ def move_aside(path: Path, now: float) -> Path:
 
 
 def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
-    """Give free pages back to the disk; return the size before and after.
+    """Compact a database; return the size before and after.
 
-    `free` is how many bytes the disk has left, for tests.
+    `free` replaces the free bytes of the disk in tests.
     """
     with open_for_reading(path):
         before = path.stat().st_size
@@ -228,7 +230,7 @@ def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
             left = shutil.disk_usage(folder).free if free is None else free
             if left < 2 * before:
                 raise StoreError(
-                    f"Compacting needs {2 * before:,} bytes free in {folder}; there are {left:,}.",
+                    f"Compacting needs {2 * before:,} free bytes in {folder}, which has {left:,}.",
                     advice="Free some space; nothing was changed.",
                 )
     with open_exclusively(path) as connection, store_errors(path):

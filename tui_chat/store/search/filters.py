@@ -1,4 +1,4 @@
-"""The filters of a query as conditions for SQL: `m` is a message, `s` its session."""
+"""The filters of a query as SQL conditions on a message `m` and its session `s`."""
 # ruff: noqa: S608 - only our own constants are put into SQL
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ async def select_filtered(
 
 
 def message_filters(query: Query) -> Filters:
-    """Return the filters on a message itself: who wrote it. Sessions and time are separate."""
+    """Return the filters by the writer of a message, without sessions and time."""
     conditions: Filters = []
     if query.message_role is not None:
         conditions.append(("m.message_role = ?", query.message_role))
@@ -39,13 +39,13 @@ def message_filters(query: Query) -> Filters:
 
 
 def in_sessions(session_ids: Iterable[str]) -> Filters:
-    """Return that a message is in one of these sessions."""
+    """Return the filter for messages in these sessions."""
     listed = json.dumps(list(session_ids))
     return [("m.session_id IN (SELECT value FROM json_each(?))", listed)]
 
 
 def index_bounds(query: Query) -> Filters:
-    """Return what spares the index its work: the stretch in which a session's messages lie."""
+    """Return the range of rows with a session's messages, which makes the index faster."""
     if not query.session_id:
         return []
     bounds = "(SELECT {}(seq) FROM messages WHERE session_id = ?)"
@@ -56,7 +56,7 @@ def index_bounds(query: Query) -> Filters:
 
 
 def title_filters(query: Query) -> Filters:
-    """Return what a session must fulfil to be found by its title."""
+    """Return the filters on a session that is found by its title."""
     conditions: Filters = []
     for column, value in (("model", query.model), ("endpoint", query.endpoint)):
         if value:
@@ -65,7 +65,7 @@ def title_filters(query: Query) -> Filters:
 
 
 def session_filters(query: Query) -> Filters:
-    """Return what leaves only some sessions; nothing where the query does not."""
+    """Return the filters on sessions; none if the query has none."""
     conditions: Filters = []
     if query.session_id:
         conditions.append(("s.session_id = ?", query.session_id))
@@ -73,7 +73,7 @@ def session_filters(query: Query) -> Filters:
         named = "SELECT role_id FROM roles WHERE name = ? COLLATE NOCASE"
         conditions.append((f"s.role_id IN ({named})", query.role_name))
     if query.tag:
-        # Only sessions with tags are looked at one by one.
+        # Only the JSON of sessions with tags is parsed.
         tagged = (
             "s.tags <> '' AND s.seq IN (SELECT t.seq FROM (SELECT seq, tags FROM sessions "
             "WHERE tags <> '') AS t JOIN json_each(t.tags) WHERE value = ?)"
@@ -83,7 +83,7 @@ def session_filters(query: Query) -> Filters:
 
 
 def time_filters(query: Query, time: str) -> Filters:
-    """Return when something was said."""
+    """Return the filters on a time."""
     conditions: Filters = []
     if query.since is not None:
         conditions.append((f"{time} >= ?", query.since))

@@ -1,10 +1,10 @@
 """The search index: adding and removing rows.
 
 1. A message is added when it is complete, not while it streams. Its row in the index has its `seq`.
-2. The index holds no text, so removing a row needs the very text that was added. Texts do not
+2. The index contains no text, so removing a row needs exactly the text that was added. Texts do not
    change after they were added, and all removals go through here.
-3. What is older than the index waits in `unindexed_messages`, `unindexed_sessions` and
-   `unindexed_asides`, and is added step by step before the first search.
+3. Rows from before the index are queued in `unindexed_messages`, `unindexed_sessions` and
+   `unindexed_asides`, and are added in batches before the first search.
 4. Secondary text (see `secondary_text`) has an index of its own, so that messages without it cost
    nothing there.
 """
@@ -32,7 +32,7 @@ _TAKE_SECONDARY = """
 """
 
 _BATCH = 2000
-"""Rows that are added in one transaction: some tenths of a second."""
+"""Rows that are added in one transaction, in some tenths of a second."""
 
 
 async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> None:
@@ -41,16 +41,16 @@ async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> Non
     await tx.insert(_INTO.format("message_index"), rows)
 
 
-_MANY_PIECES = 16
+_MAX_SEGMENTS = 16
 """Segments of the index that are merged into one. With SQLite's smaller default a large import
-takes a fifth longer; with more, a search would have to look into too many."""
+takes a fifth longer; with more, a search has to read too many."""
 
 
 async def allow_more_segments(tx: Transaction) -> None:
-    """Let the index grow in larger steps from now on."""
+    """Set the number of segments from which the index merges them."""
     if await tx.row("SELECT v FROM message_index_config WHERE k = 'automerge'") is None:
         await tx.run(
-            "INSERT INTO message_index (message_index, rank) VALUES ('automerge', ?)", _MANY_PIECES
+            "INSERT INTO message_index (message_index, rank) VALUES ('automerge', ?)", _MAX_SEGMENTS
         )
 
 
@@ -63,9 +63,9 @@ async def add_secondary_texts(tx: Transaction, columns: Iterable[tuple[int, str,
 
 def _secondary_words(columns: Iterable[tuple[int, str, str]]) -> Iterator[tuple[object, ...]]:
     for seq, calls, semantics in columns:
-        asides = secondary_texts_of(clean(calls), clean(semantics)) if calls or semantics else ()
-        if any(asides):
-            yield seq, *map(index_words, asides)
+        texts = secondary_texts_of(clean(calls), clean(semantics)) if calls or semantics else ()
+        if any(texts):
+            yield seq, *map(index_words, texts)
 
 
 _LONG = 100_000
@@ -103,13 +103,13 @@ async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
     await tx.run_many(
         _TAKE.format("message_index"), ((seq, index_words(text)) for seq, text in rows if text)
     )
-    beside = await tx.rows(
+    secondary = await tx.rows(
         f"SELECT m.seq, m.tool_calls, m.semantics FROM messages AS m WHERE ({where}) "
         "AND m.status <> 'streaming' AND (m.tool_calls <> '' OR m.semantics <> '') "
         "AND m.seq NOT IN (SELECT message FROM unindexed_asides)",
         *values,
     )
-    await tx.run_many(_TAKE_SECONDARY, list(_secondary_words(beside)))
+    await tx.run_many(_TAKE_SECONDARY, list(_secondary_words(secondary)))
 
 
 async def add_titles(tx: Transaction, session_ids: list[str]) -> None:
@@ -134,7 +134,7 @@ async def _write_titles(tx: Transaction, statement: str, session_ids: list[str])
 
 
 async def is_complete(tx: Transaction) -> bool:
-    """Return True if nothing waits to be added."""
+    """Return True if the queues are empty."""
     found = await tx.row(
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
         "OR EXISTS (SELECT 1 FROM unindexed_sessions) "
@@ -144,7 +144,7 @@ async def is_complete(tx: Transaction) -> bool:
 
 
 async def index_pending(tx: Transaction) -> None:
-    """Add some of what waits, newest first."""
+    """Add a batch of the queued rows, newest first."""
     sessions = await tx.rows(
         "SELECT s.seq, s.title FROM unindexed_sessions AS u JOIN sessions AS s "
         f"ON s.seq = u.session ORDER BY s.seq DESC LIMIT {_BATCH}"
@@ -159,9 +159,9 @@ async def index_pending(tx: Transaction) -> None:
     )
     await add_messages(tx, messages)
     await tx.run_many("DELETE FROM unindexed_messages WHERE message = ?", [m[:1] for m in messages])
-    beside = await tx.rows(
+    secondary = await tx.rows(
         "SELECT m.seq, m.tool_calls, m.semantics FROM unindexed_asides AS u JOIN messages AS m "
         f"ON m.seq = u.message ORDER BY m.seq DESC LIMIT {_BATCH}"
     )
-    await add_secondary_texts(tx, beside)
-    await tx.run_many("DELETE FROM unindexed_asides WHERE message = ?", [m[:1] for m in beside])
+    await add_secondary_texts(tx, secondary)
+    await tx.run_many("DELETE FROM unindexed_asides WHERE message = ?", [m[:1] for m in secondary])

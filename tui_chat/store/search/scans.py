@@ -62,7 +62,7 @@ _WRITTEN = """
 _BY_MODEL = _WRITTEN.format(by=f"m.endpoint IN ({_ENDPOINTS}) AND m.model = ?")
 _BY_ENDPOINT = _WRITTEN.format(by="m.endpoint = ?")
 
-_SAID_TO = """
+_SENT_TO = """
     FROM sessions AS s CROSS JOIN messages AS m USING (session_id)
     WHERE s.{0} = ? AND m.{0} = '' {{filters}}
 """
@@ -103,27 +103,27 @@ class MessageScan(ABC):
 
     def __init__(self, size: int, filters: Filters) -> None:
         self.size = size
-        """About how many messages there are."""
+        """The approximate number of messages."""
         self.seen = 0
-        """How many were looked at so far."""
+        """The number of messages read so far."""
         self.sampled = 0
-        """How many of them are a sample of those ahead: of one session, not more than some."""
+        """The number of them that count as a sample of the rest; limited for each session."""
         self.is_done = False
         """True if no message is left."""
         self.newest_ahead = inf
-        """No message that is still to be read is newer than this time."""
+        """No unread message is newer than this time."""
         self.filters = filters
-        """What each message must fulfil."""
+        """Conditions on each message."""
         self.sessions: Filters = []
-        """The filter for the sessions that are left; empty if all are."""
+        """The filter for sessions; empty if there is none."""
         self.messages_in_sessions = 0
-        """How many messages these sessions have."""
+        """The number of messages in these sessions."""
         self.field = TEXT
-        """What is read of each message."""
+        """The field that is read."""
 
     async def read(self, tx: Transaction, count: int) -> list[Row]:
-        """Look at about `count` more messages; return those that pass: `seq`, time and text. The
-        rest is looked up for the messages that are shown.
+        """Read about `count` more messages; return `seq`, time and text of those that pass. Other
+        columns are read only for the hits.
         """
         source, value = await self._next(tx, count)
         if self.filters:
@@ -192,7 +192,7 @@ async def _time_scan(tx: Transaction, query: Query, filters: Filters) -> Message
 class _TimeScan(MessageScan):
     def __init__(self, times: tuple[float, float], size: int, filters: Filters) -> None:
         super().__init__(size, filters)
-        self.newest_ahead = -inf  # they come in this order
+        self.newest_ahead = -inf  # they are read in this order
         self._times = times
 
     async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
@@ -208,11 +208,11 @@ class _TimeScan(MessageScan):
 
 
 class _ListScan(MessageScan):
-    """Messages that are few enough to be known one by one."""
+    """A short list of messages."""
 
     def __init__(self, seqs: list[int], filters: Filters) -> None:
         super().__init__(len(seqs), filters)
-        self.newest_ahead = -inf  # they come in this order
+        self.newest_ahead = -inf  # they are read in this order
         self.is_done = not seqs
         self._seqs = seqs
 
@@ -225,8 +225,8 @@ class _ListScan(MessageScan):
 
 
 class _SessionScan(MessageScan):
-    """Messages of some sessions. The session whose newest message may be the newest of all comes
-    next, and one that is too long to be read at once comes again for its next part.
+    """Messages of some sessions. The session that may have the newest unread message comes next; a
+    session that is too long to be read at once comes again for its next part.
     """
 
     def __init__(self, sessions: Iterable[Row], filters: Filters, *, by_date: bool) -> None:
@@ -291,7 +291,7 @@ async def _short_list(tx: Transaction, query: Query) -> list[int] | None:
         if not value:
             continue
         by = await _rows_if_short(tx, written, value, times)
-        to = None if by is None else await _rows_if_short(tx, _SAID_TO.format(column), value, times)
+        to = None if by is None else await _rows_if_short(tx, _SENT_TO.format(column), value, times)
         if by is not None and to is not None and len(by) + len(to) <= _SHORT:
             return _newest_first(by + to)
     return None

@@ -1,8 +1,8 @@
 """Secondary text of a message, which is searched too: reasoning, tool calls, refusals.
 
-It is extracted from the two columns that hold it as JSON. Words are removed from the index as they
-were added, so the same columns must always give the same text: nothing here may depend on
-anything else, and no column is wrong: what is not JSON has no text.
+It is extracted from the two JSON columns. Words are removed from the index as they were added, so
+the same columns must always give the same text. Therefore it depends on nothing else, and text that
+is not JSON gives no text instead of an error.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MAX_BRACKETS = 500
 
 
 def secondary_texts_of(tool_calls: str, semantics: str) -> SecondaryTexts:
-    """Return the secondary texts that the two columns hold."""
+    """Return the secondary texts in the two columns."""
     reasoning = refusal = ""
-    for said in _objects([_json(semantics)]):
-        reasoning = "\n".join(_text(block, "text") for block in _objects(said.get("reasoning")))
-        refusal = _text(said, "refusal")
+    for value in _objects([_json(semantics)]):
+        reasoning = "\n".join(_text(block, "text") for block in _objects(value.get("reasoning")))
+        refusal = _text(value, "refusal")
     calls = (
         f"{_text(call, 'name')} {_without_json_syntax(_text(call, 'arguments'))}".strip()
         for call in _objects(_json(tool_calls))
@@ -72,7 +72,7 @@ def _without_json_syntax(arguments: str) -> str:
         value: Any = json.loads(arguments)
     except ValueError:
         return arguments  # truncated, or not JSON
-    said: list[str] = []
+    words: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
         found = waiting.pop()
@@ -82,8 +82,8 @@ def _without_json_syntax(arguments: str) -> str:
         elif isinstance(found, list):
             waiting += reversed(cast("list[Any]", found))
         else:
-            said.append(found if isinstance(found, str) else json.dumps(found))
-    return " ".join(said)
+            words.append(found if isinstance(found, str) else json.dumps(found))
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _decode_secondary(columns: str) -> str:
 
 
 def split_texts(text: str) -> list[str]:
-    """Return the texts of `PLACES` that were read as one."""
+    """Return the texts of `SECONDARY_PLACES` from their joined form."""
     return text.split(_SEPARATOR)
 
 

@@ -5,8 +5,8 @@
    pairs: of ABC the pairs AB and BC, and the last letter C alone. So any part of such a run is a
    sequence of pairs, two letters are one lookup, and one letter is the beginning of a pair.
 3. Index and query go through the same functions, so what they call a word is always the same.
-4. A query is made of these words only, never of what was typed: nothing in it can be taken for
-   the index's own language.
+4. A query for the index consists of these words only, never of the typed text, so nothing in it can
+   be taken for the index's query language.
 
 SQLite's trigram index would find nothing for queries under three characters, and its other
 tokenizers take a Chinese sentence for one word.
@@ -37,15 +37,14 @@ _IS_DENSE = re.compile(f"[{_DENSE}]")
 _BEYOND_ASCII = re.compile("([^\x00-\x7f]+)")
 _PAIRED_OR_BETWEEN = re.compile(f"[{_DENSE}]+|[^\x00-\x7f\\w{_DENSE}]+")
 _PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
-"""Folding it changes nothing."""
+"""Text that folding does not change."""
 _MARKS = "，。、！？：；“”‘’…—"
-"""Frequent marks that are not ASCII. To take them out at once is quicker than run by run."""
+"""Frequent marks beyond ASCII. Replacing them first is faster than run by run."""
 _NARROW = {"，": ",", "！": "!", "？": "?", "：": ":", "；": ";", "（": "(", "）": ")", "…": "..."}
 _HARDLY_CHANGES = re.compile(
     f"[\x00-\x7f\u3001\u3002\u3041-\u3094\u30a1-\u30fa\u30fc\u4e00-\u9fff“”‘’—{''.join(_NARROW)}]*"
 )
-"""Chinese and Japanese as they are mostly written: of that only these marks and ASCII fold, which
-is quickly done."""
+"""Common Chinese and Japanese text; only these marks and ASCII are folded in it, which is fast."""
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 
@@ -75,7 +74,7 @@ def index_words(text: str) -> str:
         return text  # the index finds words and folds case there by itself
     for mark in _MARKS:
         text = text.replace(mark, " ")
-    # Folding never joins ASCII with what is beside it, so that only the rest needs our work.
+    # Folding never joins ASCII with adjacent characters, so only the rest is processed.
     parts = _BEYOND_ASCII.split(text)
     parts[1::2] = [_known(run) if len(run) <= _SHORT else _folded(run) for run in parts[1::2]]
     return "".join(parts)
@@ -97,7 +96,7 @@ def _pairs(run: str) -> str:
 
 
 _SHORT = 24
-"""Characters of a run that is likely to recur: an accent, a Russian word, some Chinese."""
+"""Maximum characters of a run that is cached: an accent, a Russian word, some Chinese."""
 _known = lru_cache(8192)(_folded)
 
 
@@ -148,7 +147,7 @@ def parse_terms(text: str) -> tuple[Term, ...]:
     """Parse a typed query. Raises InputError if it has no word."""
     found = tuple(_terms(text))
     if not found:
-        raise InputError("There is no word to look for.", advice="Type a word or a part of one.")
+        raise InputError("The query has no word.", advice="Type a word or a part of one.")
     return found
 
 

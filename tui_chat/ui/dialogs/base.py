@@ -19,8 +19,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from tui_chat.attachments import paths_beginning
 from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.paths import path_completions
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 T = TypeVar("T")
@@ -105,7 +105,9 @@ class TextPrompt(Dialog[str | None]):
 
 
 class Confirm(Dialog[bool | None]):
-    """Asks a yes-or-no question; a long one scrolls. The focus starts on the safe button."""
+    """Asks a yes-or-no question; a long one scrolls. The focus starts on the safe button, or on the
+    other where the user has just asked for it by name.
+    """
 
     DEFAULT_CSS = """
     Confirm VerticalScroll { max-height: 50vh; }
@@ -120,8 +122,12 @@ class Confirm(Dialog[bool | None]):
         Binding("n", "answer(False)", show=False),
     ]
 
-    def __init__(self, title: str, question: str, *, yes: str, no: str = "Cancel") -> None:
+    def __init__(
+        self, title: str, question: str, *, yes: str, no: str = "Cancel", asked_for: bool = False
+    ) -> None:
+        """`yes` and `no` are the labels of the buttons; `asked_for` puts the focus on `yes`."""
         super().__init__()
+        self._asked_for = asked_for
         self._title = title
         self._question = question
         self._yes = yes
@@ -138,8 +144,8 @@ class Confirm(Dialog[bool | None]):
                 yield Button(self._yes, id="yes", variant="error")
 
     def on_mount(self) -> None:
-        """Focus the safe button."""
-        self.query_one("#no", Button).focus()
+        """Focus a button."""
+        self.query_one("#yes" if self._asked_for else "#no", Button).focus()
 
     def action_answer(self, yes: bool) -> None:
         """Answer yes or no."""
@@ -170,7 +176,7 @@ class PathPrompt(TextPrompt):
         """Complete the common prefix of the matching paths, and list them."""
         typed = self.query_one(Input)
         value = typed.value
-        found = await to_thread(paths_beginning, value, Path.cwd(), MOST_FILES)
+        found = await to_thread(path_completions, value, Path.cwd(), MOST_FILES)
         longer = completed(value, found)
         if typed.value == value and longer != value:
             typed.value = longer
@@ -257,30 +263,62 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
 
 
 class HelpDialog(Dialog[None]):
-    """Lists the keys and commands in sections."""
+    """Lists the keys and commands in sections; typing filters them."""
 
     DEFAULT_CSS = """
     HelpDialog .keys { padding: 0 0 1 2; }
+    HelpDialog VerticalScroll { margin-top: 1; }
     """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", show=False, priority=True),
+        Binding("down", "scroll(1)", show=False, priority=True),
+        Binding("pageup", "scroll(-10)", show=False, priority=True),
+        Binding("pagedown", "scroll(10)", show=False, priority=True),
+    ]
 
     def __init__(self, sections: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> None:
+        """`sections` are titles, each with its keys and what they do."""
         super().__init__()
-        self._sections = sections
+        self._sections = [(title, list(keys)) for title, keys in sections]
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
             box.border_title = "Keys"
-            with VerticalScroll():
+            yield Input(placeholder="Type to search keys and commands")
+            with VerticalScroll(can_focus=False):
                 for title, keys in self._sections:
-                    yield Static(Text(title, style="bold"))
-                    keyed = Column(width=22, style="bold")
-                    table = Table.grid(keyed, Column(), padding=(0, 0, 0, 2))
-                    for key, what in keys:
-                        table.add_row(key, what)
-                    yield Static(table, classes="keys")
-            yield Static("Esc closes", classes="hint")
+                    yield Static(Text(title, style="bold"), classes="title")
+                    yield Static(_key_table(keys), classes="keys")
+                none = Static("No matches.", classes="none")
+                none.display = False
+                yield none
+            yield Static("↑ ↓ scroll · Esc closes", classes="hint")
 
-    def on_mount(self) -> None:
-        """Let the list scroll."""
-        self.query_one(VerticalScroll).focus()
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        words = event.value.casefold().split()
+        found = False
+        titles, tables = self.query(".title").results(Static), self.query(".keys").results(Static)
+        for (title, keys), heading, table in zip(self._sections, titles, tables, strict=True):
+            matching = [
+                (key, what)
+                for key, what in keys
+                if all(word in f"{title} {key} {what}".casefold() for word in words)
+            ]
+            heading.display = table.display = bool(matching)
+            table.update(_key_table(matching))
+            found = found or bool(matching)
+        self.query_one(".none").display = not found
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the list; the focus stays in the filter."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+def _key_table(keys: Iterable[tuple[str, str]]) -> Table:
+    table = Table.grid(Column(width=22, style="bold"), Column(), padding=(0, 0, 0, 2))
+    for key, what in keys:
+        table.add_row(key, what)
+    return table

@@ -57,7 +57,8 @@ class ChoiceDialog(Dialog[str | None]):
         self._makes = makes
         self._title = title
         self._preview = preview
-        self._choices: Sequence[Choice] = ()
+        self.choices: Sequence[Choice] = ()
+        """What is offered, matching or not."""
         self._label_width = 0
         self._current = current
         self._take(choices)
@@ -84,7 +85,7 @@ class ChoiceDialog(Dialog[str | None]):
         self._narrow(self.query_one(Input).value)
 
     def _take(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
+        self.choices = choices
         self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
 
     @on(Input.Changed)
@@ -92,30 +93,40 @@ class ChoiceDialog(Dialog[str | None]):
         self._narrow(event.value)
 
     def _narrow(self, words: str) -> None:
-        wanted = words.casefold().split()
-        matching = [
-            choice
-            for choice in self._choices
-            if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
-        ]
-        # A group that is typed in full goes first: “vllm” means it and not “vllm-8001”.
-        exact = {choice.id for choice in matching if choice.group.casefold() in wanted}
-        matching.sort(key=lambda choice: choice.id not in exact)
+        matching = self.matching(words)
         options = self.query_one(OptionList)
         options.clear_options()
-        options.add_options(self._option(choice) for choice in matching)
+        options.add_options(self.option(choice) for choice in matching)
         ids = [choice.id for choice in matching]
         name = words.strip()
-        if self._makes and name and all(choice.label != name for choice in self._choices):
+        if self._makes and name and all(choice.label != name for choice in self.choices):
             options.add_option(Option(Text(f"  {self._makes} “{one_line(name)}”"), id=TYPED + name))
             ids.append(TYPED + name)
         if not ids:
             options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
         else:
-            meant = self._current in ids and (not exact or self._current in exact)
+            groups = {choice.id: choice.group.casefold() for choice in matching}
+            typed = words.casefold().split()
+            meant = self._current in ids and (
+                groups[ids[0]] not in typed or groups[self._current] in typed
+            )
             options.highlighted = ids.index(self._current) if meant else 0
 
-    def _option(self, choice: Choice) -> Option:
+    def matching(self, words: str) -> list[Choice]:
+        """Return the choices that have all these words. A group that is typed in full goes first:
+        “vllm” means it and not “vllm-8001”.
+        """
+        wanted = words.casefold().split()
+        found = [
+            choice
+            for choice in self.choices
+            if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
+        ]
+        found.sort(key=lambda choice: choice.group.casefold() not in wanted)
+        return found
+
+    def option(self, choice: Choice) -> Option:
+        """Return the line of a choice."""
         mark = "● " if choice.id == self._current else "  "
         label = one_line(choice.label)
         line = Text(mark + label)

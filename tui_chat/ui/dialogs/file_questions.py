@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.app import App
 
 from tui_chat.errors import InputError
-from tui_chat.exporting import ENDINGS, Format
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+from tui_chat.workspace.exporter import ENDINGS, Format
 
 if TYPE_CHECKING:
-    from tui_chat.importing import Report
-    from tui_chat.workspace import Workspace
+    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.workspace import Workspace
 
 MOST_NOTES = 3
 """Notes on an imported file that are shown."""
@@ -55,6 +55,11 @@ async def ask_export_path(app: App[Any], title: str, kind: Format) -> str | None
     name = re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
     dialog = PathPrompt("Export to file", name + ENDINGS[kind], enter="saves")
     return await app.push_screen_wait(dialog)
+
+
+async def ask_attachment_path(app: App[Any], name: str) -> str | None:
+    """Ask where to save a picture, sound or file of a message; `name` is the default."""
+    return await app.push_screen_wait(PathPrompt("Save attachment to file", name, enter="saves"))
 
 
 async def confirm_overwrite(app: App[Any], path: Path) -> bool:

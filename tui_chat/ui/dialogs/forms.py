@@ -19,7 +19,8 @@ from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import WhatIf, Workspace
+    from tui_chat.workspace.state import WhatIf
+    from tui_chat.workspace.workspace import Workspace
 
 _HINT = "Ctrl+S saves · Esc cancels · Tab next field"
 
@@ -113,10 +114,10 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                 with Horizontal(classes="pair"):
                     with Vertical():
                         yield Static("Temperature (empty: not sent)", classes="label")
-                        yield Input(_number_text(role.temperature), id="temperature")
+                        yield Input(_number_text(role.settings.temperature), id="temperature")
                     with Vertical():
                         yield Static("Max output tokens", classes="label")
-                        yield Input(_number_text(role.max_tokens), id="max-tokens")
+                        yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
                 yield Checkbox("Enabled", role.status == "enabled", id="enabled")
             yield from self.buttons()
 
@@ -157,8 +158,9 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                 system_prompt=self.query_one("#prompt", TextArea).text,
                 model=self.value("model"),
                 preset=preset,
-                temperature=temperature,
-                max_tokens=max_tokens,
+                settings=replace(
+                    self._role.settings, temperature=temperature, max_tokens=max_tokens
+                ),
                 status="enabled" if self.query_one("#enabled", Checkbox).value else "disabled",
             )
         )
@@ -199,7 +201,7 @@ class CapturedRequestForm(Form[str | None]):
         with Vertical() as box:
             box.border_title = "Open a captured request"
             words = (
-                "Paste a request body of any of the four protocols, a curl command, a log line, "
+                "Paste a request body of any protocol, a curl command, a log line, "
                 "an exported turn, or the path of a file with one."
             )
             yield Static(words, classes="label")
@@ -248,7 +250,7 @@ class WhatIfForm(Form["WhatIf | None"]):
 
     def action_save(self) -> None:
         """Answer with the changes if they are valid."""
-        from tui_chat.workspace import WhatIf
+        from tui_chat.workspace.state import WhatIf
 
         numbers: dict[str, int | None] = {}
         for field in ("limit", "messages"):

@@ -22,12 +22,13 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool
-from tui_chat.ui.branch_screen import branch_lines
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
+from tui_chat.ui.dialogs.branches import branch_lines
 from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import WhatIf, Workspace
+    from tui_chat.workspace.state import WhatIf
+    from tui_chat.workspace.workspace import Workspace
 
 
 async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | None:
@@ -105,18 +106,38 @@ async def confirm_send(app: App[Any], faults: Sequence[Note]) -> bool:
     return bool(await app.push_screen_wait(Confirm("Send anyway?", sentences, yes="Send")))
 
 
-async def confirm_quit(app: App[Any], replies: int) -> bool:
-    """Ask whether to quit while replies are streaming."""
-    what = "A reply is" if replies == 1 else f"{replies} replies are"
-    question = f"{what} still streaming. The text received so far is kept; the rest is lost."
-    dialog = Confirm("Quit now?", question, yes="Quit", no="Stay")
+async def confirm_quit(app: App[Any], workspace: Workspace) -> bool:
+    """Ask about streaming replies, edited presets and what could not be saved, and stop the
+    replies; return False to stay.
+    """
+    from tui_chat.ui.dialogs.file_questions import ask_unsaved_presets
+
+    state = workspace.state
+    if (count := len(state.streaming_sessions)) and not await _confirm_stop(app, count):
+        return False
+    if state.unsaved_presets:
+        match await ask_unsaved_presets(app, state.unsaved_presets):
+            case "save" if workspace.presets.save_all():
+                pass
+            case "leave":
+                pass
+            case _:
+                return False
+    await workspace.replies.stop_all()
+    if await workspace.store.database.write_deferred():
+        return True
+    question = (
+        f"{workspace.unsaved_writes.reason}\n\n"
+        "The end of a reply or a draft exists only in memory and would be lost."
+    )
+    dialog = Confirm("Quit without saving?", question, yes="Quit", no="Stay")
     return bool(await app.push_screen_wait(dialog))
 
 
-async def confirm_quit_unsaved(app: App[Any], why: str) -> bool:
-    """Ask whether to quit although something could not be saved."""
-    question = f"{why}\n\nThe end of a reply or a draft exists only in memory and would be lost."
-    dialog = Confirm("Quit without saving?", question, yes="Quit", no="Stay")
+async def _confirm_stop(app: App[Any], replies: int) -> bool:
+    what = "A reply is" if replies == 1 else f"{replies} replies are"
+    question = f"{what} still streaming. The text received so far is kept; the rest is lost."
+    dialog = Confirm("Quit now?", question, yes="Quit", no="Stay")
     return bool(await app.push_screen_wait(dialog))
 
 
@@ -293,7 +314,9 @@ async def confirm_run_tool(app: App[Any], call: ToolCall, tool: Tool) -> bool:
         f"{one_line(call.name)} runs\n\n  {one_line(shlex.join(tool.command))}\n\n"
         f"with this input:\n\n{_arguments(call)}"
     )
-    return bool(await app.push_screen_wait(Confirm("Run this tool?", question, yes="Run")))
+    return bool(
+        await app.push_screen_wait(Confirm("Run this tool?", question, yes="Run", asked_for=True))
+    )
 
 
 def _arguments(call: ToolCall) -> str:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping
 
@@ -42,3 +43,17 @@ def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:
         run_helper(command, environ, TIMEOUT, text=text) is not None
         for command in copy_commands(environ)
     )
+
+
+class Clipboard:
+    """Copies texts with a command, one after the other."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._lock = asyncio.Lock()
+        """Held while a command runs: the last copy must win."""
+
+    async def copy(self, text: str) -> None:
+        """Copy a text, if any command can."""
+        async with self._lock:
+            await asyncio.to_thread(copy_with_command, text, self._environ)

@@ -8,18 +8,27 @@ wrapped and with each escape doubled; the bell it handles in any case.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from textual.app import App
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.ui.terminal.helper_command import run_helper
 
+if TYPE_CHECKING:
+    from tui_chat.workspace.events import WorkspaceEvent
+
 Notify = Literal["osc9", "osc777", "bell", "off"]
 """The way to notify."""
 
 BELL = "\x07"
+
+LONG_REPLY = 5.0
+"""Seconds from which the end of a reply is notified if another window has the focus."""
 
 _BLOCK_MARKS = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+])[ \t]+|(?:```|~~~)\S*)", re.MULTILINE)
 _EXCERPT = 1_000
@@ -68,3 +77,43 @@ def is_hidden_in_tmux(environ: Mapping[str, str]) -> bool:
     command = ("tmux", "display-message", "-p", "-t", pane, fields)
     values = (run_helper(command, environ, _TMUX_TIMEOUT, wants_output=True) or b"").split()
     return len(values) == 2 and b"0" in values
+
+
+class ReplyAlerts:
+    """Notifies users who look at another window that a long reply has ended."""
+
+    def __init__(self, app: App[None], how: Notify, environ: Mapping[str, str]) -> None:
+        self._app = app
+        self._how: Notify = how
+        self._environ = environ
+        self._streaming_id = ""
+        """The id of the reply that is streaming in the active session."""
+
+    def handle(self, event: WorkspaceEvent, entries: tuple[Entry, ...]) -> None:
+        """Follow the replies; `entries` are the active branch's."""
+        from tui_chat.workspace.events import BackgroundReplyEnded, BranchChanged
+
+        last = entries[-1] if entries else None
+        if isinstance(event, BackgroundReplyEnded):
+            self._reply_ended(event.entry, event.title)
+        elif isinstance(event, BranchChanged) and last is not None:
+            if last.status == "streaming":
+                self._streaming_id = last.message.id
+            elif last.message.id == self._streaming_id:
+                self._streaming_id = ""
+                self._reply_ended(last)
+
+    def _reply_ended(self, entry: Entry, title: str = "") -> None:
+        if (entry.seconds or 0) >= LONG_REPLY:
+            text = describe_ending(entry)
+            work = self._notify(f"{title}: {text}" if title else text)
+            # Without a description Textual makes one of all the arguments, however large.
+            self._app.run_worker(work, group="notice", description="notify that a reply ended")
+
+    async def _notify(self, text: str) -> None:
+        if self._app.app_focus and not await asyncio.to_thread(is_hidden_in_tmux, self._environ):
+            return
+        sequence = notification_sequence(self._how, "tui-chat", text, self._environ)
+        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
+        if sequence and driver is not None:
+            driver.write(sequence)

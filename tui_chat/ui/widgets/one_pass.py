@@ -36,12 +36,12 @@ class OnePassWidget(Widget):
         """Withdraw a requested repaint, because the widget was just drawn."""
         self._repaint_required = False  # the flag behind `refresh()`; no public reset
 
-
-class OnePassContainer(OnePassWidget):
-    """A container without border or title. Its rows are one colour, and its children cover them."""
-
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return one row, repeated: Textual would render each row by itself."""
+        """Return the widget's rows. Those of a container without a border are one colour, and its
+        children cover them: Textual would render each by itself.
+        """
+        if not self.is_container or any(kind for kind, _ in self.styles.border):
+            return super().render_lines(crop)
         _, background = self.background_colors
         row = Strip.blank(crop.width, Style(bgcolor=background.rich_color))
         for line_filter in self.get_line_filters():

@@ -24,7 +24,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.component_styles import ComponentStyles
 from tui_chat.ui.widgets.thin_scroll import thin_scroll_bar, thin_scroll_css
 
 
@@ -56,7 +56,7 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
         """The row under the mouse; -1 for none."""
         self.empty_text = ""
         """Shown from the second line on if there are no rows; styled by the component `empty`."""
-        self.palette = Palette(self, prefix)
+        self.palette = ComponentStyles(self, prefix)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:

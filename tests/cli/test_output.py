@@ -1,0 +1,472 @@
+"""Everything that the command line prints is sanitized; standard streams that are closed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import click
+import pytest
+
+import tui_chat.cli
+from tests.cli.conftest import Done, Run
+from tui_chat.cli import commands, main, output
+from tui_chat.cli.commands import cli
+
+BAD = "\x1b]52;c;ZXZpbA==\x07\x1b[31m\r\x08\x9b31m\x9d0;t\x9c\u202eevil\u2066\u200b\x7f\u200f"
+"""Sets clipboard, color and title, moves the cursor back, and reverses the text direction."""
+NAME = BAD.replace("/", "")
+
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_ESCAPES = re.compile("[\x00-\x08\x0b-\x1f]")
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """A provider that sends control characters wherever it can."""
+
+    status = 200
+
+    def _answer(self, body: Any) -> None:
+        said = json.dumps(body).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def do_GET(self) -> None:
+        if self.status != 200:
+            self._answer({"error": {"message": BAD, "code": BAD, "type": BAD}})
+        else:
+            self._answer({"data": [{"id": f"m{BAD}", "owned_by": BAD}, {"id": BAD}]})
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.status != 200 or asked.get("model") == "refused":
+            self._answer({"error": {"message": BAD, "code": BAD, "type": BAD}})
+        else:
+            message = {"role": "assistant", "content": f"ok {BAD}", "reasoning_content": BAD}
+            self._answer({"choices": [{"message": message, "finish_reason": BAD}], "model": BAD})
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+
+class Refusing(Hostile):
+    status = 418
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[str, str]]:
+    running = [ThreadingHTTPServer(("127.0.0.1", 0), each) for each in (Hostile, Refusing)]
+    for each in running:
+        Thread(target=each.serve_forever, daemon=True).start()
+    good, bad = (f"http://127.0.0.1:{each.server_address[1]}/v1" for each in running)
+    yield good, bad
+    for each in running:
+        each.shutdown()
+        each.server_close()
+
+
+class World:
+    """Folders in which all names and texts contain control characters."""
+
+    def __init__(self, folder: Path, servers: tuple[str, str]) -> None:
+        self.folder = folder
+        self.data, self.config = folder / "data", folder / "config"
+        self.config.mkdir()
+        tables = [
+            f'[endpoints.{name}]\nprotocol = "openai_chat"\nbase_url = "{url}"\n'
+            f'auth = "none"\nmodels = ["m"]\n'
+            for name, url in (("hostile", servers[0]), ("refusing", servers[1]))
+        ]
+        (self.config / "config.toml").write_text("\n".join(tables))
+        self.request = self._json(
+            f"request{NAME}.json",
+            {
+                "model": f"m{BAD}",
+                "messages": [{"role": "user", "content": BAD}, {"role": BAD, "content": BAD}],
+                BAD: BAD,
+                "temperature": BAD,
+            },
+        )
+        self.plain = self._json(
+            "plain.json", {"model": "m", "messages": [{"role": "user", "content": BAD}]}
+        )
+        message = {"content": BAD, "tool_calls": [{"id": BAD, "function": {"name": BAD}}]}
+        self.reply = self._json("reply.json", {"choices": [{"message": message}], "model": BAD})
+        self.error = self._json("error.json", {"error": {"message": BAD, "code": BAD}})
+        self.chat = self._json(
+            f"chat{NAME}.json",
+            {
+                "format": "tui-chat",
+                "version": 1,
+                "program": BAD,
+                "sessions": [
+                    {
+                        "session": {
+                            "session_id": "s1",
+                            "role_id": "r1",
+                            "title": f"titled {BAD}",
+                            "created": 1.0,
+                            "updated": 2.0,
+                            "model": f"m{BAD}",
+                            "endpoint": BAD,
+                            "tags": [f"tag{BAD}"],
+                            "folder": BAD,
+                        },
+                        "role": {"role_id": "r1", "name": f"role {BAD}"},
+                        "messages": [
+                            {"role": "user", "content": f"findme {BAD}", "id": "m1", "name": BAD},
+                            {
+                                "role": "assistant",
+                                "content": f"findme {BAD}",
+                                "id": "m2",
+                                "parent_id": "m1",
+                                "model": BAD,
+                                "error": BAD,
+                                "status": "failed",
+                                "tool_calls": [{"id": "c", "name": BAD, "arguments": BAD}],
+                            },
+                        ],
+                    },
+                    {"session": {"session_id": BAD}, "messages": [BAD, {"role": BAD}]},
+                ],
+            },
+        )
+        broken = [{"role": BAD, "content": BAD}, BAD, {BAD: 1}]
+        self.broken = self._json(f"broken{NAME}.json", broken)
+        self.preset = self._json(
+            f"preset{NAME}.json",
+            {
+                "name": BAD,
+                BAD: BAD,
+                "messages": [
+                    {"id": BAD, "role": BAD, "content": BAD},
+                    {"id": BAD, "content": f"{{{{{BAD}}}}}", "anchorTarget": BAD, "name": BAD},
+                ],
+            },
+        )
+        self.good_preset = self._json(
+            f"good{NAME}.json",
+            {"name": BAD, "messages": [{"id": BAD, "role": "system", "content": f"{{{{{BAD}}}}}"}]},
+        )
+        self.tavern = self._json(
+            f"tavern{NAME}.json",
+            {
+                "prompts": [
+                    {"identifier": BAD, "name": BAD, "role": BAD, "content": BAD},
+                    {"identifier": "x", "name": BAD, "content": BAD, BAD: BAD},
+                ],
+                "prompt_order": [{"character_id": 1, "order": [{"identifier": BAD}]}],
+                BAD: BAD,
+            },
+        )
+        self.role = self._json(f"role{NAME}.json", {"name": BAD, "system_prompt": BAD, BAD: BAD})
+        self.book = self._json(
+            f"book{NAME}.json", {"entries": {"0": {"key": [BAD], "content": BAD, "position": BAD}}}
+        )
+        (folder / "cases").mkdir()
+        self._json(
+            f"cases/case{NAME}.json",
+            {
+                "name": BAD,
+                "preset": {"messages": [{"id": BAD, "role": "system", "content": BAD}]},
+                "draft": BAD,
+                "expected": [{"role": "user", "content": BAD + BAD, "origin": BAD}],
+            },
+        )
+        self._json(f"cases/fault{NAME}.json", {"expected": BAD, "preset": BAD, BAD: 1})
+
+    def _json(self, name: str, value: object) -> Path:
+        path = self.folder / name
+        path.write_text(json.dumps(value))
+        return path
+
+
+@pytest.fixture
+def world(tmp_path: Path, servers: tuple[str, str]) -> World:
+    return World(tmp_path, servers)
+
+
+Walk = Callable[[World], list[tuple[object, ...]]]
+
+
+def exports(_: World) -> list[tuple[object, ...]]:
+    kinds = ("json", "jsonl", "markdown", "html")
+    return [*(("s1", "--format", kind) for kind in kinds), ("--all",), (BAD,), ("titled",)]
+
+
+def builds(world: World) -> list[tuple[object, ...]]:
+    shows = ("payload", "envelope", "request", "curl")
+    whole = ("--preset", world.good_preset, "--draft", BAD, "--model", f"m{BAD}")
+    return [
+        *((*whole, "--show", show) for show in shows),
+        ("--protocol", "gemini", *whole),
+        ("--preset", world.preset),
+        ("--preset", BAD),
+        ("--history", world.broken),
+        ("--role", world.role, "--draft", BAD),
+        ("--lorebook", world.book),
+        ("--turn", world.broken),
+        ("--variable", BAD),
+        ("--endpoint", BAD),
+        ("--at", BAD),
+        ("--seed", BAD),
+    ]
+
+
+WALKS: dict[str, Walk] = {
+    "build": builds,
+    "convert": lambda w: [
+        *((w.plain, "--to", to) for to in ("anthropic", "gemini", "openai_responses")),
+        (w.plain, "--to", "gemini", "--report"),
+        (w.request, "--to", "anthropic"),
+        (w.broken, "--to", "gemini"),
+        (w.plain, "--to", "gemini", "--endpoint", BAD),
+        (w.plain, "--to", BAD),
+    ],
+    "inspect": lambda w: [(w.request,), (w.broken,), (w.folder / f"none{NAME}",)],
+    "read": lambda w: [
+        (w.reply, "--protocol", "openai_chat"),
+        (w.error, "--protocol", "openai_chat"),
+        (w.reply, "--protocol", "gemini"),
+        (w.folder / f"none{NAME}", "--protocol", "gemini"),
+    ],
+    "preset check": lambda w: [(w.preset, w.book), ("--json", w.preset), (w.folder / NAME,)],
+    "preset import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
+    "preset test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
+    "loopback": lambda _: [("--host", BAD), ("--port", BAD)],
+    "endpoints list": lambda _: [(), ("--json",), ("--discover",), ("--discover", "--json")],
+    "endpoints facts": lambda _: [
+        ("hostile",),
+        ("hostile", BAD, "gpt-5"),
+        ("hostile", BAD, "--json"),
+        (BAD,),
+    ],
+    "endpoints test": lambda _: [
+        ("hostile",),
+        ("hostile", "--json"),
+        ("hostile", "--model", BAD),
+        ("hostile", "--model", "refused"),
+        ("refusing",),
+        ("refusing", "--json"),
+        (BAD,),
+    ],
+    "db status": lambda _: [(), ("--json",)],
+    "db migrate": lambda _: [(), ("--to", BAD)],
+    "db rollback": lambda _: [("--yes",), ("--to", BAD)],
+    "db backup": lambda w: [(w.folder / f"copy{NAME}",), (w.folder / NAME / NAME,)],
+    "db restore": lambda w: [(w.broken,), (w.folder / NAME,)],
+    "db check": lambda _: [(), ("--json",)],
+    "db repair": lambda _: [(), (BAD,)],
+    "db vacuum": lambda _: [(), (f"--{BAD}",)],
+    "db salvage": lambda w: [("--to", w.folder / f"new{NAME}.db"), (w.broken, "--to", w.broken)],
+    "import": lambda w: [
+        (w.chat, w.broken, w.folder / NAME),
+        ("--json", w.chat, w.broken),
+        ("--dry-run", w.folder),
+    ],
+    "export": exports,
+    "sessions list": lambda _: [(), ("--json",), ("--role", BAD), ("--limit", BAD)],
+    "usage": lambda _: [(), ("--json",), ("--by", "model"), ("--by", BAD)],
+    "prices show": lambda _: [("gpt-5",), ("gpt-5", "--json"), (BAD,)],
+    "prices update": lambda w: [("--from", w.broken), ("--from", w.folder / NAME)],
+    "search": lambda _: [("findme",), ("findme", "--json"), (BAD,), ("x", "--since", BAD)],
+    "view": lambda w: [(w.chat,), (w.broken,)],
+}
+
+
+def command_names(group: click.Group, before: str = "") -> Iterator[str]:
+    """Yield the names of all commands below a group."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from command_names(command, f"{before}{name} ")
+        else:
+            yield before + name
+
+
+def test_every_command_is_covered() -> None:
+    assert set(command_names(cli)) == set(WALKS)
+
+
+def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ...], Done]]:
+    folders = ("--data-dir", world.data, "--config-dir", world.config)
+    if name not in ("import", "view"):
+        run(*folders, "import", world.chat)
+        assert "titled" in run(*folders, "sessions", "list").out
+    for arguments in WALKS[name](world):
+        yield arguments, run(*folders, *name.split(), *arguments)
+
+
+@pytest.mark.parametrize("name", sorted(WALKS))
+def test_no_control_characters_are_printed(run: Run, world: World, name: str) -> None:
+    for arguments, done in walked(run, world, name):
+        # The exact bytes of a request are promised where they are kept, and only there.
+        is_request = name in ("build", "convert") and "--report" not in arguments
+        out = _ESCAPES if is_request and "envelope" not in arguments else _OBEYED
+        assert not out.search(done.out), (arguments, done.out)
+        assert not _OBEYED.search(done.err), (arguments, done.err)
+        assert "Traceback" not in done.err
+        assert "Internal error" not in done.err, (arguments, done.err)
+
+
+@pytest.mark.parametrize("name", sorted(WALKS))
+def test_no_control_characters_are_printed_on_a_terminal(
+    run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "is_terminal", lambda *, err=False: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for arguments, done in walked(run, world, name):
+        assert not _OBEYED.search(done.out), (arguments, done.out)
+        said = re.sub("\r|\x1b\\[K", "", done.err)  # the line that says how far it is
+        assert not _OBEYED.search(said), (arguments, said)
+
+
+@pytest.mark.parametrize("name", ["build", "convert"])
+def test_a_request_on_a_terminal_is_escaped_but_equal_json(
+    run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = {
+        "build": ("build", "--draft", BAD, "--model", "m"),
+        "convert": ("convert", world.plain, "--to", "openai_chat"),
+    }[name]
+    kept = run("--config-dir", world.config, *words)
+    monkeypatch.setattr(output, "is_terminal", lambda *, err=False: not err)
+    seen = run("--config-dir", world.config, *words)
+    assert "\x9b" in kept.out
+    assert "\x9b" not in seen.out
+    assert json.loads(seen.out) == json.loads(kept.out)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        f"{json.dumps(BAD)} = 1",
+        f"endpoint = {json.dumps(BAD)}",
+        f"[endpoints.{json.dumps(BAD)}]\nprotocol = {json.dumps(BAD)}",
+        f"x = {BAD}",
+        f'[endpoints.e]\nprotocol = "gemini"\nbase_url = {json.dumps(BAD)}\nkey = "env:{1}"',
+    ],
+)
+def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    for words in (("endpoints", "list"), ("endpoints", "test", "e"), ("build",), ()):
+        done = run("--config-dir", tmp_path, "--data-dir", tmp_path, *words)
+        assert not _OBEYED.search(done.out + done.err)
+        assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(BAD,), (f"--{BAD}",), ("build", f"--{BAD}"), ("endpoints", BAD), ("import",), ("endpoints",)],
+)
+def test_echoed_arguments_are_sanitized(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.code == 2
+    assert done.err
+    assert not _OBEYED.search(done.out + done.err)
+
+
+def test_only_the_output_module_prints() -> None:
+    folder = Path(tui_chat.cli.__file__).parent
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted(folder.glob("*.py"))
+        if path.name != "output.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func)
+        in ("print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write")
+    ]
+    assert found == []
+
+
+def test_json_escapes_keep_the_data(run: Run, world: World) -> None:
+    folders = ("--data-dir", world.data, "--config-dir", world.config)
+    run(*folders, "import", world.chat)
+    (hit, *_) = json.loads(run(*folders, "search", "findme", "--json").out)
+    assert "\x9b31m" in hit["snippet"]
+    lines = run(*folders, "export", "s1", "--format", "jsonl").out.splitlines()
+    assert json.loads(lines[0])["content"] == f"findme {BAD}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGPIPE")
+@pytest.mark.parametrize(
+    "words", [("export", "--all"), ("sessions", "list"), ("endpoints", "list", "--json"), ("-h",)]
+)
+def test_a_closed_pipe_ends_a_command_quietly(
+    run: Run, world: World, words: tuple[str, ...]
+) -> None:
+    folders = ("--data-dir", str(world.data), "--config-dir", str(world.config))
+    run(*folders, "import", world.chat)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_chat", *folders, *words],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (output.CLOSED, "")
+
+
+def test_characters_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_chat", "endpoints", "test", "none"],
+        capture_output=True,
+        timeout=60,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONIOENCODING": "ascii",
+        },
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "argv", ["tui-chat", "endpoints", "list"])
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    assert capsys.readouterr().err == "Error: the output cannot be written: it is closed\n"
+
+
+def test_a_closed_input_is_empty(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    done = run("convert", "-", "--to", "gemini")
+    assert (done.code, done.err.split(".")[0]) == (
+        2,
+        "Error: standard input: No request was found",
+    )
+
+
+def test_ctrl_c_before_a_command_runs_prints_nothing(run: Run, monkeypatch: pytest.MonkeyPatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", interrupted)
+    done = run("endpoints", "list")
+    assert (done.code, done.out, done.err) == (130, "", "")

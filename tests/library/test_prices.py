@@ -1,0 +1,90 @@
+"""Which prices count: the user's, a refreshed table's or ours; for what a request asks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tui_chat.cli.endpoints import tiny_chat
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.library.prices import FILE, load_prices, shipped_prices
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.prices import Prices
+from tui_chat.models.settings import Settings
+
+DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
+OPENAI = next(each for each in BUILT_IN_ENDPOINTS if each.name == "openai")
+ONE, TWO = Decimal(1), Decimal(2)
+
+
+def write(folder: Path, day: str) -> None:
+    model = {"id": "m", "match": {"equals": "gpt-5"}, "prices": {"input_mtok": 9, "output_mtok": 9}}
+    providers = [{"id": "openai", "models": [model]}]
+    body = {"date": day, "source": "genai-prices", "providers": providers}
+    (folder / FILE).write_text(json.dumps(body))
+
+
+def test_a_refreshed_table_goes_before_ours_unless_it_is_older(tmp_path: Path):
+    ours = load_prices(tmp_path).prices_of(OPENAI, "gpt-5", DAY)
+    assert ours is not None
+    assert ours.source == shipped_prices().label == "genai-prices 0.2.3, 2026-11-23"
+    write(tmp_path, "2026-12-24")
+    known = load_prices(tmp_path)
+    newer = known.prices_of(OPENAI, "gpt-5", DAY)
+    assert newer is not None
+    assert (newer.input, newer.source) == (9, "genai-prices, 2026-12-24")
+    other = known.prices_of(OPENAI, "gpt-5-nano", DAY)
+    assert other is not None
+    assert other.source == ours.source
+    assert known.prices_of(OPENAI, "gpt-5", DAY, {"service_tier": "flex"}) is None
+    write(tmp_path, "2026-11-22")
+    known = load_prices(tmp_path)
+    assert known.prices_of(OPENAI, "gpt-5", DAY) == ours
+    assert "is older (2026-11-22)" in known.fault
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "\0"])
+def test_a_damaged_refreshed_table_is_not_used_and_named(tmp_path: Path, text: str):
+    (tmp_path / FILE).write_text(text)
+    known = load_prices(tmp_path)
+    assert known.tables == (shipped_prices(),)
+    assert str(tmp_path / FILE) in known.fault
+
+
+def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier(tmp_path: Path):
+    known = load_prices(tmp_path)
+    own = Prices(ONE, TWO, starts=date(2026, 11, 23), until=date(2026, 11, 24))
+    endpoint = replace(OPENAI, facts=(("gpt-5", ModelFacts(prices=own)),))
+    assert known.prices_of(endpoint, "gpt-5", DAY) == replace(own, source="config.toml")
+    later = known.prices_of(endpoint, "gpt-5", datetime(2026, 11, 25, tzinfo=UTC))
+    assert later is not None
+    assert later.source == shipped_prices().label
+    assert known.prices_of(endpoint, "gpt-5", DAY, {"service_tier": "default"}) is not None
+    assert known.prices_of(endpoint, "gpt-5", DAY, {"service_tier": "flex"}) is None
+    assert known.prices_of(replace(OPENAI, base_url="http://h/v1"), "gpt-5", DAY) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "dollars"),
+    [
+        (None, "", "1.25"),
+        (None, "default", "1.25"),
+        ("flex", "", "0.625"),
+        ("flex", "default", "1.25"),
+        ("auto", "priority", "2.5"),
+        ("scale", "", None),
+        (None, "something new", None),
+    ],
+)
+def test_the_tier_that_the_reply_names_goes_before_the_one_asked_for(
+    tmp_path: Path, asked: str | None, said: str, dollars: str | None
+):
+    endpoint = replace(OPENAI, settings=Settings(service_tier=asked))
+    composed = tiny_chat(endpoint, "gpt-5", stream=True)
+    prices = load_prices(tmp_path).prices_of_request(composed, DAY)(said)
+    assert (prices and prices.input) == (None if dollars is None else Decimal(dollars))

@@ -1,0 +1,351 @@
+"""Prices: which model a name is, which day and tier counts, and costs equal to genai-prices'.
+
+genai-prices, whose data ours is, is the oracle: by the host and the name, for any usage.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui_chat.cli.refresh_prices import package_data
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models import prices as prices_module
+from tui_chat.models.price_file import load_numbers, price_table_text, read_price_table
+from tui_chat.models.prices import PROVIDERS, PriceTable, provider_at
+from tui_chat.models.usage import Usage, cost_of
+
+RAW = Path(prices_module.__file__).with_name("prices.json").read_bytes()
+OURS = read_price_table(RAW, "prices.json")
+DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
+OPENAI = "https://api.openai.com/v1"
+ANTHROPIC = "https://api.anthropic.com"
+GEMINI = "https://generativelanguage.googleapis.com"
+
+
+def table(*models: dict[str, Any], provider: str = "openai") -> PriceTable:
+    body = {
+        "date": "2026-11-23",
+        "source": "test",
+        "providers": [{"id": provider, "models": [{"id": "m", **each} for each in models]}],
+    }
+    return read_price_table(json.dumps(body).encode(), "t")
+
+
+def cost(url: str, model: str, usage: Usage, at: datetime = DAY, **context: str) -> Decimal | None:
+    return cost_of(usage, OURS.prices_of(url, model, at, context))
+
+
+# Which model, which day, which tier
+
+
+@pytest.mark.parametrize(
+    ("base_url", "provider"),
+    [
+        (OPENAI, "openai"),
+        ("https://API.openai.com./v1", None),
+        ("https://api.openai.com:443/v1", "openai"),
+        ("https://api.openai.com.example.org/v1", None),
+        ("https://example.org/api.openai.com", None),
+        ("https://my.openai.azure.com/openai/v1", None),
+        ("http://127.0.0.1:8080/v1", None),
+        ("https://europe-west1-aiplatform.googleapis.com/v1", "google"),
+        ("https://openrouter.ai/api/v1", None),
+        ("https://[", None),
+        ("", None),
+    ],
+)
+def test_a_provider_is_known_by_its_host(base_url: str, provider: str | None):
+    assert provider_at(base_url) == provider
+
+
+def test_a_name_is_matched_by_clauses_and_not_by_its_beginning():
+    small, large = (OURS.prices_of(OPENAI, name, DAY) for name in ("gpt-5-nano", "gpt-5"))
+    assert small is not None
+    assert large is not None
+    assert (small.input, large.input) == (Decimal("0.05"), Decimal("1.25"))
+    assert OURS.prices_of(OPENAI, "gpt-5-2025-08-07", DAY) == large
+    assert OURS.prices_of(OPENAI, "GPT-5-20250807", DAY) == large
+    assert OURS.prices_of(OPENAI, "gpt-5-of-somebody-else", DAY) is None
+    assert OURS.prices_of("https://proxy.example.org/v1", "gpt-5", DAY) is None
+    assert OURS.prices_of(OPENAI, "g" * 10_000, DAY) is None
+
+
+def test_a_long_request_is_priced_as_a_whole():
+    assert cost(GEMINI, "models/gemini-2.5-pro", Usage(300_000, 1_000)) == Decimal("0.765")
+    assert cost(GEMINI, "gemini-2.5-pro", Usage(200_000, 1_000)) == Decimal("0.26")
+
+
+def test_a_service_tier_has_its_own_prices_or_none():
+    standard = cost(OPENAI, "gpt-5", Usage(1000, 1000))
+    assert standard == Decimal("0.01125")
+    assert cost(OPENAI, "gpt-5", Usage(1000, 1000), service_tier="default") == standard
+    assert cost(OPENAI, "gpt-5", Usage(1000, 1000), service_tier="flex") == standard / 2
+    assert cost(OPENAI, "gpt-5", Usage(1000, 1000), service_tier="priority") > standard
+    assert cost(OPENAI, "gpt-5", Usage(1000, 1000), service_tier="scale") is None
+    assert cost(OPENAI, "gpt-4-turbo", Usage(1000, 1000), service_tier="flex") is None
+    assert cost(ANTHROPIC, "claude-opus-5", Usage(1000, 1000), service_tier="priority") is None
+
+
+def test_the_last_prices_that_hold_count():
+    prices = [
+        {"prices": {"input_mtok": 1, "output_mtok": 1}},
+        {"constraint": {"start_date": "2026-03-01"}, "prices": {"input_mtok": 2, "output_mtok": 2}},
+    ]
+    t = table({"match": {"equals": "a"}, "prices": prices})
+    found = [
+        t.prices_of(OPENAI, "a", datetime.fromisoformat(at))
+        for at in ("2026-02-28T23:59:59+00:00", "2026-03-01T00:00:00+00:00")
+    ]
+    assert [each and each.input for each in found] == [1, 2]
+    night = [
+        {"prices": {"input_mtok": 1, "output_mtok": 1}},
+        {
+            "constraint": {"start_time": "22:00:00Z", "end_time": "04:00:00Z"},
+            "prices": {"input_mtok": 3, "output_mtok": 3},
+        },
+    ]
+    t = table({"match": {"equals": "a"}, "prices": night})
+    hours = ("21:59", "22:00", "03:59", "04:00")
+    found = [
+        t.prices_of(OPENAI, "a", datetime.fromisoformat(f"2026-03-01T{at}:00+00:00"))
+        for at in hours
+    ]
+    assert [each and each.input for each in found] == [1, 3, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        {},
+        [],
+        {"input_mtok": 1},
+        {"output_mtok": 1},
+        {"input_mtok": 1, "output_mtok": 1, "output_citation_mtok": 1},
+        {"input_mtok": 1, "output_mtok": 1, "input_mchars": 1},
+    ],
+)
+def test_prices_that_are_not_known_whole_are_unknown(prices: Any):
+    t = table({"match": {"equals": "a"}, "prices": prices})
+    assert t.prices_of(OPENAI, "a", DAY) is None
+
+
+def test_a_model_without_prices_hides_those_that_match_after_it():
+    t = table(
+        {"match": {"equals": "a-image"}},
+        {"match": {"starts_with": "a"}, "prices": {"input_mtok": 1, "output_mtok": 1}},
+    )
+    assert t.prices_of(OPENAI, "a-image", DAY) is None
+    assert t.prices_of(OPENAI, "a-text", DAY) is not None
+
+
+def test_media_are_apart_where_their_price_differs():
+    prices = {"input_mtok": 1, "output_mtok": 2, "input_audio_mtok": 3, "output_image_mtok": 2}
+    t = table({"match": {"equals": "a"}, "prices": prices})
+    found = t.prices_of(OPENAI, "a", DAY)
+    assert found is not None
+    assert found.apart == {"audio"}
+
+
+# The oracle
+
+
+def model_names(match: dict[str, Any]) -> list[str]:
+    """Names that a clause fits, as far as that is easy to say."""
+    ((kind, value),) = match.items()
+    if kind == "or":
+        return [name for each in value for name in model_names(each)]
+    return [value] if kind in ("equals", "starts_with", "contains") else []
+
+
+NAMES = [
+    (f"https://{hosts[0]}/v1", name)
+    for provider, hosts in PROVIDERS.items()
+    for model in OURS.providers[provider]
+    for name in (model.name, *model_names(dict(model.match)))
+]
+COUNT = st.integers(0, 400_000)
+
+
+@given(
+    place=st.sampled_from(NAMES),
+    counts=st.tuples(COUNT, COUNT, COUNT, COUNT, COUNT, COUNT),
+    at=st.integers(1_735_689_600, 1_811_808_000),
+    tier=st.sampled_from(["", "default", "flex", "priority"]),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_cost_is_that_of_genai_prices(
+    place: tuple[str, str], counts: tuple[int, ...], at: int, tier: str
+):
+    genai = pytest.importorskip("genai_prices")
+    url, name = place
+    fresh, cached, written, hour, said, thought = counts
+    moment = datetime.fromtimestamp(at, UTC)
+    prices = OURS.prices_of(url, name, moment, {"service_tier": tier} if tier else {})
+    if prices is None:
+        return
+    if prices.cache_write is None:
+        written = 0
+    if prices.cache_write_1h is None:
+        hour = 0
+    usage = Usage(
+        fresh + cached + written + hour,
+        said + thought,
+        cached,
+        written + hour,
+        thought,
+        cache_write_1h=hour,
+    )
+    asked = genai.Usage(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cache_read_tokens=cached,
+        cache_write_tokens=written + hour,
+        cache_write_1h_tokens=hour,
+        output_reasoning_tokens=thought,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = genai.calc_price(
+            asked,
+            name,
+            provider_api_url=url,
+            genai_request_timestamp=moment,
+            price_context={"service_tier": tier} if tier else None,
+        )
+    assert cost_of(usage, prices) == theirs.total_price
+
+
+def test_the_oracle_finds_the_same_models():
+    snapshot = pytest.importorskip("genai_prices.data_snapshot").get_snapshot()
+    for url, name in NAMES:
+        ours = OURS.model_of(provider_at(url) or "", name)
+        try:
+            _, theirs = snapshot.find_provider_model(name, None, None, url)
+        except LookupError:
+            theirs = None
+        assert (ours and ours.name) == (theirs and theirs.id), name
+
+
+def test_the_file_is_what_the_script_makes_of_the_package():
+    pytest.importorskip("genai_prices")
+    assert len(RAW) < 160_000
+    assert {each for each, models in OURS.providers.items() if models} == PROVIDERS.keys()
+    text = price_table_text(package_data(), OURS.date, OURS.source)
+    again = read_price_table(text.encode(), "again")
+    assert (
+        price_table_text(load_numbers(text.encode(), "t")["providers"], OURS.date, OURS.source)
+        == text
+    )
+    assert again.providers.keys() == OURS.providers.keys()
+
+
+# Hostile tables
+
+
+KEYS = (
+    *("id", "match", "prices", "constraint", "when", "base", "tiers", "start", "price", "or"),
+    *("equals", "regex", "input_mtok", "price_variants"),
+)
+MODEL = {"id": "m", "match": {"equals": "m"}, "prices": {"input_mtok": 1, "output_mtok": 1}}
+
+
+def whole(**changes: Any) -> bytes:
+    provider = {"id": "openai", "models": [{**MODEL, **changes}]}
+    body = {"date": "2026-11-23", "source": "s", "providers": [provider]}
+    return json.dumps(body).encode()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{",
+        b"[" * 100_000,
+        b"x" * (5 * 2**20),
+        b'{"date": "2026-11-23", "source": "s", "providers": []}',
+        b'{"date": "2026-11-23", "source": "s", "providers": [{"id": "openai", "models": {}}]}',
+        whole().replace(b"2026-11-23", b"yesterday"),
+        whole().replace(b'"s"', b'"\\u001b[2J"'),
+        whole(id="\x1b[2J"),
+        whole(id=""),
+        whole(match=None),
+        whole(match={}),
+        whole(match={"equals": "m", "contains": "x"}),
+        whole(match={"equals": 3}),
+        whole(match={"like": "m"}),
+        whole(match={"regex": "(a+)+$"}),
+        whole(match={"regex": "^(?:a|a){50}b"}),
+        whole(match={"regex": "^.*.*.*.*.*x"}),
+        whole(match={"regex": "^" + "a" * 150}),
+        whole(match={"or": [{"or": [{"or": [{"or": [{"or": [{"or": []}]}]}]}]}]}),
+        whole(match={"or": [{"equals": "x"}] * 1000}),
+        whole(prices={"input_mtok": -1}),
+        whole(prices={"input_mtok": "1"}),
+        whole(prices={"input_mtok": True}),
+        whole(prices={"input_mtok": 10**30}),
+        whole(prices={"input_mtok": float("nan")}),
+        whole(prices={"input_mtok": float("inf")}),
+        whole(prices={"input_mtok": 5}).replace(b"5}", b"1e-999999999}"),
+        whole(prices={"input_mtok": 5}).replace(b"5}", b"1" * 5000 + b"}"),
+        whole(prices={"input_mtok": {"base": 1, "tiers": [{"start": -1, "price": 1}]}}),
+        whole(prices={"input_mtok": {"base": 1, "tiers": [{"start": 0.5, "price": 1}]}}),
+        whole(prices={"input_mtok": {"base": 1, "tiers": [1]}}),
+        whole(prices={"input_mtok": {"base": 1, "tiers": [{"start": 1, "price": 1}] * 999}}),
+        whole(prices=[{"constraint": {"start_date": "soon"}, "prices": {}}]),
+        whole(prices=[{"constraint": {"start_date": 3}, "prices": {}}]),
+        whole(prices=[{"constraint": {"moon": "full"}, "prices": {}}]),
+        whole(prices=3),
+        whole(price_variants=[{"when": {}, "prices": {}}]),
+        whole(price_variants=[{"when": {"service_tier": 3}, "prices": {}}]),
+        whole(price_variants=[3]),
+    ],
+    ids=lambda raw: repr(raw[:60]),
+)
+def test_a_hostile_table_is_refused_with_a_sentence(raw: bytes):
+    with pytest.raises(InputError) as caught:
+        read_price_table(raw, "prices.json")
+    assert "prices.json" in str(caught.value)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(0, 10) | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(KEYS),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_whatever_a_model_is_there_is_no_traceback(value: Any):
+    body = {
+        "date": "2026-11-23",
+        "source": "s",
+        "providers": [{"id": "openai", "models": [MODEL, value]}],
+    }
+    try:
+        found = read_price_table(json.dumps(body).encode(), "t")
+        found.prices_of(OPENAI, "gpt-5", DAY)
+        price_table_text(body["providers"], "2026-11-23", "s")
+    except TuiChatError:
+        pass
+
+
+def test_a_pattern_that_does_not_compile_fits_nothing():
+    t = table({"match": {"regex": "^(?:a"}, "prices": {"input_mtok": 1, "output_mtok": 1}})
+    assert t.prices_of(OPENAI, "a", DAY) is None

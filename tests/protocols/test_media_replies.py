@@ -1,0 +1,349 @@
+"""Pictures and sounds in replies: read, kept, and sent back where they came from."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.protocols.requests import CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.protocols.sdk_types import accept
+from tui_chat.compose import compose
+from tui_chat.context.inputs import EPOCH, Inputs
+from tui_chat.errors import TooLarge
+from tui_chat.models import reply as reply_module
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.media import is_damaged
+from tui_chat.models.message import Message, Part
+from tui_chat.models.preset import Preset
+from tui_chat.models.reply import Reply, advance
+from tui_chat.protocols.registry import protocol_of
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
+SOUND = b"RIFF\x24\0\0\0WAVEfmt " + bytes(100)
+IMAGE = Part("image", "image/png", data=PNG)
+
+
+def streamed(protocol: Protocol, *events: Any) -> Reply:
+    parser, reply = protocol_of(protocol).parser(), Reply()
+    for event in events:
+        data = event if isinstance(event, str) else json.dumps(event)
+        for each in parser.feed("", data):
+            reply = advance(reply, each)
+    for each in parser.close():
+        reply = advance(reply, each)
+    return reply
+
+
+def whole(protocol: Protocol, answer: Any) -> Reply:
+    return protocol_of(protocol).read_reply(json.dumps(answer).encode())
+
+
+def sent(
+    message: Message, to: Protocol, model: str = "m", now: datetime = EPOCH
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the next request's body and the codes of its notes."""
+    endpoint = Endpoint("e", to, "http://e", models=(model,))
+    history = Message("user", "Draw.", "u"), replace(message, id="r")
+    composed = compose(Inputs(endpoint, Preset("p"), history, "Again.", now=now))
+    body = json.loads(composed.payload.body)
+    accept(to, body)
+    return body, [note.code for note in composed.notes]
+
+
+def candidate(*parts: Any, finish: str = "") -> dict[str, Any]:
+    found = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+    return {"candidates": [found | ({"finishReason": finish} if finish else {})]}
+
+
+INLINE = {
+    "inlineData": {"mimeType": "image/png", "data": PNG},
+    "thoughtSignature": "U2ln",
+}
+SPEECH = {"inlineData": {"mimeType": "audio/L16;codec=pcm;rate=24000", "data": "abcd"}}
+
+
+def gemini() -> Reply:
+    return streamed(
+        GEMINI, candidate({"text": "Here:"}), candidate(INLINE), candidate(SPEECH, finish="STOP")
+    )
+
+
+def image_call(result: object = PNG, **more: Any) -> dict[str, Any]:
+    item = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": result}
+    return item | {"output_format": "png", "revised_prompt": "A cat"} | more
+
+
+def responses(item: Any) -> Reply:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "A cat.", "annotations": []}],
+    }
+    partial = {
+        "type": "response.image_generation_call.partial_image",
+        "output_index": 0,
+        "partial_image_b64": "AAAA",
+    }
+    return streamed(
+        RESPONSES,
+        {"type": "response.created", "response": {"id": "resp_1", "model": "m"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": image_call(None)},
+        partial,
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 1, "item": message},
+        {"type": "response.completed", "response": {"id": "resp_1", "output": [item, message]}},
+    )
+
+
+def chat(*deltas: Any) -> Reply:
+    chunks = [{"id": "c", "model": "m", "choices": [{"index": 0, "delta": d}]} for d in deltas]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    return streamed(CHAT, *chunks, end, "[DONE]")
+
+
+def picture(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def spoken(expires: int = 2_000_000_000) -> Reply:
+    pieces = [base64.b64encode(SOUND[at : at + 7]).decode() for at in range(0, len(SOUND), 7)]
+    return chat(
+        {"role": "assistant", "audio": {"id": "audio_1", "transcript": "Hel"}},
+        *({"audio": {"data": piece}} for piece in pieces),
+        {"audio": {"transcript": "lo"}},
+        {"audio": {"expires_at": expires}},
+    )
+
+
+def test_gemini_gets_its_pictures_and_sounds_back() -> None:
+    reply = gemini()
+    assert reply.parts == (
+        IMAGE,
+        Part("audio", "audio/L16;codec=pcm;rate=24000", data="abcd"),
+    )
+    body, notes = sent(reply.message(GEMINI), GEMINI)
+    assert body["contents"][1] == {"role": "model", "parts": [{"text": "Here:"}, INLINE, SPEECH]}
+    assert notes == []
+    answer = candidate({"text": "Here:"}, INLINE, SPEECH, finish="STOP")
+    assert whole(GEMINI, answer).message(GEMINI) == reply.message(GEMINI)
+
+
+def test_gemini_keeps_the_other_keys_of_a_picture() -> None:
+    part = {
+        "inlineData": {"mimeType": "image/png", "data": PNG, "displayName": "draft.png"},
+        "thought": True,
+    }
+    reply = streamed(GEMINI, candidate(part, finish="STOP"))
+    assert reply.parts == (replace(IMAGE, name="draft.png"),)
+    body, _ = sent(reply.message(GEMINI), GEMINI)
+    assert body["contents"][1]["parts"] == [part]
+
+
+def test_responses_gets_a_generated_image_back() -> None:
+    reply = responses(image_call())
+    assert (reply.parts, reply.text) == ((IMAGE,), "A cat.")
+    body, notes = sent(reply.message(RESPONSES), RESPONSES)
+    assert body["input"][1] == image_call()
+    assert (body["input"][2]["id"], notes) == ("msg_1", [])
+    answer = {"id": "resp_1", "status": "completed", "output": [image_call()]}
+    assert whole(RESPONSES, answer).parts == (IMAGE,)
+
+
+def test_an_image_that_responses_did_not_make_stays_as_it_is() -> None:
+    failed = image_call(None, status="failed")
+    reply = responses(failed)
+    assert reply.parts == ()
+    assert sent(reply.message(RESPONSES), RESPONSES)[0]["input"][1] == failed
+
+
+def test_chat_has_pictures_beside_and_among_the_text() -> None:
+    url = f"data:image/png;base64,{PNG}"
+    link = "https://files.example/cat.png"
+    reply = chat(
+        {"content": "Two:"}, {"images": [picture(url)]}, {"images": [picture(url), picture(link)]}
+    )
+    assert reply.parts == (IMAGE, Part("image", url=link))
+    content = [{"type": "text", "text": "Two:"}, picture(url), picture(link)]
+    for message in (
+        {"content": "Two:", "images": [picture(url), picture(link)]},
+        {"content": content},
+    ):
+        answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        assert whole(CHAT, answer).message(CHAT) == reply.message(CHAT)
+    body, notes = sent(reply.message(CHAT), CHAT)
+    assert body["messages"][1] == {"role": "assistant", "content": "Two:"}
+    assert notes == ["piece-left-out"] * 2
+
+
+def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
+    reply = spoken()
+    assert reply.text == "Hello"
+    assert reply.parts == (Part("audio", "audio/wav", data=base64.b64encode(SOUND).decode()),)
+    audio = {
+        "id": "audio_1",
+        "expires_at": 2_000_000_000,
+        "data": base64.b64encode(SOUND).decode(),
+        "transcript": "Hello",
+    }
+    message = {"role": "assistant", "content": None, "audio": audio}
+    answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    assert whole(CHAT, answer).message(CHAT) == reply.message(CHAT)
+
+
+def test_a_spoken_reply_is_sent_by_its_id_until_that_expires() -> None:
+    message = spoken().message(CHAT)
+    by_id = {"role": "assistant", "audio": {"id": "audio_1"}}
+    by_text = {"role": "assistant", "content": "Hello"}
+    assert sent(message, CHAT)[0]["messages"][1] == by_id
+    late = datetime.fromtimestamp(2_000_000_001, UTC)
+    body, notes = sent(message, CHAT, now=late)
+    assert (body["messages"][1], notes) == (by_text, ["piece-left-out"])
+    assert sent(message, CHAT, model="gpt-4o-mini")[0]["messages"][1] == by_text
+    edited = replace(message, content="Hello there")
+    assert sent(edited, CHAT)[0]["messages"][1]["content"] == "Hello there"
+
+
+def test_sound_without_a_header_is_pcm() -> None:
+    reply = chat({"audio": {"id": "a", "data": "AAAA"}})
+    assert reply.parts == (Part("audio", "audio/pcm", data="AAAA"),)
+
+
+def test_ollama_gets_its_images_back() -> None:
+    reply = streamed(
+        OLLAMA,
+        {"message": {"role": "assistant", "content": "", "images": [PNG]}},
+        {"message": {"content": ""}, "done": True, "done_reason": "stop"},
+    )
+    assert reply.parts == (IMAGE,)
+    assert sent(reply.message(OLLAMA), OLLAMA)[0]["messages"][1]["images"] == [PNG]
+
+
+REPLIES = {
+    GEMINI: gemini,
+    RESPONSES: lambda: responses(image_call()),
+    CHAT: spoken,
+}
+
+
+@pytest.mark.parametrize("target", list(Protocol))
+@pytest.mark.parametrize("source", list(REPLIES))
+def test_another_protocol_gets_it_or_a_note(source: Protocol, target: Protocol) -> None:
+    message = REPLIES[source]().message(source)
+    if source is target:
+        return
+    body, notes = sent(message, target)
+    carried = sum(part.data in json.dumps(body) for part in message.parts)
+    assert notes.count("piece-left-out") == len(message.parts) - carried
+    assert "ig_1" not in json.dumps(body)
+    assert "U2ln" not in json.dumps(body)
+
+
+@pytest.mark.parametrize("target", list(Protocol))
+def test_a_reply_of_a_picture_alone_stays_in_the_conversation(target: Protocol) -> None:
+    reply = streamed(GEMINI, candidate(INLINE, finish="STOP"))
+    assert not reply.is_empty
+    sent(reply.message(GEMINI), target)
+
+
+DAMAGED = (
+    PNG[:-1],
+    PNG[:-3],
+    "…",
+    "AA=A",
+    "<script>",
+    "A" * 5,
+    "",
+    "A\nAA",
+    "=" * 8,
+)
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_what_is_not_base64_is_shown_as_damaged_and_never_sent(data: str) -> None:
+    part = {"inlineData": {"mimeType": "image/png", "data": data}, "thoughtSignature": "U2ln"}
+    found = [
+        (GEMINI, streamed(GEMINI, candidate(part, finish="STOP"))),
+        (RESPONSES, responses(image_call(data))),
+        (CHAT, chat({"images": [picture(f"data:image/png;base64,{data}")]})),
+    ]
+    for protocol, reply in found:
+        assert [each.kind for each in reply.parts] == ["image"]
+        assert is_damaged(reply.parts[0])
+        body, notes = sent(reply.message(protocol), protocol)
+        assert notes == ["piece-left-out"]
+        assert "image/png" not in json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("mime", "kind", "kept"),
+    [
+        ("image/svg+xml", "file", "image/svg+xml"),
+        ("text/html", "file", "text/html"),
+        ('image/png" onerror="x', "image", "image/png"),
+        ("image/png\x1b[2J", "image", "image/png"),
+        ("", "image", "image/png"),
+        ("image/png; charset=binary", "image", "image/png; charset=binary"),
+    ],
+)
+def test_the_type_decides_what_a_part_is_only_if_it_is_known(
+    mime: str, kind: str, kept: str
+) -> None:
+    part = {"inlineData": {"mimeType": mime, "data": PNG}}
+    reply = streamed(GEMINI, candidate(part, finish="STOP"))
+    assert [(each.kind, each.mime) for each in reply.parts] == [(kind, kept)]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:image/png,plain",
+        "data:;base64,",
+        "https://" + "a" * 3_000_000,
+        7,
+        None,
+    ],
+)
+def test_an_odd_address_of_a_picture_is_harmless(url: Any) -> None:
+    reply = chat({"content": "x", "images": [picture(url), url, {}, {"image_url": []}]})
+    assert all(is_damaged(part) for part in reply.parts)
+    assert reply.text == "x"
+
+
+def test_a_picture_beyond_the_limit_is_dropped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply_module, "MEDIA_SIZE", 110)
+    reply = streamed(
+        GEMINI, candidate(INLINE, INLINE, INLINE), candidate({"text": "x"}, finish="STOP")
+    )
+    assert reply.parts == (IMAGE, IMAGE)
+    assert reply.excess == (
+        "The pictures, sounds and files of the reply have more than 110 characters; the rest was "
+        "dropped."
+    )
+    assert reply.finish is not None
+
+
+def test_20_mb_of_sound_end_in_one_sentence() -> None:
+    piece = base64.b64encode(bytes(3_000_000)).decode()
+    with pytest.raises(TooLarge, match="sounds of the reply have more than"):
+        chat(*({"audio": {"data": piece}} for _ in range(8)))
+    big = {"inlineData": {"mimeType": "image/png", "data": "A" * 28_000_004}}
+    reply = streamed(GEMINI, candidate({"text": "x"}, big, finish="STOP"))
+    assert (reply.text, reply.parts) == ("x", ())
+    assert reply.excess
+
+
+def test_thousands_of_parts_are_counted() -> None:
+    reply = streamed(GEMINI, candidate(*[INLINE] * 5_000, finish="STOP"))
+    assert len(reply.parts) == 1_000
+    assert reply.excess == (
+        "The reply has more than 1,000 pictures, sounds and files; the first 1,000 are kept."
+    )
+    assert len(sent(reply.message(GEMINI), GEMINI)[0]["contents"][1]["parts"]) == 1_000

@@ -1,0 +1,195 @@
+"""What is asked for while one types, and what the keys do with the candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.areas.chat.test_composer import Stage
+from tui_chat.ui.areas.chat import AttachmentLine, ChatPane, CompletionQuery, Composer, Suggestion
+from tui_chat.ui.areas.chat.completion import completion_query_at
+from tui_chat.ui.slash_commands import complete_command, rank_names
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.mark.parametrize(
+    ("before", "asked"),
+    [
+        ("/", CompletionQuery("command", "", 0)),
+        ("/mo", CompletionQuery("command", "mo", 0)),
+        ("/model ", CompletionQuery("argument", "", 7, "model")),
+        ("/model gpt 5", CompletionQuery("argument", "gpt 5", 7, "model")),
+        ("see @", CompletionQuery("path", "", 4)),
+        ("@src/你", CompletionQuery("path", "src/你", 0)),
+        ("//", None),
+        ("/etc/hosts", None),
+        ("me@example.org", None),
+        ("@done already", None),
+        ("", None),
+    ],
+)
+def test_the_query_at_the_cursor(before: str, asked: CompletionQuery | None):
+    assert completion_query_at(0, before) == asked
+
+
+def test_commands_are_completed_in_the_first_line_only():
+    assert completion_query_at(1, "/mo") is None
+    assert completion_query_at(1, "@x") == CompletionQuery("path", "x", 0)
+
+
+MODEL = Suggestion("/model ", "/model MODEL", "Switch model", is_complete=False)
+HELP = Suggestion("/help", "/help", "Show all keys")
+
+
+async def test_the_marked_candidate_is_inserted_and_enter_runs_a_complete_one() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press("/")
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
+        await pilot.press("enter")
+        assert (app.composer.text, app.sent()) == ("/model ", [])
+        app.composer.text = "/"
+        await pilot.pause()
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert (app.composer.text, app.sent()) == ("/help", ["/help"])
+        assert not app.composer.suggestions.is_open
+
+
+async def test_tab_completes_and_does_not_send_and_esc_only_closes() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press("/")
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (HELP,))
+        await pilot.press("escape")
+        assert not app.composer.suggestions.is_open
+        assert not any(isinstance(event, Composer.StopRequested) for event in app.posted)
+        await pilot.press("h")
+        app.composer.suggestions.offer(CompletionQuery("command", "h", 0), (HELP,))
+        await pilot.press("tab")
+        assert (app.composer.text, app.sent()) == ("/help", [])
+        assert app.composer.has_focus
+
+
+async def test_a_file_becomes_a_chip_and_a_folder_completes_further() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press(*"see @s")
+        app.composer.suggestions.offer(
+            CompletionQuery("path", "s", 4), (Suggestion("@src/", "src/", is_complete=False),)
+        )
+        await pilot.press("enter")
+        assert app.composer.text == "see @src/"
+        app.composer.suggestions.offer(
+            CompletionQuery("path", "src/", 4), (Suggestion("src/main.py", "src/main.py"),)
+        )
+        await pilot.press("enter")
+        await pilot.pause()
+        paths = [event.path for event in app.posted if isinstance(event, Composer.AttachRequested)]
+        assert (app.composer.text, paths, app.sent()) == ("see ", ["src/main.py"], [])
+
+
+async def test_keys_may_be_faster_than_candidates() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press(*"/he")
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
+        await pilot.press("tab")
+        assert app.composer.text == "/help"
+        app.composer.text = "/x"
+        await pilot.pause()
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
+        await pilot.press("tab")
+        assert (app.composer.text, app.composer.has_focus) == ("/x", True)
+        app.composer.text = ""
+        await pilot.press(*"hello")
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (HELP,))
+        await pilot.press("enter")
+        assert app.sent() == ["hello"]
+        app.composer.clear_text()
+        await pilot.press(*"/m")
+        app.composer.offer_suggestions(CompletionQuery("command", "", 0), (MODEL, HELP))
+        assert app.composer.suggestions.is_open
+        app.composer.clear_text()
+        await pilot.pause()
+        app.composer.offer_suggestions(
+            CompletionQuery("argument", "notes", 6, "view"), (Suggestion("notes", "notes"),)
+        )
+        app.composer.offer_suggestions(CompletionQuery("command", "m", 0), (MODEL,))
+        assert not app.composer.suggestions.is_open, "candidates for what was sent meanwhile"
+
+
+async def test_chips_are_removed_with_backspace_or_the_mouse() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        line = app.query_one(ChatPane).attachments
+        line.show(("photo.png · 34 kB", "notes.md · 2 kB"))
+        await pilot.pause()
+        assert line.display
+        await pilot.press("a", "backspace")
+        assert not any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        await pilot.press("backspace")
+        assert any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        await pilot.click(line, offset=(2 + 19, 0))
+        await pilot.click(line, offset=(2 + 5, 0))
+        await pilot.pause()
+        removed = [e.index for e in app.posted if isinstance(e, AttachmentLine.RemoveRequested)]
+        assert removed == [0]
+
+
+MODELS = [
+    *("loopback/mirror", "loopback/echo", "there/loquat", "there/long", "far/gpt-local", "far/halo")
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "listed"),
+    [
+        ("lo", ["there/loquat", "there/long", "loopback/mirror", "loopback/echo", *MODELS[4:]]),
+        ("echo", ["loopback/echo"]),
+        ("Lo GPT", ["far/gpt-local"]),
+        ("", MODELS),
+        ("none", []),
+    ],
+)
+def test_a_model_whose_name_starts_with_the_text_is_listed_first(typed: str, listed: list[str]):
+    assert [name for name, _ in rank_names([(name, "") for name in MODELS], typed)] == listed
+
+
+def test_an_endpoint_that_is_named_exactly_is_listed_first():
+    names = ["vllm-8001/qwen", "groq/vllm", "vllm-8001/vllm-tuned", "vllm/llama", "vllm/qwen"]
+    given = [(name, "") for name in names]
+    assert [name for name, _ in rank_names(given, "vllm")][:3] == [
+        "vllm/llama",
+        "vllm/qwen",
+        "groq/vllm",
+    ]
+    assert [name for name, _ in rank_names(given, "VLLM qwen")] == ["vllm/qwen", "vllm-8001/qwen"]
+
+
+async def test_tab_completes_the_common_prefix_then_the_marked_candidate() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+
+        async def tab(typed: str, names: list[str], *keys: str) -> str:
+            app.composer.text = typed
+            await pilot.pause()
+            asked = completion_query_at(0, typed)
+            assert asked is not None
+            app.composer.suggestions.offer(asked, [Suggestion(name, name) for name in names])
+            await pilot.press(*keys, "tab")
+            return app.composer.text
+
+        assert await tab("/model loo", MODELS[:2]) == "/model loopback/"
+        assert app.composer.suggestions.is_open, "what there is to choose from stays in sight"
+        assert await tab("/model loopback/", MODELS[:2]) == "/model loopback/mirror"
+        assert await tab("/model loo", MODELS[:2], "down") == "/model loopback/echo"
+        assert await tab("/model lo", [*MODELS[2:], *MODELS[:2]]) == "/model there/loquat"
+        assert await tab("/model l", ["l/la", "l/mo", "long/x"]) == "/model l/la"
+        assert await tab("/ed", ["/edit-preset", "/edit"]) == "/edit"
+        assert (
+            await tab("/edit", [f"/{command.name}" for command in complete_command("edit")])
+            == "/edit"
+        )
+        assert await tab("see @s", ["@src/", "@srv/"]) == "see @sr"

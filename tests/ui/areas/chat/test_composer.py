@@ -1,0 +1,248 @@
+"""The composer: what is typed and pasted, and what it posts."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import ClassVar
+
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.message import Message
+
+from tui_chat.ui.areas.chat import AttachmentLine, ChatPane, Composer
+from tui_chat.ui.areas.chat.composer import LargePastes
+from tui_chat.ui.themes import origin_defaults
+
+
+class Stage(App[None]):
+    """A chat pane, and a record of what the composer posts."""
+
+    BINDINGS: ClassVar = [
+        Binding(key, f"pressed('{key}')") for key in ("ctrl+n", "f3", "f6", "f7", "f4")
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.posted: list[Message] = []
+        self.changes: list[str] = []
+        self.keys: list[str] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return origin_defaults(dark=True)
+
+    def compose(self) -> ComposeResult:
+        yield ChatPane()
+
+    def on_mount(self) -> None:
+        self.query_one(ChatPane).focus()
+
+    @property
+    def composer(self) -> Composer:
+        return self.query_one(Composer)
+
+    def action_pressed(self, key: str) -> None:
+        self.keys.append(key)
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        self.posted.append(event)
+
+    def on_composer_stop_requested(self, event: Composer.StopRequested) -> None:
+        self.posted.append(event)
+
+    def on_composer_completion_requested(self, event: Composer.CompletionRequested) -> None:
+        self.posted.append(event)
+
+    def on_composer_attach_requested(self, event: Composer.AttachRequested) -> None:
+        self.posted.append(event)
+
+    def on_attachment_line_remove_requested(self, event: AttachmentLine.RemoveRequested) -> None:
+        self.posted.append(event)
+
+    def on_composer_detach_requested(self, event: Composer.DetachRequested) -> None:
+        self.posted.append(event)
+
+    def on_composer_changed(self, event: Composer.Changed) -> None:
+        self.changes.append(event.text)
+
+    def sent(self) -> list[str]:
+        return [event.text for event in self.posted if isinstance(event, Composer.Submitted)]
+
+
+async def test_enter_sends_and_the_text_stays_until_the_app_clears_it() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await pilot.press(*"hi", "enter")
+        assert app.sent() == ["hi"]
+        assert app.composer.text == "hi"
+        app.composer.clear_text()
+        await pilot.press("ctrl+underscore", "enter")
+        assert app.sent() == ["hi"]
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "shift+enter", "alt+enter"])
+async def test_new_lines_are_typed(key: str) -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        before = app.composer.size.height
+        await pilot.press("a", key, "b")
+        await pilot.pause()
+        assert app.composer.text == "a\nb"
+        assert app.composer.size.height == before + 1
+        assert app.sent() == []
+
+
+async def test_it_grows_to_two_fifths_of_the_pane() -> None:
+    async with Stage().run_test(size=(60, 30)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        assert app.composer.outer_size.height == 3
+        app.composer.text = "line\n" * 50
+        await pilot.pause()
+        assert app.composer.outer_size.height == 12
+
+
+async def test_empty_text_is_not_sent_and_escape_is_posted() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await pilot.press("space", "enter", "backspace", "escape")
+        assert [type(event).__name__ for event in app.posted] == ["StopRequested"]
+
+
+async def test_the_apps_keys_reach_the_app() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await pilot.press("ctrl+n", "f3", "f4", "f6", "f7")
+        assert app.keys == ["ctrl+n", "f3", "f4", "f6", "f7"]
+
+
+async def test_every_change_is_posted_with_its_text() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await pilot.press("a", "中", "backspace")
+        assert app.changes == ["a", "a中", "a"]
+        app.composer.text = "draft"
+        await pilot.pause()
+        assert app.changes[-1] == "draft"
+        await pilot.press("!")
+        assert app.composer.text == "draft!"
+
+
+async def paste(app: Stage, text: str) -> None:
+    app.composer.post_message(events.Paste(text))
+    await app.workers.wait_for_complete()
+
+
+async def test_a_paste_is_tidied_and_not_sent() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await paste(app, "one\r\ntwo\rthree \ud800\n")
+        await pilot.pause()
+        assert app.composer.text == "one\ntwo\nthree \ufffd\n"
+        assert app.sent() == []
+
+
+async def test_a_large_paste_is_a_chip_and_is_sent_whole() -> None:
+    large = "0123456789 word\n" * 65_000
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        app.composer.insert_text("see: ")
+        began = perf_counter()
+        await paste(app, large)
+        await pilot.pause()
+        print(f"pasting a megabyte took {perf_counter() - began:.3f} s")
+        app.composer.insert_text(" o")
+        await pilot.press("k")
+        assert app.composer.document.text == "see: [pasted 1.0 MB, 65,001 lines] ok"
+        assert app.composer.text == f"see: {large} ok"
+        assert app.changes[-1] == f"see: {large} ok"
+        await pilot.press("enter")
+        assert app.sent() == [f"see: {large} ok"]
+
+
+async def test_a_chip_is_one_thing() -> None:
+    large = "x" * 5000
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        await paste(app, large)
+        await pilot.pause()
+        await pilot.press("left", "left", "a")
+        assert app.composer.text == large + "a"
+        app.composer.move_cursor((0, 5))
+        await pilot.press("backspace")
+        assert app.composer.text == "a"
+        await pilot.press("ctrl+underscore")
+        assert app.composer.text == large + "a"
+
+
+async def test_a_draft_of_a_megabyte_comes_back() -> None:
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        app.composer.text = "x" * 1_000_000
+        await pilot.pause()
+        assert app.composer.text == "x" * 1_000_000
+        app.composer.text = ""
+        assert app.composer.text == ""
+
+
+async def test_typed_escape_sequences_are_harmless() -> None:
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        app.composer.text = "a\x1b[31m\u202eb\x9bc 👩\u200d👧"
+        await pilot.pause()
+        shown = "".join(app.composer.render_line(y).text for y in range(2))
+        assert not {"\x1b", "\u202e", "\x9b"} & set(shown)
+        assert "👩\u200d👧" in shown
+        assert app.composer.text == "a\x1b[31m\u202eb\x9bc 👩\u200d👧"
+
+
+def test_labels_tell_equal_sizes_apart() -> None:
+    pastes = LargePastes()
+    first, second = pastes.hold("a" * 5000), pastes.hold("b" * 5000)
+    assert first != second
+    assert pastes.hold("a" * 5000) == first
+    assert pastes.expand(f"{first}|{second}") == "a" * 5000 + "|" + "b" * 5000
+    assert pastes.expand("[pasted 9 kB, 1 line]") == "[pasted 9 kB, 1 line]"
+    assert pastes.hold("short") == "short"
+
+
+def test_a_paste_that_mentions_a_chip_is_not_expanded_twice() -> None:
+    pastes = LargePastes()
+    first = pastes.hold("a" * 5000)
+    second = pastes.hold(first + "b" * 6000)
+    assert pastes.expand(second) == first + "b" * 6000
+
+
+async def test_the_terminal_cursor_follows_the_text_for_input_methods() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        composer = app.composer
+
+        async def stands_at(row: int, cells: int) -> None:
+            await pilot.pause()
+            inside = composer.content_region
+            assert app.cursor_position == (inside.x + cells, inside.y + row)
+
+        await stands_at(0, 0)
+        await pilot.press("a", "你", "好")
+        await stands_at(0, 5)
+        await pilot.press("left")
+        await stands_at(0, 3)
+        await pilot.press("end", "ctrl+j", "ctrl+j", "ctrl+j", "한", "e", "x")
+        await stands_at(3, 4)  # the editor has grown, and stands higher
+        await pilot.resize_terminal(50, 20)
+        await stands_at(3, 4)
+        await pilot.press("ctrl+j", *"字" * 24)
+        await stands_at(5, 4)  # a line is wrapped

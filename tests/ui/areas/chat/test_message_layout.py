@@ -1,0 +1,498 @@
+"""How text becomes lines: sections, Markdown, wrapping, hostile characters. No screen."""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry
+from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
+from tui_chat.models.usage import Usage
+from tui_chat.ui.areas.chat import sections
+from tui_chat.ui.areas.chat.header_footer import ReplyProgress
+from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
+from tui_chat.ui.areas.chat.message_layout import MessageLayout
+from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
+from tui_chat.ui.areas.chat.text_lines import TextLine, TextRun, chop, safe_run, wrap
+from tui_chat.ui.areas.chat.viewport import HeightSums
+
+
+def drawn(source: str, width: int = 30) -> list[str]:
+    """Lay a text out as a message does, and return its lines."""
+    lines: list[TextLine] = []
+    for section in SectionSplitter(source).all():
+        if lines and section.gap:
+            lines.append(TextLine())
+        lines += section_lines(section, width)
+    return [line.text.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("plain words", ["plain words"]),
+        ("one\ntwo", ["one", "two"]),
+        ("one\n\ntwo", ["one", "", "two"]),
+        ("# Title\ntext", ["Title", "", "text"]),
+        ("**bold** _it_ ~~no~~ `x`", ["bold it no x"]),
+        ("a <b>bold</b> tag", ["a <b>bold</b> tag"]),
+        ("<script>alert(1)</script>", ["<script>alert(1)</script>"]),
+        ("- a\n- b\n  - c\n    - d", ["• a", "• b", "  ◦ c", "    ▪ d"]),
+        ("- a\n\n- b", ["• a", "", "• b"]),
+        ("- one\n  and *more*\n  [of\n  it](u)\n- b", ["• one and more of it (u)", "• b"]),
+        ("- one  \n  two\n- a\nb", ["• one", "  two", "• a", "  b"]),
+        ("1. 写者\n   也不会", ["1. 写者也不会"]),
+        ("> - one\n>   two", ["▎ • one two"]),
+        ("text\n- a", ["text", "• a"]),
+        ("9. nine\n10. ten", [" 9. nine", "10. ten"]),
+        ("- [x] done\n- [ ] not", ["• ☑ done", "• ☐ not"]),
+        ("> said\n> so", ["▎ said", "▎ so"]),
+        ("> - deep", ["▎ • deep"]),
+        ("a\n\n---\n\nb", ["a", "", "─" * 30, "", "b"]),
+        ("```py\nx = 1\n```", [" py                      copy", " x = 1"]),
+        (
+            "```\n  two\n\nlines\n```\nafter",
+            ["                         copy", "   two", "", " lines", "", "after"],
+        ),
+        ("```py\nnot closed", [" py                      copy", " not closed"]),
+        (
+            "- a\n  ```\n  code\n  ```\n- b",
+            ["• a", "", "                         copy", "   code", "• b"],
+        ),
+        ("[t](http://x.y)", ["t (http://x.y)"]),
+        ("see http://x.y/z.", ["see http://x.y/z."]),
+        ("![alt](http://x.y/i.png)", ["image: alt (http://x.y/i.png)"]),
+        ("[a]: http://x.y", ["[a]: http://x.y"]),
+        (
+            "| a | b |\n|:--|--:|\n| 1 | 22 |\n| 333 | 4 |",
+            ["a     b", "───  ──", "1    22", "333   4"],
+        ),
+        (r"so $a_1 * b_1 * c$ costs $5", ["so $a_1 * b_1 * c$ costs $5"]),
+        (r"\(x\_1\) and \[y*z*\]", [r"\(x\_1\) and \[y*z*\]"]),
+        ("$$\na\n= b\n- c\n$$\nso", ["$$", "a", "= b", "- c", "$$", "", "so"]),
+        ("[not bold]**", ["[not bold]**"]),
+        ("[red]markup[/red]", ["[red]markup[/red]"]),
+        ("a" * 35, ["a" * 30, "a" * 5]),
+        ("word " * 8, ["word word word word word word", "word word"]),
+        ("一二三四五六七八九十一二三四五，六", ["一二三四五六七八九十一二三四", "五，六"]),
+        ("esc \x1b[31m", ["esc ␛[31m"]),
+        ("&#x1b;[31m &#x202e;", ["�[31m \\u202e"]),
+        ("", []),
+        ("   \n\n", []),
+        ("a\r\nb\rc", ["a", "b␍c"]),
+    ],
+)
+def test_markdown_is_drawn_as_it_is_meant(source: str, lines: list[str]) -> None:
+    assert drawn(source) == lines
+
+
+def test_a_table_that_does_not_fit_becomes_lists_of_its_cells() -> None:
+    head = "|" + "|".join(f"c{n}" for n in range(9)) + "|\n" + "|--" * 9 + "|\n"
+    lines = drawn(head + "|" + "|".join(f"v{n}-long" for n in range(9)) + "|", 20)
+    assert lines[0] == "c0: v0-long"
+    assert all(cell_len(line) <= 20 for line in lines)
+
+
+def test_wrapped_cells_keep_their_columns() -> None:
+    lines = drawn("|name|what|\n|--|--|\n|a|" + "many words here " * 3 + "|\n|b|c|", 24)
+    assert lines[2].startswith("a     many words here")
+    assert lines[3].startswith("      many words here")
+
+
+_ENGLAND = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, Ünïcödé, 中文, 🙂", "plain, Ünïcödé, 中文, 🙂"),
+        ("\x00\x07\x1b\x7f\x9b", "␀␇␛␡\\x9b"),
+        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ("\u200b" * 5000, "\\u200b×5000"),
+        ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
+        ("❤\ufe0f\u200d🔥", "❤\ufe0f\u200d🔥"),
+        ("❤\ufe0f 1\ufe0f\u20e3 ☺\ufe0e", "❤\ufe0f 1\ufe0f\u20e3 ☺\ufe0e"),
+        ("🧑\U0001f3fd\u200d🚀 🏳\ufe0f\u200d🌈", "🧑\U0001f3fd\u200d🚀 🏳\ufe0f\u200d🌈"),
+        ("👁\ufe0f\u200d🗨\ufe0f", "👁\ufe0f\u200d🗨\ufe0f"),
+        (_ENGLAND, _ENGLAND),
+        ("🏴\U000e0061\U000e0062", "🏴\\U000e0061×2"),
+        ("a\ufe0fb\ufe00c", "a\\ufe0fb\\ufe00c"),  # text can be hidden so
+        ("❤\ufe0f\ufe0f", "❤\ufe0f\\ufe0f"),
+        ("∩\ufe00", "∩\ufe00"),
+        ("🔥" + "\u200d🔥" * 9, "🔥" + "\u200d🔥" * 5 + "\\u200d🔥" + "\u200d🔥" * 3),
+        ("👩\u200d\u202e💻", "👩\\u200d\\u202e💻"),
+        ("a\u200db", "a\\u200db"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("e\u0301", "e\u0301"),
+        ("e" + "\u0301" * 100, "e" + "\u0301" * 4 + "[+96 marks]"),
+        ("\U000e0041\U000e0042", "\\U000e0041×2"),
+        ("\ud800", "\\ud800"),
+        ("\u2028", "\\u2028"),
+        ("line\n\ttab", "line\n\ttab"),
+    ],
+)
+def test_invisible_characters_are_shown(text: str, shown: str) -> None:
+    assert sanitize(text) == shown
+
+
+_FORBIDDEN = set(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x2028, 0xFEFF])) | set(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+_PIECES = st.sampled_from(
+    [
+        *("# ", "- ", "  - ", "1. ", "> ", "```", "~~~", "`", "**", "_", "|", "|--|--|", "["),
+        *("](", ")", "\n", "\n\n", "    ", "\t", "word ", "中文", "🙂", "e\u0301", "\x1b[2J"),
+        *("\u202e", "\x9b", "http://a.b/c", "<b>", "&#27;", "---", "\r", "\r\n", "\u200d"),
+        *("\ufe0f", "❤", "1\ufe0f\u20e3", "👩\u200d💻", "x" * 90),
+    ]
+)
+SOURCES = st.one_of(st.lists(_PIECES, max_size=60).map("".join), st.text(max_size=300))
+
+
+@given(SOURCES, st.integers(2, 60), st.booleans())
+@example("- " * 40 + "deep", 8, False)
+@example("> " * 40 + "deep", 8, False)
+@example("👩\u200d👩\u200d👧\u200d👦" * 9, 5, False)
+def test_nothing_hostile_is_ever_drawn(source: str, width: int, verbatim: bool) -> None:
+    for section in SectionSplitter(source).all():
+        for line in section_lines(section, width, verbatim=verbatim):
+            assert not _FORBIDDEN & set(line.text)
+
+
+@given(SOURCES, st.integers(20, 60))
+def test_lines_fit(source: str, width: int) -> None:
+    for section in SectionSplitter(source).all():
+        for line in section_lines(section, width):
+            assert cell_len(line.text.rstrip()) <= width, line
+
+
+@given(SOURCES, st.lists(st.integers(0, 400), max_size=8))
+def test_sections_do_not_depend_on_how_the_text_arrives(source: str, cuts: list[int]) -> None:
+    pieces, at = SectionSplitter(), 0
+    for cut in sorted(cuts):
+        pieces.feed(source[at:cut])
+        _ = pieces.open
+        at = max(at, cut)
+    pieces.feed(source[at:])
+    assert list(map(_facts, pieces.all())) == list(map(_facts, SectionSplitter(source).all()))
+
+
+@given(st.lists(st.text(st.sampled_from("ab中 -#`|\n"), max_size=12), max_size=200))
+def test_absurd_lines_are_cut_the_same_however_they_arrive(pieces: list[str]) -> None:
+    pieces = [piece * 60 for piece in pieces]
+    grown = SectionSplitter()
+    for piece in pieces:
+        grown.feed(piece)
+    assert list(map(_facts, grown.all())) == list(
+        map(_facts, SectionSplitter("".join(pieces)).all())
+    )
+
+
+_LINES = ("a\n", "word ", "\n", "\n\n", "```\n", "- i\n", "|a|b|\n", "\r\n", "\r", "x" * 9000)
+
+
+@given(
+    st.lists(st.sampled_from(_LINES), max_size=60),
+    st.integers(1, 7000),
+    st.sampled_from([3, 8, 20]),
+)
+def test_text_beyond_the_markdown_limit_is_plain_however_it_arrives(
+    lines: list[str], size: int, most: int
+) -> None:
+    text = "".join(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "READ", most)
+        whole, grown = SectionSplitter(text), SectionSplitter()
+        for at in range(0, len(text), size):
+            grown.feed(text[at : at + size])
+            _ = grown.open
+    assert list(map(_facts, grown.all())) == list(map(_facts, whole.all()))
+    kept = "".join("".join(section.source.split()) for section in whole.all())
+    assert kept.count("x") == text.count("x")
+    assert kept.count("word") == text.count("word")
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
+def test_any_stored_message_is_laid_out_in_no_time(name: str, role: Any) -> None:
+    began = thread_time()
+    layout = MessageLayout(Entry(Message(role, LARGE[name], id="m")), 100)
+    for part in (*range(min(len(layout.parts), 2)), len(layout.parts) - 2, len(layout.parts) - 1):
+        assert len(layout.lines(part)) >= 0
+    assert thread_time() - began < 1
+
+
+def test_many_pieces_are_listed_up_to_a_number() -> None:
+    calls = tuple(ToolCall(f"c{number}", "f", "{}") for number in range(10_000))
+    files = tuple(Part("file", name=f"f{number}") for number in range(10_000))
+    message = Message(
+        "assistant",
+        "",
+        id="m",
+        tool_calls=calls,
+        parts=files,
+        semantics=MessageSemantics(refusal="no " * 1_000_000),
+    )
+    began = thread_time()
+    shown = texts(MessageLayout(Entry(message), 100))
+    assert thread_time() - began < 1
+    assert any("… 9,800 more calls" in line for line in shown)
+    assert any("… 9,900 more attachments" in line for line in shown)
+    assert any("… 2,980,000 more characters" in line for line in shown)
+
+
+def _facts(section: Section) -> tuple[object, ...]:
+    return (
+        *(section.kind, section.source, section.lead, section.gap),
+        *(section.blank, section.opens, section.continues),
+    )
+
+
+@pytest.mark.parametrize("name", REPLIES)
+@settings(max_examples=2)
+@given(size=st.integers(5, 700))
+def test_unclosed_markup_is_laid_out_the_same_however_it_arrives(name: str, size: int) -> None:
+    text = "".join(reply_of(name, 3000))[:5000]
+    done = MessageLayout(assistant(text, model="m"), 50)
+    reply, growing = (
+        Reply(),
+        MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0)),
+    )
+    for at in range(0, len(text), size):
+        reply = advance(reply, TextDelta(text[at : at + size]))
+        growing.grow(ReplyProgress(0, reply))
+    # The head says how the reply gets on; the text below it is the same.
+    assert texts(growing)[2:] == texts(done)[2:]
+
+
+def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
+    sections = SectionSplitter("so **bold** words " * 600).all()
+    assert len(sections) > 1
+    for section in sections:
+        text = " ".join(line.text for line in section_lines(section, 40))
+        assert "bold" in text
+        assert "*" not in text[8:-8]  # at its ends a cut may stand between the marks
+
+
+@given(SOURCES)
+def test_sections_lose_no_word(source: str) -> None:
+    kept = "".join(f"{s.lead}{s.source}" for s in SectionSplitter(source).all())
+    for word in ("word", "中文", "🙂", "x" * 90):
+        assert kept.count(word) >= source.count(word)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x" * 1_000_000,
+        "word " * 200_000,
+        "```\n" + "y" * 500_000,
+        "[" * 300_000,
+        "> " * 300_000,
+        "- " * 300_000,
+        "|a" * 300_000,
+        "\n".join(["- item"] * 100_000),
+        "\n".join(["line"] * 100_000),
+        "|a|b|\n|--|--|\n" + "|1|2|\n" * 50_000,
+        "\u200b" * 1_000_000,
+    ],
+    ids=lambda source: repr(source[:6]),
+)
+def test_no_section_of_an_absurd_message_is_large(source: str) -> None:
+    sections = SectionSplitter(source).all()
+    assert max(len(section.source) for section in sections) <= 3 * SIZE
+    assert section_lines(sections[0], 80)
+
+
+def test_a_long_table_repeats_its_head() -> None:
+    sections = SectionSplitter("|a|b|\n|--|--|\n" + "|1|2|\n" * 400).all()
+    assert len(sections) > 1
+    assert all(section_lines(s, 40)[0].text.split() == ["a", "b"] for s in sections)
+
+
+def test_a_long_list_goes_on_counting() -> None:
+    sections = SectionSplitter("".join(f"{n}. item\n" for n in range(1, 101))).all()
+    lines = [line.text.strip() for s in sections for line in section_lines(s, 40)]
+    assert lines == [f"{n}. item" for n in range(1, 101)]
+    assert len(sections) > 1
+
+
+def assistant(text: str, **more: object) -> Entry:
+    return Entry(Message("assistant", text, id="a"), **more)  # pyright: ignore[reportArgumentType]
+
+
+def texts(layout: MessageLayout) -> list[str]:
+    return [line.text.rstrip() for n in range(len(layout.parts)) for line in layout.lines(n)]
+
+
+@given(SOURCES, SOURCES, st.lists(st.integers(1, 40), max_size=12), st.booleans())
+def test_a_streamed_reply_ends_as_the_finished_message(
+    content: str, thought: str, cuts: list[int], unfold: bool
+) -> None:
+    unfolded = {"a/thought"} if unfold else set[str]()
+    entry = assistant("", status="streaming", model="m")
+    reply = Reply()
+    growing = MessageLayout(entry, 50, unfolded=unfolded, progress=ReplyProgress(0, reply))
+    for index, piece in enumerate((*_sliced(thought, cuts), None, *_sliced(content, cuts))):
+        if piece is not None:
+            early = index < len(_sliced(thought, cuts))
+            reply = advance(reply, ReasoningDelta(0, piece) if early else TextDelta(piece))
+        growing.grow(ReplyProgress(0, reply))
+        for part in range(0, len(growing.parts), 3):
+            growing.lines(part)
+    done = Entry(reply.message("anthropic", id="a"), model="m")  # pyright: ignore[reportArgumentType]
+    whole = MessageLayout(done, 50, unfolded=unfolded)
+    taken = MessageLayout(done, 50, unfolded=unfolded, grown=growing)
+    assert texts(taken) == texts(whole)
+    assert taken.height == len(texts(taken))
+
+
+def _sliced(text: str, cuts: list[int]) -> list[str]:
+    pieces: list[str] = []
+    at = 0
+    for cut in cuts:
+        pieces.append(text[at : at + cut])
+        at += cut
+    return [*pieces, text[at:]]
+
+
+def test_growing_lays_out_only_its_last_section() -> None:
+    reply = advance(Reply(), TextDelta("one\n\ntwo\n\nthree\n"))
+    layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0, reply))
+    texts(layout)
+    before = list(layout.parts)
+    layout.grow(ReplyProgress(0, advance(reply, TextDelta("and more\n\nfour"))))
+    assert [part in before for part in layout.parts[1:]] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (assistant("hi", model="gpt-x", usage=Usage(12, 3456), seconds=75), "12 → 3,456 tokens"),
+        (assistant("hi", status="stopped"), "Stopped by you; the text received is kept."),
+        (assistant("hi", status="interrupted"), "The program ended before the reply did"),
+        (assistant("", status="failed", error="No key.", advice="Set it."), "! No key."),
+        (assistant("", status="failed", error="No key.", advice="Set it."), "Set it."),
+        (assistant("hi", finish="length"), "Cut short: the reply reached its token limit."),
+        (assistant("hi", finish="SAFETY"), "Ended by the provider's filter (SAFETY)."),
+        (assistant("hi", finish="odd\x1b"), "Ended with “odd␛”."),
+        (Entry(Message("tool", "42", name="sum")), "Result of sum"),
+        (Entry(Message("user", "hi", name="Ada")), "Ada"),
+        (
+            Entry(Message("assistant", tool_calls=(ToolCall("1", "sum", '{"a": 1}'),))),
+            '▸ calls sum  {"a": 1}',
+        ),
+    ],
+)
+def test_a_message_shows_its_status(entry: Entry, said: str) -> None:
+    assert any(said in line for line in texts(MessageLayout(entry, 70)))
+
+
+def test_user_text_is_shown_as_it_was_typed() -> None:
+    typed = "__init__ and *args\n# no heading\n\n    indented"
+    shown = texts(MessageLayout(Entry(Message("user", typed, id="u")), 60))
+    assert shown[2:] == ["__init__ and *args", "# no heading", "", "    indented"]
+
+
+def test_tool_calls_arrive_while_they_are_written() -> None:
+    reply = advance(Reply(), ToolCallDelta(0, "c1", "look", '{"q":'))
+    layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(3, reply))
+    assert texts(layout)[-1] == '▸ calls look  {"q":'
+
+
+def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
+    growing = MessageLayout(assistant("", status="streaming"), 60, progress=ReplyProgress(0))
+    reply = Reply()
+    for event in (ReasoningDelta(0, "Hm."), TextDelta("One bad"), ToolCallDelta(0, "c", "f")):
+        reply = advance(reply, event)
+        growing.grow(ReplyProgress(0, reply))
+    assert texts(growing)[4:] == ["One bad", "", "▸ calls f"]
+    for event in (Restarted(), TextDelta("Go"), TextDelta("od.")):
+        reply = advance(reply, event)
+        growing.grow(ReplyProgress(0, reply))
+    line = "▸ The provider began again; first attempt: 2 words"
+    assert texts(growing)[2:] == [line, "", "Good."]
+    done = Entry(reply.message(Protocol.GEMINI, id="a"), model="m")
+    taken, whole = MessageLayout(done, 60, grown=growing), MessageLayout(done, 60)
+    assert texts(taken) == texts(whole)
+    opened = MessageLayout(done, 80, unfolded={"a/replaced"})
+    assert texts(opened)[2:] == [
+        "▾ The provider began again; first attempt: 2 words",
+        "│ One bad",
+        "",
+        "Good.",
+    ]
+
+
+def test_a_restart_without_text_is_told_too() -> None:
+    message = Message("assistant", "So.", id="a", semantics=MessageSemantics(replaced=("",)))
+    found = texts(MessageLayout(Entry(message), 60))
+    assert found[2:] == ["  The provider began again", "", "So."]
+
+
+def test_a_narrow_head_is_shortened() -> None:
+    entry = assistant("hi", model="a-model-with-a-long-name", usage=Usage(12, 34), seconds=5)
+    for width in (20, 30, 40, 60):
+        assert all(cell_len(line) <= width for line in texts(MessageLayout(entry, width)))
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
+def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
+    sums = HeightSums(heights)
+    for _ in range(4):
+        index = data.draw(st.integers(0, len(heights) - 1))
+        heights[index] = data.draw(st.integers(0, 9))
+        sums.set(index, heights[index])
+    assert sums.total == sum(heights)
+    assert [sums.before(i) for i in range(len(heights))] == [
+        sum(heights[:i]) for i in range(len(heights))
+    ]
+    for line in range(sums.total):
+        index, rest = sums.find(line)
+        assert sums.before(index) + rest == line
+        assert rest < heights[index]
+
+
+def test_wrapped_text_keeps_its_words() -> None:
+    lines = wrap([safe_run("the quick "), safe_run("brown fox", "strong")], 10)
+    assert [line.text for line in lines] == ["the quick", "brown fox"]
+    assert [line.joint for line in lines] == [None, " "]
+    assert lines[1].runs[0].styles == ("strong",)
+
+
+def test_plain_text_keeps_its_indentation() -> None:
+    assert [line.text for line in plain_lines("  a b c d", 16)] == ["  a b c d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("alpha beta gamma", ["alpha ", "beta ", "gamma"]),
+        ("alpha beta", ["alpha ", "beta"]),
+        ("abcdefghij klm", ["abcdefgh", "ij klm"]),
+        ("a bcdefghijk", ["a bcdefg", "hijk"]),  # a space too far to the left
+        ("        indented", ["        ", "indented"]),
+        ("你好世界 你好", ["你好世界", " 你好"]),
+        ("e\u0301" * 12, ["e\u0301" * 8, "e\u0301" * 4]),
+    ],
+)
+def test_code_breaks_after_a_space_and_loses_nothing(text: str, lines: list[str]) -> None:
+    made = chop([TextRun(text)], 8)
+    assert [line.text for line in made] == lines
+    assert [line.joint for line in made] == [None, *[""] * (len(lines) - 1)]
+
+
+def test_a_very_long_line_of_code_is_cut_in_linear_time() -> None:
+    text = "word " * 100_000 + "\u0301" * 2_000
+    assert "".join(line.text for line in chop([TextRun(text)], 78)) == text

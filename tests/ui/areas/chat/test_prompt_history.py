@@ -1,0 +1,156 @@
+"""Earlier texts come back with the arrow keys, and what was being typed with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.areas.chat.test_composer import Stage
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.prompt_history import PromptHistory
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def entries(*texts: str) -> tuple[Entry, ...]:
+    """User and assistant in turn."""
+    roles = ("user", "assistant")
+    return tuple(Entry(Message(roles[at % 2], text)) for at, text in enumerate(texts))
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (["up"], "second\nhas two lines"),
+        (["up", "up"], "second\nhas two lines"),  # to its first line first
+        (["up", "up", "up"], "first"),
+        (["up", "up", "up", "up", "up"], "first"),
+        (["up", "up", "up", "down"], "second\nhas two lines"),
+        (["up", "down"], "draft"),
+        (["down"], "draft"),
+        (["up", "!", "up", "up", "down", "down"], "second\nhas two lines!"),
+        (["up", "ctrl+underscore"], "draft"),
+    ],
+)
+async def test_up_and_down(keys: list[str], shown: str) -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.composer.prompt_history.show(
+            entries("first", "reply", "second\nhas two lines", "reply")
+        )
+        await pilot.press(*"draft", *keys)
+        assert app.composer.text == shown
+        assert app.sent() == []
+
+
+def walked(past: PromptHistory, count: int) -> list[str | None]:
+    """Go back so many steps, then to the draft again; return the texts on the way back."""
+    texts = [past.step(-1, "draft") for _ in range(count)]
+    while past.is_browsing:
+        last = past.step(1, "")
+    assert count == 0 or last == "draft"
+    return texts
+
+
+def test_prompts_are_listed_once_newest_first():
+    past = PromptHistory()
+    past.show(entries("one", "reply", "two"), "here")
+    past.remember("three")
+    past.remember("one")
+    assert walked(past, 4) == ["one", "three", "two", None]
+
+
+def test_other_sessions_come_after_the_active_one():
+    past = PromptHistory()
+    past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
+    past.show((), "there")
+    past.remember("sent there")
+    past.show(entries("one", "reply", "two"), "here")
+    assert walked(past, 6) == ["two", "one", "other branch", "sent there", "theirs", None]
+
+
+def test_texts_read_while_browsing_follow_the_shown_one():
+    past = PromptHistory()
+    past.show(entries("one", "reply", "two"), "here")
+    assert past.step(-1, "draft") == "two"
+    past.recall((("here", "other branch"), ("there", "two"), ("there", "theirs")))
+    assert [past.step(-1, "") for _ in range(4)] == ["one", "other branch", "theirs", None]
+    assert [past.step(1, "") for _ in range(4)] == ["other branch", "one", "two", "draft"]
+
+
+def test_the_first_prompt_belongs_to_its_session():
+    past = PromptHistory()
+    past.show((), None)
+    past.remember("begin")
+    past.show(entries("begin", "reply"), "new")
+    past.show((), None)
+    past.remember("begin another")
+    past.show(entries("begin", "reply"), "new")
+    assert walked(past, 3) == ["begin", "begin another", None]
+
+
+def test_another_branch_begins_from_its_draft():
+    past = PromptHistory()
+    past.show(entries("one"))
+    assert past.step(-1, "") == "one"
+    past.show(entries("other"))
+    assert not past.is_browsing
+    assert past.step(-1, "") == "other"
+
+
+async def test_a_recalled_message_that_looks_like_a_command_stays_a_message() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.composer.prompt_history.show(entries("/model", "reply", "/etc/hosts"))
+        await pilot.press("up")
+        assert app.composer.text == "/etc/hosts"
+        await pilot.press("up")
+        assert app.composer.text == "//model"
+
+
+async def test_prompts_are_recalled_newest_first_also_after_a_restart(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first session")
+        await pilot.press("ctrl+n")
+        await until(
+            pilot, lambda: app.workspace is not None and app.workspace.state.session is None
+        )
+        await settle(pilot)
+        await say(pilot, "one")
+        await say(pilot, "two")
+        await pilot.press(*"/theme tui-chat-dark", "enter")
+        await settle(pilot)
+        await pilot.press("up")
+        assert app.query_one(Composer).text == "two"
+        await pilot.press("down")
+        assert app.query_one(Composer).text == ""
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await settle(pilot)
+        history = app.query_one(Composer).prompt_history
+        await until(pilot, lambda: len(history._stored) > 0)  # other sessions' prompts are read
+        for text in ("two", "one", "first session"):
+            await pilot.press("up")
+            await until(pilot, lambda text=text: app.query_one(Composer).text == text)
+        await pilot.press("up")
+        await settle(pilot)
+        assert app.query_one(Composer).text == "first session"
+
+
+@pytest.mark.parametrize("command", ["/nonsense", "/quit now", "/edit-preset x"])
+async def test_typing_replaces_a_rejected_command(command: str, tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        app.query_one(Composer).text = command
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Composer).selected_text == command)
+        assert app.query_one(Composer).text == command  # to be corrected
+        await pilot.press(*"hello")
+        assert app.query_one(Composer).text == "hello"
+        assert app.workspace is not None
+        assert app.workspace.state.entries == ()

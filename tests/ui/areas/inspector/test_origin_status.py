@@ -1,0 +1,116 @@
+"""What a protocol made of a message is told where the message stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tui_chat.compose import Composed, compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.endpoint import ModelFacts, Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.drawn_row import target_at
+from tui_chat.ui.areas.inspector.origin_status import placement_rule
+from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.areas.inspector.payload_places import NotePlaces
+
+ENDPOINTS = {
+    one.protocol: replace(
+        one, facts=(("developing", ModelFacts(developer_role=True)), ("*", ModelFacts()))
+    )
+    for one in BUILT_IN_ENDPOINTS
+}
+PRESET = Preset(
+    "mixed",
+    (
+        PresetMessage("rule", content="Be {{noop}}brief, {{user}}."),
+        PresetMessage("history", "user", type="chat_history"),
+        PresetMessage("late", content="Later:\nmind {{user}}.", insertion_point=-1),
+    ),
+    system_placement="in_place",
+)
+CALLS = (ToolCall("c1", "look", "{}"), ToolCall("c2", "look", "{}"))
+HISTORY = (
+    Message("user", "Look it up.", "m1"),
+    Message("assistant", "", "m2", tool_calls=CALLS),
+    Message("tool", "Nothing.", "m3", tool_call_id="c1"),
+    Message("tool", "Something.", "m4", tool_call_id="c2"),
+    Message("assistant", "It is so.", "m5"),
+)
+
+
+def composed(protocol: Protocol, model: str = "m") -> Composed:
+    settings = SessionSettings(model=model)
+    return compose(Inputs(ENDPOINTS[protocol], PRESET, HISTORY, "And now?", settings=settings))
+
+
+def laid_out(one: Composed) -> PayloadLayout:
+    return PayloadLayout(one.payload, 60)
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_a_note_marks_the_row_of_its_subject(protocol: Protocol) -> None:
+    one = composed(protocol)
+    layout, marks = laid_out(one), NotePlaces(one.notes)
+    found: list[str] = []
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        if (note := marks.at(layout, spot)) is not None and note.code == "system-moved":
+            start, end = layout.line(spot).slice(spot.row)
+            found.append(layout.line(spot).text[start:end])
+    if protocol in (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.OLLAMA):
+        assert not found
+    else:
+        assert len(found) == 1
+        assert "Later:" in found[0]
+
+
+def test_a_folded_message_carries_the_marks_of_its_content() -> None:
+    one = composed(Protocol.ANTHROPIC)
+    layout, marks = laid_out(one), NotePlaces(one.notes)
+    row = layout.row_at("/system/1/text")
+    assert row is not None
+    layout.fold(row)
+    spots = [layout.spot(row) for row in range(layout.rows)]
+    [folded] = [spot for spot in spots if spot.folded]
+    note = marks.at(layout, folded)
+    assert note is not None
+    assert note.code == "system-moved"
+
+
+APART = "Anthropic takes system text separately from the messages."
+ONE_TEXT = "Gemini takes all system text as one instruction, separate from the messages."
+DEVELOPER = "This model uses the role “developer” for system messages."
+TOLD = (
+    (Protocol.OPENAI_CHAT, "m", "Look it up.", "It is part of the conversation."),
+    (Protocol.OPENAI_CHAT, "developing", "brief, ", DEVELOPER),
+    (Protocol.OPENAI_RESPONSES, "developing", "brief, ", DEVELOPER),
+    (Protocol.ANTHROPIC, "m", "brief, ", APART),
+    (Protocol.ANTHROPIC, "m", "User", APART),
+    (Protocol.ANTHROPIC, "m", "Something.", "has it in one message with its neighbour."),
+    (Protocol.ANTHROPIC, "m", "Nothing.", "Anthropic takes tool results in the role “user”."),
+    (Protocol.GEMINI, "m", "Later:", ONE_TEXT),
+    (Protocol.GEMINI, "m", "It is so.", "Gemini calls the assistant “model”."),
+)
+
+
+@pytest.mark.parametrize(("protocol", "model", "words", "told"), TOLD)
+def test_the_status_names_the_protocol_rule(
+    protocol: Protocol, model: str, words: str, told: str
+) -> None:
+    one = composed(protocol, model)
+    layout = laid_out(one)
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        for run in line.runs:
+            if run.piece.text.startswith(words) and run.piece.origin.kind is not OriginKind.GLUE:
+                found = target_at(spot, line, run, None)
+                assert found is not None
+                assert told in placement_rule(found, one.envelope.turns, one.payload.tree, protocol)
+                return
+    raise AssertionError(f"{words} is not drawn")

@@ -1,0 +1,181 @@
+from copy import deepcopy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import sources, trees
+from tests.ui.areas.inspector.requests import DRAFT, chat_tree, composed, history, long_chat, said
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.payload import Payload, render
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+
+
+def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:
+    """Every row: the number of its line, and its text without the indent."""
+    found: list[tuple[int, str]] = []
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        start, end = line.slice(spot.row)
+        found.append((spot.line, line.text[start:end]))
+    return found
+
+
+def drawn_lines(payload: Payload) -> list[str]:
+    return [
+        "".join(sanitize(piece.text, "exact") for piece in line.pieces) for line in payload.lines
+    ]
+
+
+random_trees = sources.flatmap(lambda source: trees(source))
+widths = st.integers(14, 80)
+
+
+@given(random_trees, widths)
+def test_the_rows_are_the_lines(tree: Tree, width: int) -> None:
+    payload = render(tree)
+    layout = PayloadLayout(payload, width)
+    lines = [""] * len(payload.lines)
+    order: list[int] = []
+    for number, text in rows_of(layout):
+        lines[number] += text
+        order.append(number)
+    assert lines == drawn_lines(payload)
+    assert order == sorted(order)
+    assert layout.size == len(payload.body)
+
+
+@given(random_trees, random_trees, widths)
+def test_reused_rows_equal_measured_rows(a: Tree, b: Tree, width: int) -> None:
+    shared = said("user", history(1, "shared"), Origin(OriginKind.HISTORY, "m1"))
+    before = PayloadLayout(render(Obj((("x", Arr((shared, a))), ("y", b)))), width)
+    after = Obj((("x", Arr((shared, b, a))), ("y", b), ("z", shared)))
+    assert rows_of(PayloadLayout(render(after), width, before)) == rows_of(
+        PayloadLayout(render(after), width)
+    )
+    shorter = Obj((("x", Arr((a,))), ("y", b)))
+    taken = PayloadLayout(render(shorter), width, before)
+    assert rows_of(taken) == rows_of(PayloadLayout(render(shorter), width))
+    assert taken.size == len(render(shorter).body)
+
+
+@given(random_trees, random_trees, random_trees, widths)
+def test_rows_reported_unchanged_are_unchanged(a: Tree, b: Tree, c: Tree, width: int) -> None:
+    before = PayloadLayout(render(Obj((("x", Arr((a, c))), ("y", b), ("z", c)))), width)
+    for items in ((deepcopy(a), b), (a,), (a, c, b)):
+        again = Obj((("x", Arr(items)), ("y", deepcopy(b)), ("z", c)))
+        after = PayloadLayout(render(again), width, before)
+        assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
+
+
+@pytest.mark.parametrize(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
+def test_numbers_that_are_equal_are_not_the_same_text(
+    one: float | bool, other: float | bool
+) -> None:
+    before = PayloadLayout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
+    after = PayloadLayout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
+    assert after.same_rows == 1
+
+
+def test_a_rebuilt_system_prompt_is_recognized() -> None:
+    def request(draft: str) -> Payload:
+        system = said("system", Text.of("Be kind.", Origin(OriginKind.SYSTEM)), GLUE)
+        asked = said("user", Text.of(draft, DRAFT), DRAFT)
+        return render(Obj((("system", Obj((("parts", Arr((system,))),))), ("x", Arr((asked,))))))
+
+    before = PayloadLayout(request("h"), 50)
+    after = PayloadLayout(request("hi"), 50, before)
+    changed = [old == new for old, new in zip(rows_of(before), rows_of(after), strict=True)]
+    assert after.same_rows == changed.index(False)
+
+
+def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = long_chat(500)
+    first = PayloadLayout(render(chat_tree((*old, said("user", Text.of("h", DRAFT), DRAFT)))), 50)
+    measured: list[object] = []
+    leaf_rows = type(first._measure).leaf_rows
+
+    def counting(self: object, key: object, leaf: object, *rest: object) -> int:
+        measured.append(leaf)
+        return leaf_rows(self, key, leaf, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(first._measure), "leaf_rows", counting)
+    PayloadLayout(render(chat_tree((*old, said("user", Text.of("hi", DRAFT), DRAFT)))), 50, first)
+    assert len(measured) <= 8
+
+
+def test_a_pointer_finds_its_row() -> None:
+    layout = PayloadLayout(composed(Protocol.ANTHROPIC).payload, 50)
+    row = layout.row_at("/messages/1/content")
+    assert row is not None
+    assert layout.spot(row).place.pointer == "/messages/1/content"
+    assert layout.row_at("") == 0
+
+
+@pytest.mark.parametrize("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
+def test_an_unknown_pointer_has_no_row(pointer: str) -> None:
+    assert PayloadLayout(composed().payload, 50).row_at(pointer) is None
+
+
+def test_a_pointer_with_escapes() -> None:
+    tree = Obj((("a/b~c", Obj((("", Str(Text.glue("x"))),))),))
+    layout = PayloadLayout(render(tree), 50)
+    row = layout.row_at("/a~1b~0c/")
+    assert row == 2
+    assert layout.spot(2).place.pointer == "/a~1b~0c/"
+
+
+def test_a_place_is_found_again_after_earlier_messages_go() -> None:
+    messages = long_chat(30)
+    before = PayloadLayout(render(chat_tree(messages)), 50)
+    row = before.row_at("/messages/20/content")
+    assert row is not None
+    place = before.spot(row + 1).place
+    after = PayloadLayout(render(chat_tree(messages[7:])), 50, before)
+    found = after.spot(after.row_of(place))
+    assert found.place.pointer == "/messages/13/content"
+
+
+def test_the_last_row_of_a_kind_is_where_its_last_character_is() -> None:
+    layout = PayloadLayout(composed(draft="word " * 40 + "end").payload, 40)
+    row = layout.last_row(OriginKind.DRAFT)
+    assert row is not None
+    assert rows_of(layout)[row][1].endswith('end"')
+    assert layout.last_row(OriginKind.LORE) is None
+
+
+def test_the_kinds_that_occur() -> None:
+    assert PayloadLayout(composed().payload, 50).kinds() == {
+        OriginKind.SYSTEM,
+        OriginKind.PRESET,
+        OriginKind.MACRO,
+        OriginKind.HISTORY,
+        OriginKind.DRAFT,
+        OriginKind.SETTING,
+        OriginKind.GLUE,
+    }
+
+
+def test_an_offset_leads_back_into_the_source() -> None:
+    source = 'one "two"\n\u200b' + "three four five six seven eight nine ten " * 3
+    origin = Origin(OriginKind.HISTORY, "m")
+    layout = PayloadLayout(render(Obj((("content", Str(Text.of(source, origin))),))), 40)
+    offsets: list[int] = []
+    for row in range(1, layout.rows - 1):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        start, end = line.slice(spot.row)
+        run = next(
+            r for r in line.runs_in(start, end) if r.piece.start is not None and r.start > 11
+        )
+        offset = line.source_offset(run, max(run.start, start))
+        assert offset is not None
+        offsets.append(offset)
+        if row > 2:
+            assert line.text[start:end].rstrip('"') == source[offset:][: end - start]
+    assert offsets[:2] == [0, source.index("\u200b")]
+    assert offsets == sorted(offsets)

@@ -1,0 +1,106 @@
+from itertools import pairwise
+from json.encoder import encode_basestring as quoted
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.strategies import any_text
+from tui_chat.models.sanitize import sanitize
+from tui_chat.ui.areas.inspector.row_wrapping import _NARROW, ESCAPE, LEAST, breaks
+
+
+def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:
+    cuts = [0, *breaks(text, first, rest, head), len(text)]
+    return [text[a:b] for a, b in pairwise(cuts)]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("", 12, [""]),
+        ("short", 12, ["short"]),
+        ("exactly twelve", 14, ["exactly twelve"]),
+        ("one two three four five", 14, ["one two three ", "four five"]),
+        ("unbroken" * 3, 12, ["unbrokenunbr", "okenunbroken"]),
+        (r'"one\ntwo"', 40, [r'"one\n', 'two"']),
+        (r'"one\n\ntwo\n"', 40, [r'"one\n\n', r'two\n"']),
+        (r'"a\\nb"', 40, [r'"a\\nb"']),
+        (r'"C:\\new\\name"', 40, [r'"C:\\new\\name"']),
+        (r"aaaaaaaaaaa\nb", 12, ["aaaaaaaaaaa", r"\nb"]),
+        (r"aaaaaaaaaa\u0007b", 12, ["aaaaaaaaaa", r"\u0007b"]),
+        (r"aaaaaaaaaa\u{e0041}b", 12, ["aaaaaaaaaa", r"\u{e0041}b"]),
+        (r"aaaaaaaaaaa\\b", 12, ["aaaaaaaaaaa", r"\\b"]),
+        (r"aaaaaaaaaa\\b", 12, [r"aaaaaaaaaa\\", "b"]),
+        ("漢字かな交じり文", 12, ["漢字かな交じ", "り文"]),
+        ("a漢字かな交じり文", 12, ["a漢字かな交", "じり文"]),
+        ("🙂" * 7, 12, ["🙂" * 6, "🙂"]),
+        ("e\u0301" * 13, 12, ["e\u0301" * 12, "e\u0301"]),
+    ],
+)
+def test_where_rows_end(text: str, width: int, expected: list[str]) -> None:
+    assert rows(text, width, width) == expected
+
+
+def test_a_key_is_not_left_alone_on_its_row() -> None:
+    text = '"url": "https://example.org/a/long/way/down"'
+    assert rows(text, 20, 30, head=7)[0] == text[:20]
+
+
+def test_a_flood_of_combining_marks_does_not_make_an_endless_row() -> None:
+    assert max(map(len, rows("a" + "\u0e31" * 5_000, 20, 20))) <= 8 * 20
+
+
+def test_a_megabyte_in_one_line_breaks_into_equal_rows() -> None:
+    found = rows("QUJD" * 250_000, 40, 50)
+    assert len(found) == 20_001
+    assert {len(row) for row in found[1:-1]} == {50}
+
+
+widths = st.integers(LEAST, 60)
+
+
+@given(st.lists(any_text, max_size=8), widths, widths)
+def test_rows_make_up_the_line_and_fit(texts: list[str], first: int, rest: int) -> None:
+    text = sanitize(quoted(" ".join(texts)), "exact")
+    found = rows(text, first, rest)
+    assert "".join(found) == text
+    assert all(found[1:]) or text == ""
+    assert cell_len(found[0]) <= first
+    assert all(cell_len(row) <= rest for row in found[1:])
+
+
+@given(st.lists(any_text, max_size=8), widths, widths)
+def test_escapes_stay_whole(texts: list[str], first: int, rest: int) -> None:
+    text = sanitize(quoted("".join(texts)), "exact")
+    inside = {
+        position
+        for escape in ESCAPE.finditer(text)
+        for position in range(escape.start() + 1, escape.end())
+    }
+    assert inside.isdisjoint(breaks(text, first, rest))
+
+
+@pytest.mark.parametrize(
+    "emoji",
+    [
+        "❤\ufe0f",
+        "1\ufe0f\u20e3",
+        "©\ufe0f",
+        "👩\u200d💻",
+        "🧑\U0001f3fd\u200d🚀",
+        "👁\ufe0f\u200d🗨\ufe0f",
+    ],
+)
+@pytest.mark.parametrize("before", range(LEAST + 1))
+def test_an_emoji_of_several_characters_stays_whole(emoji: str, before: int) -> None:
+    found = rows("x" * before + emoji * 30, LEAST, LEAST)
+    assert all(row.replace(emoji, "").strip("x") == "" for row in found)
+    assert all(cell_len(row) <= LEAST for row in found)
+
+
+def test_what_counts_as_narrow_is() -> None:
+    for character in map(chr, range(0x3000)):
+        if _NARROW.fullmatch(character):
+            assert cell_len(character) == 1, hex(ord(character))

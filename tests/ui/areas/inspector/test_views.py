@@ -1,0 +1,436 @@
+"""The inspector's views, its folding and finding, each by keys and by mouse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from tests.ui.areas.inspector.requests import (
+    DRAFT,
+    STYLE,
+    InspectorApp,
+    chat_tree,
+    composed,
+    long_chat,
+    rows_shown,
+    said,
+    turns_with,
+)
+from tui_chat.compose import compose, encode
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.payload import render
+from tui_chat.models.preset import Preset
+from tui_chat.models.request import RawResponse
+from tui_chat.models.role import Role
+from tui_chat.models.session import Entry
+from tui_chat.models.settings import Settings
+from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.usage import Usage
+from tui_chat.ui.areas.inspector import payload_blocks
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
+from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
+from tui_chat.ui.areas.inspector.views import ReplyDetails, RowsView, View, ViewTabs
+from tui_chat.ui.areas.inspector.views.context import ContextCounts
+from tui_chat.ui.areas.inspector.views.rows_view import ViewRows
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
+REPLY = Entry(
+    Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),
+    model="claude-sonnet-5",
+    endpoint="test",
+    usage=Usage(input=1200, output=34, cached=1000),
+    finish="end_turn",
+    seconds=1.5,
+)
+
+RAW = RawResponse(
+    *(200, "text/event-stream", b"data: {}\ndata: [1]\ndata: [2]", 38), ((250, 19), (1500, 38))
+)
+
+
+def rows_of(app: InspectorApp) -> str:
+    return "\n".join(rows_shown(app.inspector.view_now))
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("key", list("cprdeb"))
+async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=size) as pilot:
+        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message))
+        app.inspector.compare_with("the last request", composed(draft="other").payload)
+        await press(pilot, key)
+        view = app.inspector.view_now
+        assert view.has_focus
+        assert view.size.height >= 3
+        for y in range(view.size.height):
+            assert view.render_line(y).cell_length == view.size.width
+        for widget in app.inspector.query("*"):
+            if widget.display and widget.size.height:
+                assert widget.region.bottom <= size[1]
+
+
+async def test_a_click_on_a_tab_shows_its_view() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.click(ViewTabs, offset=(2, 0))
+        await pilot.pause()
+        assert app.inspector.view_shown is View.CONTEXT
+        await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
+        assert app.inspector.view_shown is View.BUDGET
+
+
+def go_to_row(app: InspectorApp, words: str) -> None:
+    """Put the cursor on the first row with some words."""
+    view = app.inspector.view_now
+    assert isinstance(view, RowsView)
+    view.set_cursor(next(at for at, row in enumerate(view.rows) if words in row.text))
+
+
+async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() -> None:
+    endpoint = Endpoint("here", Protocol.OPENAI_CHAT, "https://x.invalid", models=("gpt-4o",))
+    role = Role("r", "Ada\x1b[31m", settings=Settings(temperature=0.5, top_k=3))
+    request = compose(Inputs(endpoint, Preset("P"), draft="Hi", role=role))
+    app = InspectorApp(request)
+    app.inspector.in_protocol = lambda composed, protocol: encode(
+        composed.envelope, replace(composed.endpoint, protocol=protocol)
+    )
+    async with app.run_test(size=(100, 40)) as pilot:
+        await press(pilot, "c")
+        lines = rows_of(app).splitlines()
+        assert lines[0].startswith("Settings")
+        assert lines[0].endswith("1 setting changed or not sent")
+        (temperature,) = (each for each in lines if "temperature" in each)
+        assert temperature.split()[:3] == ["▎temperature", "0.5", "role"]
+        assert temperature.endswith(" /temperature")
+        assert "\x1b" not in temperature
+        assert any(each.endswith("not sent") for each in lines if "top_k" in each)
+        go_to_row(app, "top_k")
+        await press(pilot, "enter")
+        text = rows_of(app)
+        assert "│ OpenAI Chat: top_k is not sent: OpenAI Chat has no such setting." in text
+        assert "│ Gemini: /generationConfig/topK 3" in text
+        assert "│ Anthropic: /top_k 3" in text
+        await press(pilot, "p")
+        assert app.inspector.view_shown is View.PAYLOAD
+        await press(pilot, "c", "enter")
+        assert "Gemini" not in rows_of(app)
+
+
+async def test_the_line_of_a_setting_tells_who_set_it_and_its_note() -> None:
+    endpoint = Endpoint("e", Protocol.ANTHROPIC, "https://x.invalid", models=("claude-opus-4-6",))
+    settings = SessionSettings(effort="minimal", stop=("END",))
+    request = compose(Inputs(endpoint, Preset("P"), draft="Hi", settings=settings))
+    app = InspectorApp(request)
+    async with app.run_test(size=(100, 40)) as pilot:
+        assert app.inspector.reveal(Origin(OriginKind.SETTING, "stop", "stop, set by the session"))
+        await pilot.pause()
+        assert app.view.under is not None
+        assert app.view.under.origin.label == "setting “stop, set by the session”"
+        effort = next(n.origin for n in request.notes if n.code == "setting-changed")
+        assert effort is not None
+        assert app.inspector.reveal(effort)
+        await pilot.pause()
+        assert app.view.note_here is not None
+        assert "“minimal” is sent as the effort “low”" in app.view.note_here.sentence
+
+
+async def test_the_context_view_shows_placement_and_unfolds_a_turn() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "c")
+        text = rows_of(app)
+        assert "First of all" in text
+        assert "Chat history" in text
+        assert "1 left out to fit" in text
+        assert "System messages go first" not in text
+        go_to_row(app, "Style")
+        await press(pilot, "enter")
+        assert "System messages go first" in rows_of(app)
+        app.inspector.show(composed(draft="another key"))
+        await pilot.pause()
+        assert "System messages go first" in rows_of(app)
+        await press(pilot, "enter")
+        assert "System messages go first" not in rows_of(app)
+
+
+async def test_the_omitted_history_unfolds_with_its_cost() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "c")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        at = next(i for i, row in enumerate(view.rows) if "left out" in row.text)
+        await pilot.click(view, offset=(4, at))
+        await pilot.pause()
+        assert "Hello" in view.rows[at + 1].text
+        view.set_cursor(at + 1)
+        assert "3 tokens" in view.rows[at + 1].hint
+
+
+async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "r", "y")
+        assert "api.anthropic.com/v1/messages" in rows_of(app)
+        assert "curl --request POST" in app.clipboard
+
+
+async def test_the_difference_marks_what_changed() -> None:
+    app = InspectorApp(composed(draft="Say it in winter"))
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.inspector.compare_with("the last request", composed(draft="Say it in summer").payload)
+        await press(pilot, "d")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        rows = [row for row in view.rows if row.text[:1] in "+-" and row.text.strip()]
+        assert [row.text.split('"')[3] for row in rows] == ["Say it in summer", "Say it in winter"]
+        marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
+        assert marked == ["summ", "wint"]
+        assert "equal lines" in rows_of(app)
+
+
+async def test_the_reply_view_shows_usage_and_calls() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message, RAW))
+        await press(pilot, "e")
+        text = rows_of(app)
+        for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
+            assert words in text
+        assert "HTTP 200, text/event-stream, 38 bytes" in text
+        assert "data: {}" not in text
+        await press(pilot, "G", "enter")
+        text = rows_of(app)
+        assert "The first 10 bytes were not kept." in text
+        assert "0.25s data: {}" in text
+        assert "1.50s data: [1]" in text
+        assert "          data: [2]" in text
+        app.inspector.show_reply(ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
+        await pilot.pause()
+        assert "complete  by a model that is not known" in rows_of(app)
+
+
+async def test_folding_hides_a_message_and_stays_while_one_types() -> None:
+    stored = long_chat(30)
+    app = InspectorApp(composed(tree=chat_tree(stored)))
+    async with app.run_test(size=(60, 40)) as pilot:
+        view = app.view
+        view.go_to("/messages/3/content")
+        rows = view.layout_now.rows if view.layout_now else 0
+        await press(pilot, "z")
+        assert view.layout_now is not None
+        assert view.layout_now.rows < rows
+        assert "⋯" in "\n".join(rows_shown(view))
+        draft = said("user", Text.of("more", DRAFT), DRAFT)
+        app.inspector.show(composed(tree=chat_tree((*stored, draft))))
+        await pilot.pause()
+        assert view.layout_now.spot(view.layout_now.row_at("/messages/3") or 0).folded
+        view.go_to("/messages/3/content")
+        await pilot.pause()
+        assert not view.layout_now.spot(view.layout_now.row_at("/messages/3") or 0).folded
+        await press(pilot, "Z")
+        assert view.layout_now.rows < 60
+        await press(pilot, "Z")
+        assert view.layout_now.rows > rows
+
+
+async def test_find_works_while_typing_and_with_n() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "slash")
+        await press(pilot, *"12: L", "enter")
+        assert app.view.under is not None
+        assert app.view.under.pointer == "/messages/12/content"
+        await press(pilot, "slash", *["backspace"] * 8, *"PINE", "enter")
+        first = app.view.cursor_row
+        await press(pilot, "n")
+        assert app.view.cursor_row > first
+        await press(pilot, "N")
+        assert app.view.cursor_row == first
+
+
+async def test_a_source_reveals_all_its_places() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 40)) as pilot:
+        assert app.inspector.reveal(STYLE) == 1
+        await pilot.pause()
+        assert app.view.under is not None
+        assert app.view.under.origin == STYLE
+        assert app.inspector.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
+
+
+async def test_context_and_payload_show_the_same_place() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "down", "down", "c")
+        go_to_row(app, "Style")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        for step in range(3):
+            await press(pilot, "down")
+            row = view.row_here
+            assert row is not None
+            if row.origin is None or app.inspector.is_left_out(row.origin):
+                continue
+            await press(pilot, "p")
+            assert app.view.under is not None, step
+            assert row.origin in (app.view.under.origin, app.view.under.owner)
+            await press(pilot, "up", "up", "up", "down", "c")
+            assert app.view.under is not None
+            assert view.row_here is not None
+            assert view.row_here.origin in (app.view.under.owner, row.origin)
+
+
+async def test_the_payload_follows_the_draft_where_the_context_did() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "c", "p")
+        assert app.view.following
+
+
+async def test_escape_closes_a_banner() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.inspector.show_banner("as sent at 12:03")
+        await press(pilot, "escape")
+        live = [each for each in app.asked if isinstance(each, Inspector.LiveWanted)]
+        assert len(live) == 1
+
+
+def test_the_unfolded_body_is_the_folded_one_again() -> None:
+    payload = render(chat_tree(long_chat(20)))
+    layout = PayloadLayout(payload, 50)
+    texts = [layout.line(layout.spot(row)).text for row in range(layout.rows)]
+    layout.fold_all(2)
+    layout.fold_all(2)
+    assert [layout.line(layout.spot(row)).text for row in range(layout.rows)] == texts
+
+
+def test_the_key_of_a_container_is_found() -> None:
+    layout = PayloadLayout(render(chat_tree(long_chat(3))), 60)
+    (row,) = find_rows(layout, "messages")
+    assert layout.line(layout.spot(row)).text.strip() == '"messages": ['
+    layout.fold(row)
+    assert find_rows(layout, "messages") == [row]
+
+
+@given(st.lists(st.integers(0, 200), max_size=12))
+def test_rows_and_places_stay_correct_under_any_folding(folds: list[int]) -> None:
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 40)
+    for row in folds:
+        layout.fold(row % layout.rows)
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        if not spot.folded and spot.place.part == "leaf" and spot.row == 0:
+            assert layout.row_at(spot.place.pointer) == row
+            assert layout.row_of(spot.place) == row
+    origin = Origin(OriginKind.HISTORY, "m3", "#4")
+    assert len(origin_rows(layout, origin)) == 1
+    assert find_rows(layout, "no such words") == []
+
+
+WRITTEN = [
+    Obj((("text", Str(Text.of(f"{number}", Origin(kind, name, within=within)))),))
+    for number, (kind, name, within) in enumerate(
+        [
+            *((OriginKind.HISTORY, f"m{number}", None) for number in range(5)),
+            (OriginKind.MACRO, "date", STYLE),
+            (OriginKind.PRESET, "m1", None),
+            (OriginKind.GLUE, "", None),
+        ]
+    )
+]
+
+
+def test_no_rows_have_no_parts() -> None:
+    assert list(ViewRows().parts()) == []
+
+
+@given(st.lists(st.lists(st.sampled_from(WRITTEN), max_size=9), max_size=6))
+def test_places_of_a_source_survive_any_change(lists: list[list[Tree]]) -> None:
+    found = SourceIndex()
+    keys = [(OriginKind.HISTORY, "m1"), (OriginKind.PRESET, "p1"), (OriginKind.PRESET, "m1")]
+    for nodes in lists:
+        assert [found.numbers(tuple(nodes), key) for key in keys] == [
+            [n for n, node in enumerate(nodes) if node is WRITTEN[which]] for which in (1, 5, 6)
+        ]
+
+
+def test_a_note_is_marked_where_all_messages_are_folded() -> None:
+    about = Origin(OriginKind.HISTORY, "m3")
+    note = Note(Level.WARNING, "odd", "It is odd.", about)
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 60)
+    row = layout.row_at("/messages")
+    assert row is not None
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is None
+    layout.fold(row)
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
+    other = replace(note, origin=replace(about, id="m9"))
+    assert NotePlaces((other,)).at(layout, layout.spot(row)) is None
+
+
+@pytest.mark.parametrize("change", [slice(4, 5), slice(2100, 2102)])
+def test_pointing_at_another_message_is_incremental(
+    monkeypatch: pytest.MonkeyPatch, change: slice
+) -> None:
+    looked: list[object] = []
+    look = payload_blocks._keys  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(payload_blocks, "_keys", lambda node: looked.append(node) or look(node))
+    tree = chat_tree(long_chat(2102))
+    layout = PayloadLayout(render(tree), 60)
+    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m7"))) == 1
+    looked.clear()
+    messages = tree.get("messages")
+    assert isinstance(messages, Arr)
+    changed = list(messages.items)
+    changed[change] = (tree_of({"role": "user", "content": "Another."}),)
+    after = Obj(tuple((k, Arr(tuple(changed)) if v is messages else v) for k, v in tree.items))
+    layout = PayloadLayout(render(after), 60, layout)
+    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m8"))) == 1
+    assert len(looked) < 5
+
+
+def test_a_keystroke_updates_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    count = ContextCounts._count  # pyright: ignore[reportPrivateUsage]
+
+    def counting(self: ContextCounts, turns: tuple[Turn, ...], times: int) -> None:
+        looked.append(len(turns))
+        count(self, turns, times)
+
+    monkeypatch.setattr(ContextCounts, "_count", counting)
+    stored = turns_with("")[2:-1] * 700
+    survey = ContextCounts()
+    survey.update((*stored, turns_with("a")[-1]))
+    looked.clear()
+    survey.update((*stored, turns_with("ab")[-1]))
+    assert sum(looked) == 2
+    assert survey.zones == [("Chat history", 0, len(stored) + 1)]
+    fresh = ContextCounts()
+    fresh.update(())
+    fresh.update((*turns_with("abc"), *stored))
+    survey.update((*turns_with("abc"), *stored))
+    assert (survey.zones, +survey.ids, +survey.anchors) == (
+        fresh.zones,
+        +fresh.ids,
+        +fresh.anchors,
+    )

@@ -1,0 +1,413 @@
+"""The preset editor by keys: the list, the steps, the form; the request follows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.ui.app_under_test import say, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.areas.presets.preset_app import (
+    SIZE,
+    app_with,
+    body,
+    edited,
+    editing,
+    ids,
+    let_go,
+    line_of,
+    lines,
+    message,
+    preset_of,
+    press,
+    told,
+)
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.library.editing import OutlineRow, outline_preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.presets.message_edits import after_delete, placement_sentence
+from tui_chat.ui.areas.presets.request_facts import facts_of
+from tui_chat.ui.areas.presets.row_drawing import row_pieces
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (_pilot, pane):
+        shown = [" ".join(line.split()) for line in lines(pane) if line]
+        assert shown[0].startswith("role “Assistant”")
+        assert shown[1].startswith("[x] sys rule Be brief.")
+        assert shown[2].startswith("[x] ◆ world")
+        assert shown[3].startswith("[x] usr lore It rains.")
+        assert "after world" in shown[3]
+        assert "Chat history" in shown[4]
+        assert "depth -4" in shown[line_of(pane, "Note")]
+        # What it costs is what the request says it costs.
+        app = pane.app
+        composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
+        turns = composed.envelope.turns
+        cost = dict(zip((t.origin.id for t in turns), composed.envelope.tokens, strict=True))
+        assert shown[3].endswith(str(cost["lore"]))
+
+
+async def test_space_disables_and_the_request_follows_at_once(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        assert "Be brief." in body(pane)
+        await press(pilot, "space")
+        assert "Be brief." not in body(pane)
+        assert lines(pane)[1].startswith("●[ ] sys rule")
+        await press(pilot, "u")
+        assert "Be brief." in body(pane)
+        assert lines(pane)[1].startswith(" [x] sys rule")
+
+
+STEPS = [
+    (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),
+    (["x"], ["world", "lore", "history", "note"]),
+    (["end", "delete"], ["rule", "world", "lore", "history"]),
+    (["x", "u"], ["rule", "world", "lore", "history", "note"]),
+    (
+        ["x", "x", "ctrl+underscore", "ctrl+underscore", "ctrl+y"],
+        ["world", "lore", "history", "note"],
+    ),
+    (["down", "J"], ["rule", "lore", "history", "world", "note"]),
+    (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
+]
+
+
+def test_deleting_a_message_selects_its_neighbour() -> None:
+    at = {"insertion_point": -1}
+    messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
+    drawn = outline_preset(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
+    assert [after_delete(drawn, index) for index in range(3)] == [1, 1, 0]
+    assert after_delete(outline_preset(Preset("p", (messages[0],))), 0) == -1
+
+
+def test_a_disabled_row_is_marked_everywhere() -> None:
+    drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
+    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
+
+
+async def test_steps_by_keys(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        for keys, found in STEPS:
+            for key in keys:
+                await press(pilot, key)
+            assert ids(pane) == found, keys
+            pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
+            await press(pilot, "home")
+
+
+async def test_every_step_can_be_undone_and_redone(tmp_path: Path) -> None:
+    """By keys; that there is no end to it is tested where the steps are kept."""
+    async with editing(tmp_path) as (pilot, pane):
+        states = [preset_of(pane)]
+        for number in range(15):
+            await pilot.press(("d", "r", "space", "d", "x")[number % 5])
+            await pilot.pause()
+            assert pane.edits is not None
+            if pane.edits.preset is not states[-1]:
+                states.append(pane.edits.preset)
+        assert len(states) == 16
+        await press(pilot, *["u"] * 14)
+        assert told(pane) == "Undone: let user say “rule-2”."
+        await press(pilot, "u")
+        assert preset_of(pane) is states[0]
+        assert told(pane) == "Undone: duplicate “rule”."
+        await press(pilot, "down")
+        assert "Undone" not in told(pane)
+        await press(pilot, "u")
+        assert told(pane) == "Nothing to undo."
+        assert pane.edits is not None
+        assert not pane.edits.is_changed
+        await press(pilot, *["U"] * 15)
+        assert preset_of(pane) is states[-1]
+
+
+async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) -> None:
+    """What only the composing knows: macros, depths in the history there is, empty messages."""
+    async with editing(tmp_path) as (pilot, pane):
+        assert lines(pane)[line_of(pane, "Note")].split()[-3:] == ["depth", "-4", "8"]
+        pilot.app.query_one(Composer).focus()
+        await say(pilot, "One?")
+        pane.focus()
+        note = line_of(pane, "Note")
+        assert "depth -4→oldest" in lines(pane)[note]
+        assert "usr One?" in lines(pane)[note + 1]
+        await press(pilot, "enter", *" {{nope}}")
+        at = line_of(pane, "sys rule")
+        assert "▲ {{nope}}" in lines(pane)[at + 1]
+        await press(pilot, *["backspace"] * 9)
+        assert "▲" not in lines(pane)[at + 1]
+        await press(pilot, *["backspace"] * 9)
+        assert "i is empty and is not sent" in lines(pane)[at]
+
+
+async def test_the_presets_own_form(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter", *" {{tone}}", "escape")
+        assert "{{tone}}" in body(pane)
+        await press(pilot, "p", "end", "2", "tab", "right", "tab", *"tone", "tab", *"dry")
+        preset = preset_of(pane)
+        assert (preset.name, preset.system_placement) == ("mine2", "in_place")
+        assert dict(preset.variables) == {"tone": "dry"}
+        assert "Be brief. dry" in body(pane)
+        await press(pilot, "tab", *"tone")  # there already: told, and not taken
+        second = pane.settings.query("VariableRow")[1]
+        assert second.query_one(".variable-name").has_class("-invalid")
+        await press(pilot, "escape", "ctrl+s")
+        file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+        assert file["name"] == "mine2"
+        assert file["systemPlacement"] == "in_place"
+        assert file["variables"] == {"tone": "dry"}
+        assert file["x-kept"] == 1
+        assert pane.edits is not None
+        while pane.edits.past:
+            await press(pilot, "u")
+        preset = preset_of(pane)
+        assert (preset.name, preset.system_placement) == ("mine", "hoist")
+        assert not preset.variables
+        await press(pilot, "p")
+        assert pane.settings.name_field.value == "mine"
+
+
+async def test_depths_and_roles_by_keys(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "end")
+        pane.rows.light(4)
+        await press(pilot, "greater_than_sign", "greater_than_sign", "less_than_sign", "r")
+        note = message(pane, "note")
+        assert (note.insertion_point, note.role) == (-3, "assistant")
+
+
+async def test_a_new_message_appears_at_the_cursor(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        pane.rows.light(4)
+        await press(pilot, "a")
+        await press(pilot, "enter")
+        assert pane.form.content.has_focus
+        await press(pilot, *"Hear me")
+        new = message(pane, "message")
+        assert (new.content, new.insertion_point) == ("Hear me", -4)
+        assert "Hear me" in body(pane)
+        await press(pilot, "escape")
+        assert pane.rows.has_focus
+        await press(pilot, "u", "u")
+        assert "message" not in ids(pane)
+
+
+async def test_an_anchor_can_be_added(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "a", *"placeholder", "enter")
+        assert message(pane, "placeholder").type == "placeholder"
+        await press(pilot, "tab", *"-2")
+        assert "placeholder-2" in ids(pane)
+
+
+async def test_typing_is_one_undo_step_and_live(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter")
+        for key in " Hm.":
+            await press(pilot, "space" if key == " " else "full_stop" if key == "." else key)
+        assert "Be brief. Hm." in body(pane)
+        assert message(pane, "rule").content == "Be brief. Hm."
+        assert pane.edits is not None
+        assert len(pane.edits.past) == 1
+        await press(pilot, "escape", "u")
+        assert message(pane, "rule").content == "Be brief."
+
+
+async def test_lone_surrogates_are_harmless(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await pilot.press("enter")
+        pane.form.content.insert("\ud800")
+        await settle(pilot)
+        assert message(pane, "rule").content == "Be brief.\ufffd"
+        assert "Be brief.\ufffd" in body(pane)
+
+
+async def test_macros_are_completed_while_typing(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter")
+        await press(pilot, *"{{da")
+        assert pane.form.content.macros.display
+        await press(pilot, "enter")
+        assert not pane.form.content.macros.display
+        assert message(pane, "rule").content == "Be brief.{{date}}"
+        assert "Be brief.2026-01-01" in body(pane)
+        await press(pilot, *"{{")
+        await press(pilot, "escape")
+        assert pane.form.content.has_focus
+
+
+async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        pane.rows.light(2)
+        await press(pilot, "enter")
+        pane.query_one("#form-kind").focus()
+        await press(pilot, "right")
+        assert message(pane, "lore").insertion_point == -1
+        pane.query_one("#form-depth").focus()
+        await press(pilot, "backspace", "3")
+        assert message(pane, "lore").insertion_point == -3
+        await press(pilot, "backspace", "backspace", "x")
+        assert message(pane, "lore").insertion_point == -3
+        assert pane.query_one("#form-depth").has_class("-invalid")
+        pane.query_one("#form-order").focus()
+        await pilot.press("end", "5")
+        pane.query_one("#form-role").focus()
+        await pilot.press("left")
+        pane.query_one("#form-enabled").focus()
+        await press(pilot, "right")
+        pane.query_one("#form-cache").focus()
+        await press(pilot, "right")
+        assert "⛁ 5m" in lines(pane)[line_of(pane, "lore")]
+        lore = message(pane, "lore")
+        assert lore.cache_control == "5m"
+        assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
+
+
+async def test_the_filter_matches_words(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "slash", *"RAIN")
+        assert [line for line in lines(pane) if line and "lore" not in line] == []
+        await press(pilot, "enter", "space")
+        assert not message(pane, "lore").enabled
+        await press(pilot, "slash", "escape")
+        assert "rule" in lines(pane)[1]
+        await press(pilot, "slash", *"RAIN", "enter", "escape")
+        assert pane.rows.has_focus, "first what is hidden comes back"
+        assert "rule" in lines(pane)[1]
+
+
+async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "x", "ctrl+s")
+        file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+        assert file["x-kept"] == 1
+        assert [m["id"] for m in file["presetMessages"]] == ["world", "lore", "history", "note"]
+        assert pane.edits is not None
+        assert not pane.edits.is_changed
+        await press(pilot, "u")
+        assert pane.edits.is_changed
+        assert ids(pane)[0] == "rule"
+
+
+async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        inspector = pane.app.query_one(Inspector)
+
+        def lit() -> str:
+            under = inspector.view.under
+            return under.origin.id if under is not None else ""
+
+        await until(pilot, lambda: lit() == "rule")
+        # Where one goes on typing, the draft is followed again.
+        await press(pilot, "escape", "H")
+        assert pane.app.query_one(Composer).has_focus
+        assert inspector.view.under is not None
+        assert inspector.view.under.origin.kind is OriginKind.DRAFT
+        assert inspector.view.highlights.origin is None
+        await press(pilot, "f3")
+        assert lit() == "rule"
+        await press(pilot, "end", "w")
+        assert inspector.view.has_focus
+        assert lit() == "note"
+        await press(pilot, "w")
+        assert pane.rows.has_focus
+        assert preset_of(pane).messages[pane.index].id == "note"
+        # What is written in the form is shown where it went.
+        await press(pilot, "d", "enter", *"Hush. ")
+        await until(pilot, lambda: lit() == "note-2" and "Hush. " in body(pane))
+        await press(pilot, "escape", "delete")
+        # What is not sent has its place where the reason is.
+        await press(pilot, "home", "down", "space", "w")
+        assert inspector.view_shown is View.CONTEXT
+        await until(pilot, lambda: any("world" in row for row in rows_shown(inspector.view_now)))
+        [gone] = [row for row in rows_shown(inspector.view_now) if "world" in row]
+        assert gone.endswith("disabled")
+        await press(pilot, "w")
+        assert pane.rows.has_focus
+        assert preset_of(pane).messages[pane.index].id == "world"
+        await press(pilot, "u")
+        assert pane.reveal(Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")))
+        assert preset_of(pane).messages[pane.index].id == "note"
+        assert not pane.reveal(Origin(OriginKind.DRAFT))
+        assert not pane.reveal(Origin(OriginKind.PRESET, "nobody"))
+
+
+async def test_edits_stay_while_other_presets_are_shown(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "x")
+        workspace = pane.app.workspace  # type: ignore[attr-defined]
+        await workspace.presets.choose("plain")
+        await settle(pilot)
+        assert "terminal" in ids(pane)
+        await workspace.presets.choose("mine")
+        await settle(pilot)
+        assert ids(pane)[0] == "world"
+
+
+async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
+    app = app_with(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await edited(pilot)
+        await press(pilot, "x", "ctrl+q")
+        await press(pilot, "escape")
+        assert app.is_running
+        await press(pilot, "ctrl+q")
+        await press(pilot, "enter")
+    file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+    assert file["presetMessages"][0]["id"] == "world"
+
+
+async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_path: Path) -> None:
+    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        await pilot.press("g", "c", "c")
+        await settle(pilot)
+        assert message(pane, "rule").cache_control == "1h"
+        assert "⛁ 1h" in lines(pane)[line_of(pane, "rule")]
+        await pilot.press("u", "u")
+        await settle(pilot)
+        assert message(pane, "rule").cache_control is None
+        inspector = pane.app.query_one(Inspector)
+        for origin, marked in (
+            (Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")), "note"),
+            (Origin(OriginKind.HISTORY, "nobody"), "history"),
+        ):
+            inspector.post_message(Inspector.MarkWanted(origin))
+            await settle(pilot)
+            assert message(pane, marked).cache_control == "5m"
+            assert "⛁ 5m" in "\n".join(lines(pane))
+        inspector.post_message(Inspector.MarkWanted(Origin(OriginKind.DRAFT)))
+        await settle(pilot)
+        assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
+        inspector.focus()
+        assert inspector.reveal(Origin(OriginKind.PRESET, "rule"))
+        await pilot.press("m")
+        await settle(pilot)
+        assert message(pane, "rule").cache_control == "5m"
+        await let_go(pilot)
+
+
+def test_a_stored_question_is_not_counted_among_the_history() -> None:
+    history = tuple(Message("user", f"m{number}", f"{number}") for number in range(3))
+    endpoint = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
+    anchor = PresetMessage("history", type="chat_history")
+    composed = compose(Inputs(endpoint, Preset("p", (anchor,)), history))
+    facts = facts_of(composed)
+    assert [turn.text.plain for turn in facts.history] == ["m0", "m1"]
+    assert (facts.draft[0], facts.is_typed) == ("m2", False)
+    pieces = row_pieces(OutlineRow("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
+    assert "the message to answer: m2" in "".join(words for words, _ in pieces)

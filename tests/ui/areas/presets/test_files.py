@@ -1,0 +1,208 @@
+"""The preset editor and its files: other programs, the user's own editor, copies, comparisons."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Button, Input, Static
+
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.areas.presets.preset_app import SIZE, body, editing, ids, message, preset_of, press
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+EDITOR = """
+import sys
+before, after, path = sys.argv[1:]
+text = open(path, encoding="utf-8").read()
+if before not in text:
+    sys.exit(3)
+open(path, "w", encoding="utf-8").write(text.replace(before, after))
+"""
+
+
+async def said_yes(pilot: Pilot[None], answer: str = "yes") -> None:
+    """Answer a question that is on its way."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+    await pilot.click(pilot.app.screen.query_one(f"#{answer}", Button))
+    await settle(pilot)
+
+
+async def more(pilot: Pilot[None], words: str) -> None:
+    """Choose from what can be done with preset files."""
+    await pilot.press("m")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+    await press(pilot, *words, "enter")
+
+
+async def test_external_changes_are_loaded_and_a_conflict_loses_nothing(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        file = tmp_path / "presets" / "mine.json"
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+
+        async def written(before: str, after: str) -> None:
+            file.write_text(file.read_text().replace(before, after))
+            app.presets.check_file()
+            await settle(pilot)
+
+        await written("It rains.", "The sun shines.")
+        assert message(pane, "lore").content == "The sun shines."
+        assert "The sun shines." in body(pane)
+        assert preset_of(pane).messages[pane.index].id == "lore"
+
+        # Both changed it: what is not saved stays, whatever is answered.
+        await press(pilot, "home", "x")
+        await written("The sun shines.", "It snows all day.")
+        await said_yes(pilot, "no")
+        assert ids(pane)[0] == "world"
+        assert message(pane, "lore").content == "The sun shines."
+        assert "It snows all day." in file.read_text()
+        await written("It snows all day.", "It hails.")
+        await said_yes(pilot)
+        assert ids(pane)[0] == "rule"
+        assert message(pane, "lore").content == "It hails."
+        pane.focus()
+        await press(pilot, "u")
+        assert ids(pane)[0] == "world"
+
+        # A save asks as well, where nobody has looked at the file since.
+        file.write_text(file.read_text().replace("It hails.", "There is fog over the sea."))
+        await press(pilot, "ctrl+s")
+        await said_yes(pilot, "no")
+        assert "There is fog over the sea." in file.read_text()
+        await press(pilot, "ctrl+s")
+        await settle(pilot)
+        assert ids_in(file)[0] == "world"
+
+
+async def test_a_broken_file_is_reported_and_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "presets").mkdir()
+    file = tmp_path / "presets" / "plain.json"
+    file.write_text('{"presetMessages": [\n 1]}')
+    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
+        app = await opened(pilot)
+        await press(pilot, "f3", "x", "d", "enter", "ctrl+s")
+        assert app.workspace is not None
+        assert app.workspace.state.preset_edits is None
+        assert file.read_text() == '{"presetMessages": [\n 1]}'
+
+
+async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "x")
+        await more(pilot, "saved")
+        assert isinstance(pilot.app.screen, PresetDiff)
+        assert '-      "content": "Be brief."' in shown(pilot)
+        await press(pilot, "escape")
+        await more(pilot, "with another")
+        await press(pilot, *"plain", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PresetDiff))
+        assert '+      "id": "terminal"' in shown(pilot)
+        await press(pilot, "escape")
+
+        await more(pilot, "save as")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
+        await press(pilot, "enter")
+        assert (tmp_path / "presets" / "mine copy.json").is_file()
+        assert ids(pane)[0] == "world"
+        assert ids_in(tmp_path / "presets" / "mine.json")[0] == "rule"
+
+        await press(pilot, "d")
+        await more(pilot, "rename")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
+        await press(pilot, *(["backspace"] * 9), *"other", "enter")
+        assert not (tmp_path / "presets" / "mine copy.json").exists()
+        assert pilot.app.workspace.state.preset_name == "other"  # type: ignore[attr-defined]
+        assert "world-2" in ids(pane), "what was not saved goes along"
+        assert "world-2" not in ids_in(tmp_path / "presets" / "other.json")
+
+        await more(pilot, "delete")
+        await said_yes(pilot)
+        assert not (tmp_path / "presets" / "other.json").exists()
+        assert pilot.app.workspace.state.preset_name == "plain"  # type: ignore[attr-defined]
+
+        theirs = tmp_path / "calm.json"
+        prompts = [
+            {"identifier": name, "content": "Be calm."} for name in ("main", *map(str, range(30)))
+        ]
+        rows = [{"identifier": each["identifier"]} for each in prompts]
+        order = [{"character_id": 100001, "order": rows}]
+        theirs.write_text(json.dumps({"prompts": prompts, "prompt_order": order}))
+        await more(pilot, "import")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
+        pilot.app.screen.query_one(Input).value = str(theirs)
+        await press(pilot, "enter")
+        await until(pilot, lambda: "Be calm." in body(pane))
+        assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
+        (told,) = (n.message for n in pilot.app._notifications if "preset of yours" in n.message)
+        assert len(told.splitlines()) < 20, "not one line for each of them"
+        assert (tmp_path / "presets" / "calm.json").is_file()
+
+
+def shown(pilot: Pilot[None]) -> str:
+    """The difference that is shown."""
+    return "\n".join(str(each.render()) for each in pilot.app.screen.query(Static))
+
+
+def ids_in(file: Path) -> list[str]:
+    return [m["id"] for m in json.loads(file.read_text())["presetMessages"]]
+
+
+async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text(EDITOR)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+
+    async def edits(pilot: Pilot[None], pane: PresetPane, key: str, before: str, after: str):
+        command = [sys.executable, str(script), before, after]
+        monkeypatch.setenv("EDITOR", shlex.join(command))
+        past = len(pane.edits.past) if pane.edits else 0
+        await pilot.press(key)
+        await until(
+            pilot,
+            lambda: (
+                isinstance(pilot.app.screen, Confirm)
+                or len(pane.edits.past if pane.edits else ()) > past
+                or bool(notices(pilot))
+            ),
+        )
+        await settle(pilot)
+
+    async with editing(tmp_path) as (pilot, pane):
+        await edits(pilot, pane, "e", "brief", "brisk")
+        assert message(pane, "rule").content == "Be brisk."
+        assert "Be brisk." in body(pane)
+        await edits(pilot, pane, "E", "It rains.", "It pours.")
+        assert message(pane, "lore").content == "It pours."
+        await press(pilot, "u", "u")
+        assert message(pane, "rule").content == "Be brief."
+
+        # What cannot be read is told, with its place, and can be dropped.
+        await edits(pilot, pane, "E", "presetMessages", 'presetMessages" "')
+        assert "mine.json: line 4, column 20" in shown(pilot)
+        await said_yes(pilot, "yes")
+        assert message(pane, "lore").content == "It rains."
+
+        # An editor that fails changes nothing, and says so.
+        await edits(pilot, pane, "e", "not there", "?")
+        assert "ended with 3" in notices(pilot)
+        assert message(pane, "rule").content == "Be brief."
+        assert pane.edits is not None
+        assert not pane.edits.is_changed
+
+
+def notices(pilot: Pilot[None]) -> str:
+    return "\n".join(n.message for n in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]

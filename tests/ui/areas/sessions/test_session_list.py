@@ -1,0 +1,340 @@
+"""The session list: what it shows, and what it posts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.ui.areas.sessions.sidebar_app import DAY, NOW, Stage, press, shown, summary
+from tui_chat.ui.ago import ago
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+SIZE = (60, 20)
+
+
+async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(
+            pilot,
+            (
+                summary(2, "A very long title that does not fit", role_name="Editor"),
+                summary(120, status="failed", tags=("work", "much too long a tag")),
+                summary(3, "中文标题" * 9, status="streaming"),
+                summary(4, "cut", status="interrupted", unread=True),
+            ),
+            "s2",
+        )
+        assert app.lines()[:9] == [
+            "▾ Today",
+            "▌ A very long title that … 2m",
+            "▌ Editor · model-x",
+            "  Session 120            ! 2h",
+            "  model-x #work #much too lo…",
+            "  中文标题中文标题中文…  ● 3m",
+            "  model-x",
+            " •cut                    ~ 4m",
+            "  model-x",
+        ]
+
+
+async def test_sessions_with_arriving_replies_are_marked() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, (summary(1), summary(2)))
+        app.sessions.show((summary(1), summary(2)), None, NOW, {"s2"})
+        assert [line[-4:] for line in app.titles()[1:]] == ["  1m", "● 2m"]
+
+
+async def test_sessions_are_grouped_by_time_pinned_first_and_archived_folded() -> None:
+    async with Stage().run_test(size=(60, 40)) as pilot:
+        app = await shown(
+            pilot,
+            (
+                summary(1),
+                summary(2, updated=NOW - DAY),
+                summary(3, updated=NOW - 3 * DAY, pinned=True),
+                summary(4, updated=NOW - 4 * DAY),
+                summary(5, updated=NOW - 14 * DAY),
+                summary(6, updated=NOW - 40 * DAY, archived=True),
+                summary(7, updated=NOW - 40 * DAY),
+                summary(8, updated=NOW - 900 * DAY),
+                summary(9, updated=0.0),
+            ),
+        )
+        assert [title[:13].strip() for title in app.titles()] == [
+            *("▾ Pinned", "Session 3"),
+            *("▾ Today", "Session 1"),
+            *("▾ Yesterday", "Session 2"),
+            *("▾ Last 7 days", "Session 4"),
+            *("▾ June", "Session 5"),
+            *("▾ May", "Session 7"),
+            *("▾ 2022", "Session 8"),
+            *("▾ Earlier", "Session 9"),
+            "▸ Archived",
+        ]
+
+
+async def test_groups_by_folder_and_tag() -> None:
+    async with Stage().run_test(size=(60, 40)) as pilot:
+        app = await shown(
+            pilot,
+            (
+                summary(1, tags=("b", "a")),
+                summary(2, folder="Zoo", pinned=True),
+                summary(3, folder="ant", tags=("a",)),
+            ),
+        )
+        await press(pilot, "g")
+        assert [title[:13].strip() for title in app.titles()] == [
+            *("▾ ant", "Session 3", "▾ Zoo", "↑ Session 2", "▾ No folder", "Session 1")
+        ]
+        await press(pilot, "g")
+        assert [title[:13].strip() for title in app.titles()] == [
+            *("▾ a", "Session 1", "Session 3", "▾ b", "Session 1"),
+            *("▾ No tags", "↑ Session 2"),
+        ]
+        await press(pilot, "g")
+        assert app.titles()[0] == "▾ Pinned"
+
+
+async def test_a_group_folds_and_unfolds() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, (summary(1), summary(2), summary(3, updated=NOW - DAY)))
+        await press(pilot, "left")
+        assert [line.split()[1] for line in app.titles()] == ["Today", "Yesterday", "3"]
+        await press(pilot, "down", "enter", "up", "enter", "enter")
+        assert app.posted == [("Opened", "s3"), ("Opened", "s1")]
+        await pilot.click(SessionRows, offset=(4, 0))
+        assert app.lines()[0].split() == ["▸", "Today", "2"]
+        await press(pilot, "d", "p", "t", "f", "e", "a", "r")
+        assert app.posted[2:] == []  # a heading is no session
+
+
+async def test_archived_sessions_are_under_their_heading() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, (summary(1), summary(2, archived=True)))
+        assert app.lines()[3].split() == ["▸", "Archived", "1"]
+        await press(pilot, "end", "enter")
+        assert "Session 2" in app.lines()[4]
+        await press(pilot, "a")
+        assert app.posted == [("MarkRequested", "s2", ("archived", False))]
+
+
+async def test_keys_move_and_open() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(5))), "s1")
+        await press(pilot, "enter", "down", "enter", "end", "k", "enter", "home", "enter")
+        assert app.posted == [("Opened", f"s{n}") for n in (1, 2, 3, 0)]
+
+
+@pytest.mark.parametrize(
+    ("key", "posted"),
+    [
+        ("n", ("NewRequested",)),
+        ("e", ("RenameRequested", "s1")),
+        ("d", ("DeleteRequested", "s1")),
+        ("delete", ("DeleteRequested", "s1")),
+        ("t", ("TagsRequested", "s1")),
+        ("f", ("FolderRequested", "s1")),
+        ("p", ("MarkRequested", "s1", ("pinned", True))),
+        ("a", ("MarkRequested", "s1", ("archived", True))),
+        ("r", ("MarkRequested", "s1", ("unread", False))),
+        ("u", ("UndoRequested",)),
+    ],
+)
+async def test_keys_post_their_requests(key: str, posted: tuple[object, ...]) -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, (summary(0), summary(1, unread=True), summary(2)))
+        await press(pilot, "down", key)
+        assert app.posted == [posted]
+
+
+async def test_several_sessions_are_selected_and_changed_together() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(6))))
+        await press(pilot, "space", "down", "space")
+        assert "2 chosen" in app.sessions.new_session.render().plain
+        assert app.lines()[1].startswith(" ✓Session 0")
+        await press(pilot, "d")
+        assert app.posted == [("DeleteRequested", "s0", "s2")]
+        assert app.sessions.rows.chosen == set()
+        await press(pilot, "home", "shift+down", "shift+down", "shift+down", "shift+up", "p")
+        assert app.posted[1:] == [("MarkRequested", "s0", "s1", "s2", ("pinned", True))]
+        await press(pilot, "ctrl+a", "escape", "end", "d")
+        assert app.posted[2:] == [("DeleteRequested", "s5")]
+
+
+async def test_a_tag_that_all_have_is_removed_from_all() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, (summary(0, pinned=True), summary(1, pinned=True), summary(2)))
+        await press(pilot, "ctrl+a", "p", "home", "space", "space", "p")
+        assert app.posted == [
+            ("MarkRequested", "s0", "s1", "s2", ("pinned", True)),
+            ("MarkRequested", "s0", "s1", ("pinned", False)),
+        ]
+
+
+async def test_a_deleted_session_leaves_the_selection() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(3))))
+        await press(pilot, "ctrl+a")
+        app.sessions.show((summary(1),), None, NOW)
+        await press(pilot, "d")
+        assert app.posted == [("DeleteRequested", "s1")]
+
+
+async def test_clicks_open_select_and_create() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(5))))
+        await pilot.click(SessionRows, offset=(5, 4))
+        await pilot.click(SessionList, offset=(3, 0))
+        assert app.posted == [("Opened", "s1"), ("NewRequested",)]
+        await pilot.click(SessionRows, offset=(5, 1), control=True)
+        await pilot.click(SessionRows, offset=(5, 5), control=True)
+        assert app.sessions.rows.chosen == {"s0", "s2"}
+        await pilot.click(SessionRows, offset=(5, 9), shift=True)
+        assert app.sessions.rows.chosen == {"s2", "s3", "s4"}
+
+
+async def test_the_filter_narrows_while_typing() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(
+            pilot,
+            (
+                summary(0, "Cats and do us"),
+                summary(1, "Dune", model="gpt", tags=("SciFi",)),
+                summary(2, "Undoing", archived=True),
+                summary(3, "scifi"),
+            ),
+        )
+        await press(pilot, "slash", *"DO")
+        assert [row.split()[:2] for row in app.titles()] == [
+            *(["▾", "Today"], ["Cats", "and"], ["▾", "Archived"], ["Undoing", "2m"])
+        ]
+        await press(pilot, " ", "n", "d", "enter")
+        assert app.posted == [("Opened", "s0")]
+        await press(pilot, "escape")
+        assert app.sessions.filter.value == ""
+        assert app.query_one(SessionRows).has_focus
+        await press(pilot, "slash", *"#sci", "down", "enter")
+        assert app.posted[-1] == ("Opened", "s1")
+        app.sessions.filter.value = "zzz"
+        await pilot.pause()
+        assert "Nothing matches." in "".join(app.lines())
+        await press(pilot, "escape")  # from the rows, too
+        assert app.sessions.filter.value == ""
+
+
+async def test_letters_typed_into_the_filter_are_not_keys() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(3))))
+        await press(pilot, "slash", *"ned/ p")
+        assert app.sessions.filter.value == "ned/ p"
+        assert app.posted == []
+
+
+async def test_the_cursor_stays_on_its_session() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        summaries = tuple(map(summary, range(6)))
+        app = await shown(pilot, summaries, "s0")
+        await press(pilot, "down", "down")
+        app.sessions.show((*summaries[4:], *summaries[:4]), "s0", NOW)
+        await press(pilot, "enter")
+        app.sessions.show(summaries, "s5", NOW)
+        await press(pilot, "enter")
+        assert app.posted == [("Opened", "s2"), ("Opened", "s5")]
+
+
+async def test_the_cursor_goes_to_a_new_session_as_soon_as_it_is_listed() -> None:
+    old = [summary(n) for n in range(1, 4)]
+    app = Stage()
+    async with app.run_test(size=(30, 20)):
+        app.sessions.show(old, "s1", NOW)
+        app.sessions.show(old, None, NOW)
+        app.sessions.show(old, "s0", NOW)  # its reply begins before the list is read again
+        app.sessions.show([summary(0), *old], "s0", NOW)
+        rows = app.sessions.rows
+        assert rows.under_cursor is not None
+        assert rows.under_cursor.session_id == "s0"
+
+
+async def test_a_moved_cursor_stays_when_a_new_session_is_listed() -> None:
+    old = [summary(n) for n in range(1, 4)]
+    app = Stage()
+    async with app.run_test(size=(30, 20)):
+        app.sessions.show(old, None, NOW)
+        app.sessions.show(old, "s0", NOW)
+        app.sessions.rows.set_cursor(2)
+        app.sessions.show([summary(0), *old], "s0", NOW)
+        rows = app.sessions.rows
+        assert rows.under_cursor is not None
+        assert rows.under_cursor.session_id == "s3"
+
+
+async def test_the_cursor_keeps_its_row_when_its_session_goes() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        summaries = tuple(map(summary, range(6)))
+        app = await shown(pilot, summaries, "s0")
+        await press(pilot, "down", "down", "d")
+        app.sessions.show((*summaries[:2], *summaries[3:]), "s0", NOW)
+        await press(pilot, "d")
+        assert app.posted == [("DeleteRequested", "s2"), ("DeleteRequested", "s3")]
+
+
+async def test_an_empty_list_explains_how_to_start() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, ())
+        assert "Press n to start one." in "".join(app.lines())
+        await press(pilot, "enter", "d", "e", "space", "left", "shift+up", "ctrl+a", "down", "end")
+        assert app.posted == []
+
+
+async def test_thousands_of_sessions_are_drawn_by_row() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(5000))), "s4000")
+        assert "Session 4000" in "".join(app.lines())
+        await press(pilot, "end")
+        await pilot.pause()
+        assert "Session 4999" in app.lines()[-2]
+
+
+@given(st.lists(st.text(max_size=60), min_size=5, max_size=5), st.integers(8, 40))
+@settings(max_examples=4)
+async def test_every_strip_fits(titles: list[str], width: int) -> None:
+    async with Stage().run_test(size=(60, 14)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        app.sessions.styles.width = width
+        rows = tuple(
+            summary(n, t, role_name=t, status="failed", tags=(t, t), folder=t, pinned=n == 1)
+            for n, t in enumerate(titles)
+        )
+        await shown(pilot, rows, "s1")
+        await press(pilot, "g")
+        view = app.query_one(SessionRows)
+        wide = view.scrollable_content_region.width
+        for y in range(view.size.height):
+            strip = view.render_line(y)
+            assert sum(segment.cell_length for segment in strip) == wide
+            assert not any(ord(char) < 32 or 0x7F <= ord(char) < 0xA0 for char in strip.text)
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [
+        (-5, "now"),
+        (59, "now"),
+        (60, "1m"),
+        (3599, "59m"),
+        (7200, "2h"),
+        (3 * 86_400, "Thu"),
+        (30 * 86_400, "16 May"),
+        (400 * 86_400, "May 2024"),
+        (1e15, ""),
+    ],
+)
+def test_ages_are_short(passed: float, said: str) -> None:
+    assert ago(NOW - passed, NOW) == said

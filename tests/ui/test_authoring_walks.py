@@ -1,0 +1,170 @@
+"""The walk of an author, by the keyboard alone and by the mouse alone: why a message is missing,
+an author's note from depth 4 to depth 1, what a prompt cache has of it, and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui import app_under_test
+from tests.ui.app_under_test import opened, say, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.areas.presets.preset_app import app_with, body, line_of, message
+from tui_chat.compose import compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.endpoint import ModelFacts, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.turn_file import TurnFile, TurnRequest
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.inspector.forecast_line import ForecastLine, forecast_sentences
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import ContextView, View, ViewTabs
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.areas.presets.rows import PresetRows
+from tui_chat.ui.areas.presets.view import PresetToolbar
+from tui_chat.ui.key_bar import KeyBar
+from tui_chat.workspace.state import ViewedRequest
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+CHART = "The whole chart of the coast, rock by rock. " * 150
+SAID = (
+    Message("user", CHART, "chart"),
+    *(
+        Message("user" if number % 2 else "assistant", f"Number {number}: he counts the boats.")
+        for number in range(6)
+    ),
+)
+"""A conversation whose first message has no room."""
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models with room for 1,000 tokens."""
+    facts = (("*", ModelFacts(context_limit=1_000)),)
+    ends = tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
+    monkeypatch.setattr(app_under_test, "BUILT_IN_ENDPOINTS", ends)
+
+
+async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
+    """Open a conversation whose last request had the note at depth 4; type the next message."""
+    app = await opened(pilot)
+    assert app.workspace is not None
+    inputs = Inputs(
+        app.workspace.state.endpoint,
+        Preset("walk"),
+        SAID,
+        settings=SessionSettings(model="echo:max"),
+    )
+    composed = compose(inputs)
+    turn = TurnFile("", inputs, TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", ""))
+    viewed = ViewedRequest(composed, "", source=turn)
+    await app.workspace.captured_requests.save("Walk", viewed)
+    await app.workspace.presets.choose("mine")
+    await settle(pilot)
+    await say(pilot, "One?")
+    app.query_one(Composer).text = "Two?"
+    await settle(pilot)
+    return app, app.query_one(Inspector)
+
+
+def common(app: TuiChat) -> int:
+    """The tokens that the line of the forecast says are as last time."""
+    line = app.query_one(ForecastLine)
+    assert line.display
+    assert line.forecast is not None
+    assert f"{line.forecast.common:,} of" in forecast_sentences(line.forecast)
+    return line.forecast.common
+
+
+def shows(inspector: Inspector, words: str) -> Callable[[], bool]:
+    """Whether the view in sight has these words on the screen."""
+    return lambda: any(words in row for row in rows_shown(inspector.view_now))
+
+
+@pytest.mark.usefixtures("small")
+async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
+    async with app_with(tmp_path, model="echo:max").run_test(size=(160, 45)) as pilot:
+        app, inspector = await begun(pilot)
+        # Why is the chart missing? From the message, w.
+        await pilot.press("escape", "shift+tab", "g")
+        await until(pilot, lambda: app.query_one(Transcript).has_focus)
+        await pilot.press("w")
+        await until(pilot, lambda: inspector.view_shown is View.CONTEXT)
+        await until(pilot, shows(inspector, "1 left out to fit"))
+        await until(pilot, shows(inspector, "┆user   The whole chart"))
+        # From the context's end one comes there too.
+        await pilot.press("G")
+        await until(pilot, shows(inspector, "1 message of the history"))
+        # The note: three presses from depth 4 to depth 1; the context follows.
+        await pilot.press("f3")
+        await until(pilot, lambda: bool(app.query(PresetPane)))
+        pane = app.query_one(PresetPane)
+        await until(pilot, lambda: pane.rows.has_focus)
+        await pilot.press("end")
+        assert pane.rows.chosen is not None
+        while pane.rows.chosen.message is not message(pane, "note"):
+            await pilot.press("up")
+        at_four = common(app)
+        await until(pilot, shows(inspector, "depth -4"))
+        await pilot.press(*">>>")
+        await until(pilot, lambda: message(pane, "note").insertion_point == -1)
+        await until(pilot, shows(inspector, "depth -1"))
+        assert body(pane).index("(Softly.)") > body(pane).index("One?")
+        # Once it was sent so, the cache has more.
+        await pilot.press("escape")
+        await until(pilot, lambda: app.query_one(Composer).has_focus)
+        await say(pilot, "Two?")
+        await pilot.press(*"Three?")
+        await settle(pilot)
+        at_one = common(app)
+        assert at_one > at_four
+        # And back.
+        await pilot.press("f3")
+        await until(pilot, lambda: pane.rows.has_focus)
+        await pilot.press(*"uuu")
+        await until(pilot, lambda: message(pane, "note").insertion_point == -4)
+        await until(pilot, lambda: common(app) < at_one)
+
+
+@pytest.mark.usefixtures("small")
+async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
+    async with app_with(tmp_path, model="echo:max").run_test(size=(160, 45)) as pilot:
+        app, inspector = await begun(pilot)
+        await pilot.click(ViewTabs, offset=(2, 0))
+        await until(pilot, lambda: inspector.view_shown is View.CONTEXT)
+        view = inspector.view_now
+        assert isinstance(view, ContextView)
+        await until(pilot, shows(inspector, "left out to fit"))
+        rows = list(rows_shown(view))
+        row = next(y for y, words in enumerate(rows) if "message of the history" in words)
+        await pilot.click(view, offset=(4, row))
+        await until(pilot, shows(inspector, "┆user   The whole chart"))
+        await pilot.click(KeyBar, offset=(str(app.query_one(KeyBar).render()).index("F3"), 0))
+        await until(pilot, lambda: bool(app.query(PresetPane)))
+        pane = app.query_one(PresetPane)
+        await until(pilot, lambda: pane.rows.has_focus)
+        await settle(pilot)
+        start, end = line_of(pane, "Note"), line_of(pane, "what you type")
+        await pilot.mouse_down(PresetRows, offset=(20, start))
+        await pilot.hover(PresetRows, offset=(20, start + 1))
+        await pilot.hover(PresetRows, offset=(20, end))
+        await pilot.mouse_up(PresetRows, offset=(20, end))
+        await until(pilot, lambda: message(pane, "note").insertion_point == -1)
+        await settle(pilot)
+        line = app.query_one(ForecastLine)
+        assert line.forecast is not None
+        assert "Note" in line.forecast.at.sentence
+        await pilot.click(ForecastLine)
+        moved = line.forecast.at.origin
+        await until(pilot, lambda: view.rows[view.cursor].origin == moved)
+        await pilot.click(PresetToolbar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))
+        await until(pilot, lambda: message(pane, "note").insertion_point == -4)

@@ -1,0 +1,136 @@
+"""The command palette: what people type finds what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.ui.command_palette import PANE_ALIASES, CommandPalette, match_score
+from tui_chat.ui.dialogs.base import HelpDialog
+from tui_chat.ui.key_names import keys_of
+
+WORDS = {
+    "regenerate": "Regenerate reply",
+    "retry": "Regenerate reply",
+    "swipe": "Regenerate reply",
+    "switch model": "Switch model",
+    "fork": "Fork session from here",
+    "branch": "Compare branches",
+    "rename": "Rename session",
+    "temperature": "Settings of the session",
+    "settings": "Settings of the session",
+    "effort": "Settings of the session",
+    "title": "Rename session",
+    "copy": "Copy the message or the selection",
+    "export": "Export conversation…",
+    "import": "Import conversations…",
+    "continue": "Continue this reply",
+    "stop": "Stop the reply, or close a pane",
+    "clear": "New session",
+    "persona": "Choose profile",
+    "theme": "Theme",
+    "dark": "Toggle light and dark theme",
+    "cost": "Budget",
+    "tokens": "Budget",
+    "help": "Help: keys and commands",
+    "keys": "Help: keys and commands",
+    "quit": "Quit (the draft is kept)",
+    "regen": "Regenerate reply",
+    "REName": "Rename session",
+}
+
+
+async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        entries = list(app.action_index.palette_entries())
+        first = {
+            words: max(entries, key=lambda entry: match_score(entry, words)).title
+            for words in WORDS
+        }
+        assert first == WORDS
+        scattered = max(entries, key=lambda entry: match_score(entry, "rgnrt"))
+        assert scattered.title.startswith("Regenerate")
+        tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
+        assert "tool" in tools[0].title
+        assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
+
+
+async def test_every_alias_of_a_pane_belongs_to_a_key(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        panes = (app.chat.pane, app.sessions.pane, app.inspector.pane)
+        titles = {key.title for pane in panes if pane is not None for key in keys_of(pane)}
+        assert titles >= PANE_ALIASES.keys()
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_entries_have_one_line_with_the_key_at_the_right(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with make_app(tmp_path).run_test(size=size) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+p", *"new se")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await settle(pilot)
+        options = app.screen.query_one(OptionList)
+        line = options.render_line(0).text
+        assert line.strip().startswith("New session")
+        assert line.rstrip().endswith("Ctrl+N")
+        assert options.render_line(1).text.strip().startswith("New session"), "the sidebar's"
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
+
+
+async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        before = app.theme
+        await pilot.press("ctrl+p", *"dark", "enter")
+        await until(pilot, lambda: app.theme != before)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await settle(pilot)
+        assert "Toggle light" in app.screen.query_one(OptionList).render_line(0).text
+        app.screen.query_one(Input).value = "no such thing"
+        await settle(pilot)
+        assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
+
+
+async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        app.chat.pane.transcript.focus()
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+
+        def shown() -> list[str]:
+            return [str(each.render()) for each in app.screen.query(".title") if each.display]
+
+        assert shown()[0] == "Conversation", "the focused pane comes first"
+        await pilot.press(*"fork")
+        await until(pilot, lambda: "Sessions" not in shown())
+        assert shown() == ["Conversation", "Typed at the start of a message"]
+        await pilot.press(*"zzz")
+        await until(pilot, lambda: shown() == [])
+        assert app.screen.query_one(".none").display
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        app.chat.pane.composer.focus()
+        await pilot.press("question_mark")
+        assert app.chat.pane.composer.text == "?"
+
+
+async def test_the_settings_begin_a_command_whose_names_are_offered(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+p", *"temperature", "enter")
+        await until(pilot, lambda: app.chat.pane.composer.text == "/set ")
+        await pilot.press(*"temperature 0.7", "enter")
+        assert app.workspace is not None
+        await until(pilot, lambda: app.workspace.state.settings.temperature == 0.7)

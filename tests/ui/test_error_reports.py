@@ -1,0 +1,144 @@
+"""The app where a session, or the program itself, is at fault: no traceback, and a way on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.store.branches import BranchStore
+from tui_chat.ui.areas.chat import ChatPane, message_parts
+from tui_chat.ui.areas.chat.branch_layout import BranchLayout
+from tui_chat.ui.crash_log import CRASH_LOG
+
+SECRET = "sk-the-value-of-a-variable"
+
+
+def told(app: Any) -> str:
+    return "\n".join(notice.message for notice in app._notifications)
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise ZeroDivisionError("on purpose")
+
+
+async def begin(folder: Path) -> str:
+    """Keep a session that the next start opens; return its id."""
+    async with make_app(folder).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "a question")
+        assert app.workspace is not None
+        return app.workspace.state.session_id
+
+
+@pytest.mark.parametrize("fault", ["stored", "laid out"])
+async def test_the_app_starts_if_the_last_session_cannot_be_shown(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    session = await begin(tmp_path)
+    with monkeypatch.context() as broken:
+        if fault == "stored":
+            broken.setattr(BranchStore, "load", fail)
+        else:
+            broken.setattr(BranchLayout, "heights", lambda self: fail() if self.entries else [])
+        app = make_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.is_workspace_open)
+            await until(pilot, lambda: bool(app._notifications))
+            assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
+            workspace = app.workspace
+            assert workspace is not None
+            assert workspace.state.session is None
+            assert [each.session_id for each in workspace.state.sessions] == [session]
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:  # it can still be opened
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.sessions.open(session)
+        await until(pilot, lambda: len(app.query_one(ChatPane).transcript.entries) == 2)
+
+
+async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
+    session = await begin(tmp_path)
+    app = make_app(tmp_path)
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.is_workspace_open)
+            app._handle_exception(ZeroDivisionError("while it was drawn"))
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_workspace_open)
+        await until(pilot, lambda: bool(app._notifications))
+        assert "ended while it was showing the last session" in told(app)
+        assert app.workspace is not None
+        assert app.workspace.state.session is None
+        await app.workspace.sessions.open(session)
+        await settle(pilot)
+        assert len(app.query_one(ChatPane).transcript.entries) == 2
+
+
+async def test_a_part_that_fails_to_lay_out_is_shown_as_plain_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(message_parts, "section_lines", fail)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "some *words*")
+        shown = "".join(
+            strip.text
+            for strip in app.query_one(ChatPane).transcript.render_lines(
+                app.query_one(ChatPane).transcript.size.region
+            )
+        )
+        assert "some *words*" in shown
+
+
+async def test_a_request_that_fails_to_compose_is_reported_and_the_app_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        monkeypatch.setattr(app.workspace.requests, "compose", fail)
+        await pilot.press("x")
+        await until(pilot, lambda: "The request cannot be composed." in told(app))
+        assert app.is_running
+
+
+async def test_an_internal_error_shows_a_sentence_and_no_variables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    app = make_app(tmp_path)
+
+    def fail_with_a_secret() -> None:
+        secret = SECRET
+        raise ZeroDivisionError(len(secret))
+
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
+        async with app.run_test(size=(120, 40)) as pilot:
+            await opened(pilot)
+            app.call_later(fail_with_a_secret)
+            await pilot.pause()
+            await until(pilot, lambda: not app.is_running)
+    out = "".join(capsys.readouterr())
+    assert "tui-chat ended because of an error of its own." in out
+    assert "Traceback" not in out
+    assert SECRET not in out
+    log = tmp_path / CRASH_LOG
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert "fail_with_a_secret" in log.read_text()
+    assert SECRET not in log.read_text()
+
+
+async def test_a_signal_during_the_start_is_not_blamed_on_the_session(tmp_path: Path):
+    session = await begin(tmp_path)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_workspace_open)
+        app.exit(return_code=128 + 15)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        assert app.workspace.state.session is not None
+        assert app.workspace.state.session.session_id == session

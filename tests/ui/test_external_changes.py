@@ -1,0 +1,104 @@
+"""Another program works with the same conversations while the app is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
+from tests.ui.areas.sessions.sidebar_app import Stage, shown, summary
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
+from tui_chat.store import Store
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app looks around without waiting for a second to pass."""
+    monkeypatch.setattr("tui_chat.ui.lifecycle.CHECK_AFTER", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.external_changes.CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.external_changes.FOLLOW_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.external_changes._LIST_PAUSE_FACTOR", 0)
+
+
+async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path, eager: None):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        assert app.workspace is not None
+        shown_id, sessions = app.workspace.state.session_id, app.query_one(SessionList)
+        activity = app.query_one(ActivityLine)
+        sessions.query_one(Input).value = "hel"
+        app.query_one(Composer).text = "half a thou"
+        numbers = iter(range(1000))
+        other = await Store.open(
+            tmp_path / "chat.db", now=lambda: NOON + 9, new_id=lambda: f"other{next(numbers)}"
+        )
+        async with other:
+            await other.sessions.create(title="Help from elsewhere")
+            await other.sessions.create(title="Filtered away")
+            titles = ["Help from elsewhere", "hello"]
+            await until(pilot, lambda: [s.title for s in _listed(sessions.rows)] == titles)
+            under = sessions.rows.under_cursor
+            assert under is not None
+            assert under.session_id == shown_id
+            assert sessions.query_one(Input).value == "hel"
+
+            exchange = await other.replies.begin(
+                shown_id,
+                parent_id=app.workspace.state.entries[-1].message.id,
+                user=Message("user", "and now?"),
+                model="m",
+                endpoint="e",
+                request=RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b""),
+            )
+            reply_id = exchange.reply.message.id
+            await until(pilot, lambda: "Waiting" in str(activity.render()))
+            await other.replies.flush(reply_id, Message("assistant", "Now is"))
+            await until(pilot, lambda: "Writing" in str(activity.render()))
+            assert "in another window" in str(activity.render())
+            assert any("Now is" in line for line in _said(app))
+            await other.replies.finish(
+                reply_id, message=Message("assistant", "Now is over."), status="complete"
+            )
+            await until(pilot, lambda: any("Now is over." in line for line in _said(app)))
+            await settle(pilot)
+            assert "Esc stops" not in str(activity.render())
+            assert app.query_one(Composer).text == "half a thou"
+
+
+async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
+    async with Stage().run_test(size=(60, 20)) as pilot:
+        many = tuple(summary(n) for n in range(5, 60))
+        app = await shown(pilot, many)
+        rows = app.query_one(SessionRows)
+        rows.set_cursor(30)
+        before, line = app.lines(), rows.scroll_y
+        assert line
+        app.sessions.show((summary(1), *many), None, app.sessions._now)
+        assert app.lines() == before
+        assert rows.scroll_y == line + 2
+        app.sessions.show(many[1:], None, app.sessions._now)
+        assert app.lines() == before
+        rows.scroll_to(y=0, animate=False, immediate=True)
+        app.sessions.show(many, None, app.sessions._now)
+        assert rows.scroll_y == 0, "one has scrolled away from the cursor"
+        assert app.titles()[1].startswith("  Session 5 ")
+
+
+def _listed(rows: SessionRows):
+    return [session for group in rows.layout_now.groups for session in group.sessions]
+
+
+def _said(app) -> list[str]:
+    transcript = app.chat.pane.transcript
+    return [transcript.render_line(y).text for y in range(transcript.size.height)]

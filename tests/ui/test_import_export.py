@@ -1,0 +1,274 @@
+"""Conversations from files and into files, and the branches of a session, on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Static
+
+from tests.interop.exports import chatgpt, node
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.interop.chatgpt import INVALID
+from tui_chat.models.session import Node
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.branches import BranchScreen, branch_lines
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.dialogs.file_questions import format_and_path
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def told(app: TuiChat) -> str:
+    return "\n".join(str(note.message) for note in app._notifications)
+
+
+async def command(pilot: Pilot[None], text: str) -> None:
+    composer = pilot.app.query_one(Composer)
+    composer.focus()
+    composer.text = text
+    await settle(pilot)
+    await pilot.press("escape", "enter")
+
+
+def texts(app: TuiChat) -> list[str]:
+    assert app.workspace is not None
+    return [entry.message.content for entry in app.workspace.state.entries]
+
+
+async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
+    file = tmp_path / "conversations.json"
+    one = chatgpt(
+        node("q", None, "user", "Question"), node("a", "q", "assistant", "Reply"), title="Talk"
+    )
+    one["mapping"]["x"] = 17
+    (tmp_path / "conversation-old").mkdir()
+    file.write_text(json.dumps([one]))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("sessions.import_file")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        line, hint = app.screen.query_one(Input), app.screen.query_one(".hint", Static)
+        assert str(hint.render()).startswith("Tab completes")
+        line.value = f"{tmp_path}/conv"
+        await pilot.press("tab")
+        await until(pilot, lambda: line.value == f"{tmp_path}/conversation")
+        await until(pilot, lambda: str(hint.render()) == "conversation-old/  conversations.json")
+        await pilot.press("s", "tab")
+        await until(pilot, lambda: line.value == str(file))
+        await pilot.press("enter")
+        await until(pilot, lambda: texts(app) == ["Question", "Reply"])
+        await until(pilot, lambda: "1 new" in told(app))
+        assert f"1 × {INVALID}" in told(app)
+        await command(pilot, f"/import {file}")
+        await until(pilot, lambda: "1 already stored" in told(app))
+
+
+async def test_a_file_without_conversations_is_reported(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        for name in ("import", "view"):
+            await command(pilot, f"/{name} {tmp_path / name}.json")
+            await until(pilot, lambda name=name: f"{name}.json" in told(app))
+        assert told(app).count("cannot be read") == 2
+
+
+async def test_a_typed_folder_is_imported_whole(tmp_path: Path, undrawn: None):
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.jsonl").write_text(f'{{"role": "user", "content": "{name}"}}\n')
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+        composer.focus()
+        composer.insert_text(f"/import {folder}/")
+        await until(pilot, lambda: composer.suggestions.is_open)
+        await pilot.press("enter")
+        await until(
+            pilot, lambda: app.workspace is not None and len(app.workspace.state.sessions) == 2
+        )
+
+
+async def test_a_viewed_file_stays_apart_from_stored_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+):
+    file, asked = tmp_path / "talk.jsonl", tmp_path / "asked"
+    file.write_text('{"role": "user", "content": "Question"}\n')
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}\nexit 3\n')
+    program.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(program))
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("sessions.view_file")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "ended with 3" in told(app))
+        assert app.workspace is not None
+        assert not app.workspace.state.sessions
+        safe, module, name, *options, view, end, last = asked.read_text().splitlines()
+        assert (safe, module, name) == ("-P", "-m", "tui_chat")
+        assert (view, end, last) == ("view", "--", str(file))
+        assert options == [
+            "--config-dir",
+            str(app.workspace.state.config.config_dir),
+            "--theme",
+            app.theme,
+        ]
+
+
+async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
+    file = tmp_path / "talk.md"
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: "There is no message in this session yet" in told(app))
+        await say(pilot, "A question of salt")
+        await app.run_action("sessions.export")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        assert app.screen.query_one(Input).value == "A-question-of-salt.md"
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Exported" in told(app))
+        assert "A question of salt" in file.read_text()
+        file.write_text("mine")
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind", "path"),
+    [
+        ("talk.md", "markdown", "talk.md"),
+        ("html a b.txt", "html", "a b.txt"),
+        ("talk", "json", "talk"),
+        ("'my talk.htm'", "html", "'my talk.htm'"),
+        ("JSONL x", "jsonl", "x"),
+        ("markdown", "markdown", ""),
+    ],
+)
+def test_format_and_path(argument: str, kind: str, path: str):
+    assert format_and_path(argument) == (kind, path)
+
+
+async def test_a_system_message_can_be_added(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, "/system Be terse.")
+        await until(pilot, lambda: texts(app) == ["Be terse."])
+        assert app.workspace is not None
+        assert app.workspace.state.entries[0].message.role == "system"
+        await say(pilot, "Hello")
+        assert texts(app)[:2] == ["Be terse.", "Hello"]
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first words")
+        await say(pilot, "second words")
+        assert app.workspace is not None
+        before = texts(app)
+        await app.workspace.branches.edit(
+            app.workspace.state.entries[2].message.id, "other words", send=True
+        )
+        await replied(pilot)
+        after = texts(app)
+        app.query_one(Transcript).focus()
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
+        options = app.screen.query_one(OptionList)
+        assert options.option_count == 2
+        assert options.highlighted == 1
+
+        def side(name: str) -> str:
+            return str(app.screen.query_one(f"#{name} Static", Static).render())
+
+        await pilot.press("up")
+        await until(pilot, lambda: "second words" in side("marked"))
+        assert "other words" in side("left")
+        assert "first words" not in side("left") + side("marked")
+        assert "2 messages in common" in side("marked")
+        await pilot.press("space")  # any two are held against each other
+        await until(pilot, lambda: "second words" in side("left") or "Both sides" in side("left"))
+        await pilot.press("down")
+        await until(pilot, lambda: "other words" in side("marked"))
+        assert "second words" in side("left")
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: texts(app) == before)
+        await app.run_action("chat.branches")
+        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, BranchScreen))
+        assert texts(app) == before != after
+
+
+def test_compared_branches_start_where_they_diverge():
+    def at(name: str, parent: str | None) -> Node:
+        return Node(name, parent, "user", "complete", 0.0, name, is_leaf=True)
+
+    tree = [
+        *(at("a", None), at("b", "a"), at("c", "b"), at("d", "c")),
+        *(at("x", "b"), at("y", "x"), at("z", "x"), at("w", "c"), at("r", None)),
+    ]
+    found = [
+        (each.first.words, each.leaf.words, each.level, each.number, each.count)
+        for each in branch_lines(tree)
+    ]
+    assert found == [
+        ("a", "d", 0, 1, 4),
+        ("x", "y", 1, 3, 2),
+        ("z", "z", 2, 4, 1),
+        ("w", "w", 1, 4, 1),
+        ("r", "r", 1, 1, 1),
+    ]
+
+
+async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path):
+    async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        assert await workspace.replies.submit("Tell me of salt")
+        await workspace.sessions.new("")
+        await until(pilot, lambda: "“Tell me of salt”: the reply is there." in told(app))
+        await until(pilot, lambda: workspace.state.sessions[0].unread)
+
+
+async def test_a_dialog_does_not_end_an_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([chatgpt(node("q", None, "user", "Question"), title="Talk")]))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        imports, go_on = app.workspace.import_export.import_files, asyncio.Event()
+
+        async def slow_import(*given: object, **named: object) -> object:
+            await go_on.wait()
+            return await imports(*given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(app.workspace.import_export, "import_files", slow_import)
+        await command(pilot, f"/import {file}")
+        await until(pilot, lambda: any(each.group == "files" for each in app.workers))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await pilot.press("escape")
+        go_on.set()
+        await until(pilot, lambda: texts(app) == ["Question"])

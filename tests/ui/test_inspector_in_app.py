@@ -1,0 +1,320 @@
+"""The inspector in the app: what is sent, was sent, would be sent, and where it comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, Static, TextArea
+from textual.widgets._toast import Toast
+
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tui_chat.compose import Composed, compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import OriginKind
+from tui_chat.offline import HttpRequest
+from tui_chat.turn_file import TurnReply, dump_turn
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealMessageRequested
+from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.summary import Summary
+from tui_chat.ui.areas.inspector.views import RowsView, View
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+WIDE = (160, 45)
+
+
+def rows_of(inspector: Inspector) -> str:
+    return "\n".join(rows_shown(inspector.view_now))
+
+
+def count_of_history(composed: Composed) -> int:
+    return sum(turn.origin.kind is OriginKind.HISTORY for turn in composed.envelope.turns)
+
+
+async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: Path) -> None:
+    received: list[HttpRequest] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        for number, view in enumerate(View):
+            app.query_one(Composer).text = f"Question {number}"
+            await settle(pilot)
+            inspector.view_shown = view
+            app.inspector.post_message(
+                Inspector.ProtocolChosen(list(Protocol)[number % len(Protocol)])
+            )
+            await settle(pilot)
+            app.inspector.post_message(Inspector.ProtocolChosen(Protocol.OPENAI_CHAT))
+            await settle(pilot)
+            assert inspector.composed is not None
+            seen = inspector.composed.payload.body
+            await say(pilot, f"Question {number}")
+            assert received[-1].body == seen
+
+
+async def test_the_forecast_shows_the_size_of_the_common_prefix(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "First")
+        app.query_one(Composer).text = "Second"
+        await settle(pilot)
+        line = app.query_one(ForecastLine)
+        assert line.forecast is not None
+        assert line.forecast.at.kind == "grown"
+        assert line.display
+        composed = app.query_one(Inspector).composed
+        assert composed is not None
+        budget = composed.envelope.budget
+        assert budget is not None
+        assert budget.ratio != 1  # the reply taught, and both figures learned
+        assert line.forecast.total == budget.total
+        assert f"~{budget.total:,} tokens" in str(app.query_one(Summary).render())
+        await say(pilot, "Second")
+        app.query_one(Inspector).view_shown = View.REPLY
+        await settle(pilot)
+        assert "Forecast: up to" in rows_of(app.query_one(Inspector))
+        sent = (
+            app.workspace.state.last_sent["loopback"].composed
+            if app.workspace is not None
+            else None
+        )
+    app = make_app(tmp_path)  # as after a restart
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        app.query_one(Composer).text = "Third"
+        line = app.query_one(ForecastLine)
+        await until(pilot, lambda: line.forecast is not None and line.forecast.common > 0)
+        assert line.forecast is not None
+        assert line.forecast.at.kind == "grown"
+        assert sent is not None
+        assert app.workspace is not None
+        assert app.workspace.state.last_sent["loopback"].composed.payload.body == sent.payload.body
+
+
+async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
+    received: list[HttpRequest] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await say(pilot, "First")
+        await say(pilot, "Second")
+        inspector = app.query_one(Inspector)
+        transcript = app.query_one(Transcript)
+        transcript.post_message(InspectRequested(workspace.state.entries[1].message.id))
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert inspector.composed.payload.body == received[0].body
+        app.query_one(Composer).text = "typed meanwhile"
+        await settle(pilot)
+        assert inspector.composed.payload.body == received[0].body
+        inspector.focus()
+        await pilot.press("3")
+        await settle(pilot)
+        assert inspector.composed.protocol is Protocol.ANTHROPIC
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not inspector.is_banner_up
+        assert b"typed meanwhile" in inspector.composed.payload.body
+
+
+async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        for words in ("First", "Second"):
+            await say(pilot, words)
+        inspector = app.query_one(Inspector)
+        app.inspector.action_what_if()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        app.screen.query_one("#messages", Input).value = "1"
+        app.screen.query_one("#model", Input).value = "lorem"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert inspector.composed.model == "lorem"
+        assert count_of_history(inspector.composed) == 1
+        assert workspace.requests.compose("").model == "mirror"
+        assert count_of_history(workspace.requests.compose("")) == 4
+
+
+def told_in(app: TuiChat) -> str:
+    """Return all that is told just now."""
+    return "\n".join(str(toast.render()) for toast in app.screen.query(Toast))
+
+
+async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -> None:
+    body = {
+        "model": "claude-sonnet-5",
+        "max_tokens": 64,
+        "system": "You are a gardener.",
+        "messages": [{"role": "user", "content": "What grows under pines?"}],
+        "tools": [{"name": "dig", "description": "", "input_schema": {"type": "object"}}],
+        "top_p": 0.5,
+    }
+    sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
+    reply = TurnReply(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
+    app = make_app(tmp_path, captured=dump_turn(sent, sent.payload.body, reply))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.is_banner_up)
+        assert inspector.composed is not None
+        assert inspector.composed.payload.body == sent.payload.body
+        banner = inspector.query_one("#inspector-banner", Static)
+        assert "same SHA-256" in str(banner.render())
+        await until(pilot, lambda: inspector.has_focus_within)
+        await pilot.press("e")
+        await until(pilot, lambda: inspector.view_shown is View.REPLY)
+        await settle(pilot)
+        assert any("It came back." in row for row in rows_shown(inspector.view_now))
+        await pilot.press("p")
+        app.inspector.action_save_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(workspace.state.entries))
+        came = workspace.state.entries[-1]
+        assert (came.message.content, came.model, came.endpoint) == ("It came back.", "m", "there")
+        await until(pilot, lambda: not inspector.is_banner_up)
+        app.inspector.action_open_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        app.screen.query_one(TextArea).text = f"curl -d '{json.dumps(body)}' https://x"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert json.loads(inspector.composed.payload.body)["system"] == "You are a gardener."
+        tokens, budget = inspector.composed.envelope.tokens, inspector.composed.envelope.budget
+        assert budget is not None
+        assert len(tokens) == 2
+        assert min(tokens) > 4
+        assert sum(tokens) < budget.total
+        app.inspector.post_message(Inspector.ProtocolChosen(Protocol.GEMINI))
+        await settle(pilot)
+        assert "contents" in json.loads(inspector.composed.payload.body)
+        app.inspector.action_save_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.state.entries[0].message.content != "From a file")
+        await settle(pilot)
+        assert workspace.state.entries[0].message.content == "What grows under pines?"
+        await until(pilot, lambda: "Its model claude-sonnet-5" in told_in(app))
+        assert "is not offered here: the session uses mirror." in told_in(app)
+        assert "Not kept: tools (dig)." in told_in(app)
+        assert b"You are a gardener." in workspace.requests.compose("").payload.body
+        assert workspace.state.session is not None
+        assert workspace.state.session.settings.max_tokens == body["max_tokens"]
+
+
+async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await say(pilot, "First")
+        first = workspace.state.entries[0].message
+        transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
+        transcript.post_message(RevealMessageRequested(first.id))
+        await settle(pilot)
+        under = inspector.view.under
+        assert under is not None
+        assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
+        assert inspector.view.has_focus
+        for view in ("p", "c"):
+            await pilot.press(view)
+            await settle(pilot)
+            await pilot.press("w")
+            await settle(pilot)
+            assert transcript.has_focus
+            await pilot.press("w")
+            await settle(pilot)
+            assert inspector.view_now.has_focus
+        await pilot.press("p", "enter")
+        await settle(pilot)
+        assert transcript.has_focus
+        await pilot.press("J")
+        await settle(pilot)
+        assert inspector.view.highlights.origin is not None
+        assert inspector.view.highlights.origin.id == workspace.state.entries[1].message.id
+        await pilot.press("K")
+        await settle(pilot)
+        assert transcript.current is not None
+        assert transcript.current.message.id == first.id
+        # What is typed lights up too, while one looks at it in the request.
+        composer = app.query_one(Composer)
+        composer.focus()
+        composer.text = "Second"
+        await settle(pilot)
+        assert not composer.has_class("-lit")
+        inspector.focus()
+        await pilot.press("f")
+        await until(pilot, lambda: composer.has_class("-lit"))
+        transcript.focus()
+        await until(pilot, lambda: not composer.has_class("-lit"))
+
+
+async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "First")
+        inspector = app.query_one(Inspector)
+        inspector.focus()
+        await pilot.press("d")
+        await settle(pilot)
+        assert "the last request sent here" in rows_of(inspector)
+        inspector.view_shown = View.PAYLOAD
+        app.query_one(Composer).text = "Typed while it was away"
+        await settle(pilot)
+        inspector.view_shown = View.DIFF
+        await until(pilot, lambda: "Typed while it was away" in rows_of(inspector))
+        app.query_one(Composer).text = ""
+        await settle(pilot)
+        inspector.focus()
+        await pilot.press("a")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"Gemini", "enter")
+        await settle(pilot)
+        view = inspector.view_now
+        assert isinstance(view, RowsView)
+        assert "Gemini" in rows_of(inspector)
+        assert app.workspace is not None
+        await app.workspace.branches.edit(
+            app.workspace.state.entries[0].message.id, "Another beginning", send=True
+        )
+        await replied(pilot)
+        inspector.focus()
+        await pilot.press("a")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"First", "enter")
+        await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
+        await pilot.press("g")
+        await settle(pilot)
+        told = rows_of(inspector)
+        assert "First" in told
+        assert "Another beginning" in told

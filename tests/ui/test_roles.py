@@ -1,0 +1,109 @@
+"""Roles on the screen: a new session asks for one; they are written and disabled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import Button, Input, Static
+
+from tests.ui.app_under_test import make_app, opened, say, until
+from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.dialogs.base import Confirm
+from tui_chat.ui.dialogs.forms import RoleForm
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        poet = await workspace.roles.save(Role("", "Poet", "Rhyme."))
+        assert poet is not None
+        await workspace.sessions.new(poet.role_id)
+        await say(pilot, "hello")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.state.session is None and len(app.screen_stack) == 1)
+        assert workspace.state.role is not None
+        assert workspace.state.role.name == "Poet"
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"assis", "enter")
+        await until(
+            pilot,
+            lambda: workspace.state.role is not None and workspace.state.role.name == "Assistant",
+        )
+
+
+async def test_a_role_is_written_and_its_faults_are_reported(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await app.run_action("sessions.edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"new role", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        await pilot.press("ctrl+s")
+        assert isinstance(app.screen, RoleForm)  # it has no name yet
+        await pilot.press(*"Critic", "tab", *"Judge.")
+        temperature(app).value = "hot"
+        await pilot.press("ctrl+s")
+        assert isinstance(app.screen, RoleForm)
+        temperature(app).value = "0.5"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: any(role.name == "Critic" for role in workspace.state.roles))
+        critic = next(role for role in workspace.state.roles if role.name == "Critic")
+        assert (critic.system_prompt, critic.settings.temperature) == ("Judge.", 0.5)
+
+
+async def test_the_form_keeps_the_settings_that_it_does_not_show(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        given = Settings(temperature=0.1, top_k=3, stop=("END",))
+        assert await workspace.roles.save(Role("", "Poet", settings=given)) is not None
+        await app.run_action("sessions.edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"poet", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        temperature(app).value = "0.9"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) < 3)
+        poet = next(role for role in workspace.state.roles if role.name == "Poet")
+        assert poet.settings == replace(given, temperature=0.9)
+
+
+async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await say(pilot, "hello")
+        await app.run_action("sessions.edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        app.screen.query_one("#delete", Button).press()
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        question = str(app.screen.query_one(Static).render())
+        assert "The session bound to it stays" in question
+        await pilot.press("tab", "enter")
+        workspace = app.workspace
+        assert workspace is not None
+        await until(pilot, lambda: not workspace.state.roles)
+        assert len(workspace.state.sessions) == 1
+
+
+def temperature(app: TuiChat) -> Input:
+    return app.screen.query_one("#temperature", Input)

@@ -1,0 +1,82 @@
+"""Tags, folders, the archive and its undo, as a person does them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.models.session import SessionSummary
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.sessions import SessionList
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:
+    """Press a key that asks, type the answer, and wait until nothing is asked."""
+    await pilot.press(key)
+    await until(pilot, lambda: len(pilot.app.screen_stack) > 1)
+    await settle(pilot)
+    await pilot.press(*typed, "enter")
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+
+
+def listed(app: TuiChat) -> SessionSummary:
+    assert app.workspace is not None
+    return app.workspace.state.sessions[0]
+
+
+def box(app: TuiChat) -> str:
+    return str(app.screen.query("Vertical").first().border_title)
+
+
+def told(app: TuiChat) -> str:
+    return list(app._notifications)[-1].message if app._notifications else ""
+
+
+async def test_a_session_is_tagged_filed_archived_and_restored(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        await pilot.press("f2")
+        await settle(pilot)
+
+        await answered(pilot, "t", *"work, #old home")
+        await until(pilot, lambda: listed(app).tags == ("work", "old home"))
+        await answered(pilot, "t", "ctrl+u")
+        await until(pilot, lambda: listed(app).tags == ())
+
+        await pilot.press("f")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await pilot.press(*"new", "enter")
+        await until(pilot, lambda: box(app) == "New folder")
+        await pilot.press(*"notes", "enter")
+        await until(pilot, lambda: listed(app).folder == "notes")
+        await answered(pilot, "f", *"no folder")
+        await until(pilot, lambda: listed(app).folder == "")
+        await answered(pilot, "f", *"note")  # what is typed is a folder too
+        await until(pilot, lambda: listed(app).folder == "note")
+
+        await pilot.press("a")
+        await until(pilot, lambda: listed(app).archived)
+        await until(pilot, lambda: told(app) == "Archived “hello”. u brings it back.")
+        await pilot.press("u")
+        await until(pilot, lambda: not listed(app).archived)
+
+        await pilot.press("d")
+        await until(pilot, lambda: app.workspace is not None and not app.workspace.state.sessions)
+        await pilot.press("f2", *"/undo", "enter")
+        await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
+
+
+async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        await pilot.press(*"/find hell", "enter")
+        sessions = app.query_one(SessionList)
+        await until(pilot, lambda: sessions.filter.has_focus)
+        assert sessions.filter.value == "hell"

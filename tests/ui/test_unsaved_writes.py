@@ -1,0 +1,197 @@
+"""What the screen says and asks while the database cannot be written to."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
+from tui_chat.errors import StoreError
+from tui_chat.store.database import Database, Transaction
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.header_footer import footer_lines
+from tui_chat.ui.areas.chat.transcript_messages import EditRequested
+from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
+from tui_chat.workspace.workspace import Workspace
+
+FULL = "There is no room left on the disk."
+
+
+class Disk:
+    """Refuses writes while it is full."""
+
+    is_full = False
+    delay = 0.0
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    disk, transact = Disk(), Database._transact
+
+    async def refusing(
+        self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
+    ) -> Any:
+        if begin == "BEGIN IMMEDIATE":
+            await asyncio.sleep(disk.delay)
+            if disk.is_full:
+                raise StoreError(FULL)
+        return await transact(self, begin, work)
+
+    monkeypatch.setattr(Database, "_transact", refusing)
+    return disk
+
+
+def workspace_of(app: TuiChat) -> Workspace:
+    assert app.workspace is not None
+    return app.workspace
+
+
+def kept_drafts(folder: Path) -> set[str]:
+    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+        return {
+            text
+            for (text,) in connection.execute(
+                "SELECT text FROM drafts UNION SELECT value FROM settings WHERE key = 'draft'"
+            )
+        }
+
+
+def make_app_with_full_disk(folder: Path, disk: Disk) -> TuiChat:
+    """Return an app whose disk is full from the moment at which its request arrives."""
+
+    def fill(_: object) -> None:
+        disk.is_full = True
+
+    return make_app(folder, model="lorem:400:60", on_request=fill)
+
+
+async def fill_disk_during_reply(pilot: Pilot[None], app: TuiChat) -> None:
+    app.query_one(Composer).text = "go"
+    await pilot.press("enter")
+    await until(
+        pilot,
+        lambda: (
+            bool(workspace_of(app).state.entries)
+            and bool(workspace_of(app).state.entries[-1].unsaved)
+        ),
+    )
+
+
+async def test_the_reply_and_the_status_line_say_that_it_is_unsaved(
+    tmp_path: Path, disk: Disk
+) -> None:
+    app = make_app_with_full_disk(tmp_path, disk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await fill_disk_during_reply(pilot, app)
+        entry = workspace_of(app).state.entries[-1]
+        foot = " ".join(line.text for line in footer_lines(entry, (), "", 100))
+        assert f"Not saved yet: {FULL}" in foot
+        await until(pilot, lambda: "Not saved yet" in str(app.chat.pane.activity.render()))
+        disk.is_full = False
+        await until(pilot, lambda: not workspace_of(app).state.entries[-1].unsaved)
+        await until(pilot, lambda: "Not saved yet" not in str(app.chat.pane.activity.render()))
+
+
+async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Disk) -> None:
+    app = make_app_with_full_disk(tmp_path, disk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await fill_disk_during_reply(pilot, app)
+        await until(pilot, lambda: bool(workspace_of(app).unsaved_writes.reason))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("n")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert app.is_running
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("y")
+        await until(pilot, lambda: not app.is_running or app._exit)
+    assert app.lifecycle.unsaved == FULL
+
+
+async def test_text_that_could_not_be_stored_returns_before_later_text(
+    tmp_path: Path, disk: Disk
+) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await say(pilot, "Hello")
+        composer = app.query_one(Composer)
+        disk.is_full, disk.delay = True, 0.2
+        composer.text = "precious"
+        await pilot.press("enter")
+        await until(pilot, lambda: composer.text == "")
+        await pilot.press(*"more")
+        await until(pilot, lambda: "precious" in composer.text)
+        assert composer.text == "precious\nmore"
+        disk.is_full = False
+        await until(pilot, lambda: "precious\nmore" in kept_drafts(tmp_path))
+
+
+async def test_a_draft_is_stored_while_typing_continues(tmp_path: Path, disk: Disk) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        clock = asyncio.get_running_loop().time
+        began, typed = clock(), 0
+        while clock() - began < 1.5:
+            await pilot.press("x")
+            typed += 1
+            await idle(pilot)
+        kept = max(map(len, kept_drafts(tmp_path)))
+        assert typed / 3 < kept <= typed, "it is not written only once the typing pauses"
+
+
+async def test_text_typed_while_a_message_is_stored_stays_a_draft(
+    tmp_path: Path, disk: Disk
+) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await say(pilot, "Hello")
+        composer = app.query_one(Composer)
+        disk.delay = 0.1
+        composer.text = "first"
+        await pilot.press("enter")
+        await until(pilot, lambda: composer.text == "")
+        await pilot.press(*"second")
+        await replied(pilot)
+        disk.delay = 0.0
+        assert composer.text == "second"
+        await until(pilot, lambda: kept_drafts(tmp_path) - {""} == {"second"})
+
+
+async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await say(pilot, "Hello")
+        disk.is_full = True
+        app.chat.pane.transcript.post_message(
+            EditRequested(workspace_of(app).state.entries[0].message.id)
+        )
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
+        app.screen.query_one(TextArea).text = "much better"
+        first = app.screen
+        await pilot.press("ctrl+s")
+        await until(
+            pilot, lambda: isinstance(app.screen, TextAreaPrompt) and app.screen is not first
+        )
+        await idle(pilot)
+        assert app.screen.query_one(TextArea).text == "much better"
+        disk.is_full = False
+        await pilot.press("ctrl+s")
+        await until(
+            pilot, lambda: workspace_of(app).state.entries[0].message.content == "much better"
+        )

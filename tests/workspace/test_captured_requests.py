@@ -1,0 +1,63 @@
+"""What is pasted as a captured request may be the path of a file with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.turn_file import TurnFile, TurnRequest
+from tui_chat.workspace.captured_requests import save_summary, text_or_file
+
+
+def test_a_path_is_replaced_by_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a request.json"
+    file.write_text('{"model": "m", "messages": []}')
+    assert text_or_file(f" '{file}'\n") == file.read_text()
+    for text in ('{"model": "m"}', "no/such/file", "curl x\n -d {}", "", str(tmp_path), "x" * 9999):
+        assert text_or_file(text) == text
+
+
+def test_an_unreadable_path_is_reported() -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        text_or_file("~nobody-of-this-name/request.json\0")
+
+
+@pytest.mark.parametrize(
+    ("not_kept", "wanted", "told", "is_all"),
+    [
+        ((), "m", "Saved as a session with its preset.", True),
+        (("tools (a, b)", "stop"), "m", "Not kept: tools (a, b), stop.", False),
+        ((), "", "It names no model: the session uses m.", False),
+        ((), "other", "Its model other is not offered here: the session uses m.", False),
+        (("x" * 999,), "m", "…", False),
+        (("\x1b[2J",), "m", "␛[2J", False),
+    ],
+)
+def test_lost_parts_of_a_captured_request_are_reported(
+    not_kept: tuple[str, ...], wanted: str, told: str, is_all: bool
+) -> None:
+    words, kept_all = save_summary(not_kept, wanted, "m")
+    assert told in words
+    assert kept_all is is_all
+    assert len(words) < 400
+
+
+def test_the_other_inputs_of_an_exported_turn_are_listed() -> None:
+    made_of = Inputs(
+        BUILT_IN_ENDPOINTS[0],
+        Preset("p"),
+        role=Role("", "Gardener", "You garden."),
+        profile=Profile("Ann", ""),
+        tools=(ToolDefinition("dig", "", {}),),
+    )
+    sent = TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", "{}")
+    assert TurnFile("0", made_of, sent).not_kept == ("role (Gardener)", "profile", "tools (dig)")

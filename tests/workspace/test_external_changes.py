@@ -1,0 +1,259 @@
+"""Two programs on one database: changes are noticed, and replies are followed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tui_chat.errors import StoreBusy
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Session
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.store import Store
+from tui_chat.store.database import Database
+from tui_chat.store.sessions import SessionStore
+from tui_chat.workspace.events import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
+from tui_chat.workspace.external_changes import CHECK_INTERVAL, FOLLOW_INTERVAL, QUIET
+
+RECORD = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
+OpenOther = Callable[[], Awaitable[Store]]
+
+
+class Clock:
+    time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+async def other_program(tmp_path: Path) -> AsyncIterator[OpenOther]:
+    opened: list[Store] = []
+    numbers = itertools.count()
+    seconds = itertools.count(1_800_000_000)
+
+    async def open_other() -> Store:
+        store = await Store.open(
+            tmp_path / "chat.db",
+            now=lambda: float(next(seconds)),
+            new_id=lambda: f"other{next(numbers)}",
+        )
+        opened.append(store)
+        return store
+
+    yield open_other
+    for store in opened:
+        await store.close()
+
+
+async def asked(other: Store, session_id: str, text: str) -> str:
+    """Send a message from the other program; return the id of its streaming reply."""
+    (*_, last) = await other.branches.load(session_id)
+    exchange = await other.replies.begin(
+        session_id,
+        parent_id=last.message.id,
+        user=Message("user", text),
+        model="slow",
+        endpoint="e",
+        request=RECORD,
+    )
+    return exchange.reply.message.id
+
+
+def thinking(text: str, thought: str, *calls: ToolCall) -> Message:
+    reasoning = (ReasoningBlock(Protocol.GEMINI, thought),)
+    semantics = MessageSemantics(reasoning=reasoning)
+    return Message("assistant", text, tool_calls=calls, semantics=semantics)
+
+
+async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
+    make_workspace, other_program: OpenOther
+):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    other = await other_program()
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    reply_id = await asked(other, workspace.state.session_id, "two")
+    heard.changes.clear()
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    assert [entry.message.content for entry in workspace.state.entries[-2:]] == ["two", ""]
+    assert heard.of(BranchChanged)
+    call = ToolCall("c", "dice", '{"sides"')
+    steps = [
+        thinking("", "Hm"),
+        thinking("", "Hmm, well"),
+        thinking("It ", "Hmm, well"),
+        thinking("It is so", "Hmm, well"),
+        thinking("It is so", "Hmm, well", call),
+        thinking("It was", "Hmm"),  # a provider that takes something back
+    ]
+    for message in steps:
+        await other.replies.flush(reply_id, message)
+        heard.changes.clear()
+        assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+        (told,) = heard.of(ReplyGrew)
+        grown = told.grown
+        assert (grown.entry_id, grown.reply.text) == (reply_id, message.content)
+        assert grown.reply.thought == message.semantics.reasoning[0].text
+        assert [str(c.arguments) for c in grown.reply.calls] == [
+            c.arguments for c in message.tool_calls
+        ]
+        assert workspace.state.partial is grown
+        assert not heard.of(BranchChanged), "the branch is not read again for a few words"
+    heard.changes.clear()
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    came = [change for change in heard.changes if not isinstance(change, SessionsChanged)]
+    assert came == [], "the list of sessions may be read later, on a busy machine"
+
+    assert not await workspace.replies.submit("three")
+    assert not await workspace.replies.regenerate(reply_id)
+    assert [str(told.error) for told in heard.of(Failed)] == [
+        "A reply is still arriving here, in another window."
+    ] * 2
+    await other.replies.finish(reply_id, message=Message("assistant", "So."), status="complete")
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert workspace.state.entries[-1].message.content == "So."
+    assert workspace.state.entries[-1].status == "complete"
+    assert workspace.state.partial is None
+    assert await workspace.replies.submit("three"), "one goes on from there at once"
+    await settled(workspace, heard)
+    assert len(workspace.state.entries) == 6
+
+
+async def test_replies_of_a_killed_program_are_interrupted(
+    make_workspace, other_program: OpenOther
+):
+    clock = Clock()
+    workspace, heard = await make_workspace(clock=clock)
+    for word in ("one", "two"):
+        await workspace.sessions.new()
+        assert await workspace.replies.submit(word)
+        await settled(workspace, heard)
+    shown, listed = (each.session_id for each in workspace.state.sessions)
+    other = await other_program()
+    await asked(other, listed, "unseen")
+    reply_id = await asked(other, shown, "seen")
+    await other.replies.flush(reply_id, Message("assistant", "As far as"))
+    await workspace.external_changes.check()
+    assert workspace.state.partial is not None
+    clock.time += QUIET
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    assert {each.status for each in workspace.state.sessions} == {"streaming"}, "it runs"
+    await other.close()
+    await workspace.external_changes.check()
+    clock.time += QUIET
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert workspace.state.entries[-1].message.content == "As far as"
+    assert {each.status for each in workspace.state.sessions} == {"interrupted"}
+    assert workspace.state.partial is None
+
+
+async def test_changes_of_sessions_by_other_programs_are_noticed(
+    make_workspace, other_program: OpenOther
+):
+    clock = Clock()
+    workspace, heard = await make_workspace(clock=clock)
+    assert await workspace.replies.submit("mine")
+    await settled(workspace, heard)
+    mine, other = workspace.state.session_id, await other_program()
+
+    async def titles() -> list[str]:
+        clock.time += CHECK_INTERVAL
+        heard.changes.clear()
+        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        return [each.title for each in workspace.state.sessions]
+
+    assert await titles() == ["mine"]
+    assert await titles() == ["mine"]
+    assert heard.changes == []
+    made = await other.sessions.create(title="Made")
+    assert await titles() == ["Made", "mine"]
+    assert [type(change) for change in heard.changes] == [SessionsChanged]
+    await other.sessions.update(made.session_id, title="Named", tags=("x",))
+    assert await titles() == ["Named", "mine"]
+    await other.transcripts.add(SessionTranscript(Session("i", "Imported", updated=1.0), ()))
+    assert await titles() == ["Named", "mine", "Imported"]
+    await other.sessions.delete((made.session_id,))
+    assert await titles() == ["mine", "Imported"]
+    await other.settings.set("a", "b")
+    assert await titles() == ["mine", "Imported"]
+    assert heard.changes == [], "nothing that is shown is another"
+
+    await other.sessions.update(mine, title="Ours")
+    assert await titles() == ["Ours", "Imported"]
+    assert heard.of(BranchChanged)
+    assert workspace.state.session.title == "Ours"
+    said = workspace.state.entries
+    await other.messages.edit(said[0].message.id, Message("user", "another"))
+    await other.branches.activate_sibling((await other.branches.load(mine))[0].message.id, -1)
+    await titles()
+    assert [entry.siblings for entry in workspace.state.entries] == [2, 1], "it can be gone to"
+    assert workspace.state.entries[1] is said[1]
+    await other.sessions.delete((mine,))
+    await titles()
+    assert await titles() == ["Imported"]
+    assert workspace.state.session is None
+    assert workspace.state.entries == ()
+    assert [told.sentence for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
+
+
+async def test_a_slow_list_is_read_less_often(
+    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Clock()
+    workspace, _ = await make_workspace(clock=clock)
+    other, store = await other_program(), workspace.store
+    read = store.sessions.list
+
+    async def slowly(limit: int | None = None):
+        clock.time += 0.5
+        return await read(limit)
+
+    monkeypatch.setattr(SessionStore, "list", lambda _, limit=None: slowly(limit))
+    await workspace.external_changes.check()
+    await other.sessions.create(title="Made")
+    listed: list[int] = []
+    for _ in range(12):
+        clock.time += CHECK_INTERVAL
+        await workspace.external_changes.check()
+        listed.append(len(workspace.state.sessions))
+    assert listed == [0] * 9 + [1] * 3
+
+
+async def test_a_failed_check_is_repeated_later(
+    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+):
+    workspace, heard = await make_workspace(clock=Clock())
+    assert await workspace.replies.submit("mine")
+    await settled(workspace, heard)
+    other = await other_program()
+    await workspace.external_changes.check()
+
+    async def busy(*_: object) -> int:
+        raise StoreBusy("Another program is using it.")
+
+    heard.changes.clear()
+    failing = ((Database, "data_version"), (SessionStore, "get"), (SessionStore, "list"))
+    for subject, fails in failing:
+        await other.sessions.update(workspace.state.session_id, title=f"before {fails}")
+        with monkeypatch.context() as patched:
+            patched.setattr(subject, fails, busy)
+            assert await workspace.external_changes.check() > CHECK_INTERVAL
+            assert not heard.of(Failed)
+        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        assert workspace.state.session.title == f"before {fails}"
+        assert [each.title for each in workspace.state.sessions] == [f"before {fails}"]
+    await other.sessions.update(workspace.state.session_id, title="while it is read")
+    with workspace.sessions._loading_branch():
+        await workspace.external_changes.check()
+        assert workspace.state.session.title == "before list"
+    await workspace.external_changes.check()
+    assert workspace.state.session.title == "while it is read"

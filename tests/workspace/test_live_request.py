@@ -1,0 +1,203 @@
+"""The live request and what is shown in its place, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.workspace.test_settings import preset_with, put
+from tui_chat.compose import Composed
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Part
+from tui_chat.workspace import live_request
+from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated, ResponseLoaded
+from tui_chat.workspace.state import ViewedRequest, WhatIf
+
+PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
+
+
+async def send(workspace, heard, *drafts: str) -> str:
+    """Send drafts and wait for the replies; return the id of the last one."""
+    for draft in drafts:
+        assert await workspace.replies.submit(draft)
+        await settled(workspace, heard)
+    return workspace.state.entries[-1].message.id
+
+
+def shown(workspace) -> Composed:
+    """Compose, and return what the inspector would show."""
+    workspace.live_request.compose()
+    composed = workspace.state.request.shown
+    assert composed is not None
+    return composed
+
+
+async def test_what_is_shown_while_typing_is_what_is_sent(make_workspace):
+    received = []
+    workspace, heard = await make_workspace(on_request=received.append)
+    workspace.live_request.set_draft("Look", (PICTURE,))
+    composed = shown(workspace)
+    assert workspace.state.request.live is composed
+    assert heard.of(RequestComposed)
+    assert await workspace.replies.submit("Look", (PICTURE,))
+    await settled(workspace, heard)
+    assert received[0].body == composed.payload.body
+
+
+async def test_another_protocol_shows_the_same_context_and_changes_no_setting(make_workspace):
+    workspace, heard = await make_workspace()
+    workspace.live_request.set_draft("Hello")
+    own = shown(workspace)
+    workspace.live_request.show_in(Protocol.GEMINI)
+    assert heard.of(RequestOutdated)
+    assert "contents" in json.loads(shown(workspace).payload.body)
+    assert shown(workspace).envelope is own.envelope
+    assert workspace.state.endpoint.protocol is own.protocol
+    workspace.live_request.return_to_live()
+    assert shown(workspace) is own
+
+
+async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one", "two")
+    workspace.live_request.set_draft("three")
+    live = shown(workspace)
+    workspace.live_request.set_what_if(WhatIf(model="lorem", messages=0))
+    assert shown(workspace).model == "lorem"
+    assert len(shown(workspace).envelope.turns) < len(live.envelope.turns)
+    assert workspace.state.request.live is live
+    workspace.live_request.set_what_if(WhatIf())
+    assert shown(workspace) is live
+
+
+async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session(make_workspace):
+    workspace, heard = await make_workspace()
+    reply = await send(workspace, heard, "one")
+    first = workspace.state.session.session_id
+    sent = workspace.state.last_sent["loopback"].composed
+    assert await workspace.live_request.view_sent(reply)
+    viewed = workspace.state.request.viewed
+    assert shown(workspace).payload.body == sent.payload.body
+    assert viewed.entry.message.id == reply
+    assert viewed.description.endswith("exact bytes")
+
+    user = workspace.state.entries[0].message.id
+    assert not await workspace.live_request.view_sent(user), "a user message has no request"
+    assert heard.of(Failed)
+
+    await workspace.sessions.new(None)
+    assert workspace.state.request.viewed is None
+    workspace.live_request.set_draft("elsewhere")
+    assert b"elsewhere" in shown(workspace).payload.body
+    await workspace.sessions.open(first)
+    assert workspace.state.request.viewed is None
+
+
+async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
+    workspace, heard = await make_workspace()
+    reply = await send(workspace, heard, "one")
+    await workspace.live_request.load_response(reply)
+    received = workspace.state.request.received
+    assert (received.entry_id, received.is_loading) == (reply, False)
+    assert b"one" in received.response.body
+    assert heard.of(ResponseLoaded)
+
+
+@pytest.mark.parametrize(
+    ("choice", "name"),
+    [
+        ("last", "the last request sent here"),
+        ("protocol gemini", f"the same as {Protocol.GEMINI.label}"),
+        ("preset other", "the same with preset other"),
+        ("preset gone", "preset gone"),
+        ("branch {first}", "the same on another branch"),
+        ("request {reply}", "the request of "),
+    ],
+)
+async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_path):
+    put(tmp_path / "presets", "other", preset_with("Another rule."))
+    workspace, heard = await make_workspace()
+    reply = await send(workspace, heard, "one", "two")
+    first = workspace.state.entries[1].message.id
+    workspace.live_request.set_draft("three")
+    live = shown(workspace).payload
+    await workspace.live_request.compare_with(choice.format(first=first, reply=reply))
+    base = workspace.live_request.comparison()
+    assert base.name.startswith(name)
+    if choice == "preset gone":
+        assert base.payload is None
+        assert "gone" in base.reason
+        return
+    assert base.payload is not None
+    assert base.payload.body != live.body
+    if choice.startswith("branch"):
+        assert b"two" not in base.payload.body
+        await workspace.sessions.new(None)
+        assert workspace.state.request.diff_base.choice == "last", "it was a branch of the other"
+
+
+async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
+    workspace, _ = await make_workspace()
+    base = workspace.live_request.comparison()
+    assert (base.payload, base.reason) == (None, "Nothing was sent to this endpoint yet.")
+
+
+async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_dropped(
+    make_workspace, monkeypatch
+):
+    monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one")
+    live = workspace.live_request
+    live.set_draft("two")
+    assert live.takes_long, "the session's first request is not composed yet"
+    await live.compose_in_thread()
+    assert b"two" in workspace.state.request.live.payload.body
+    assert heard.of(RequestOutdated), "what was typed meanwhile is composed next"
+    assert not live.takes_long
+
+    live.set_draft("x" * (live_request.LONG_DRAFT + 1))
+    assert live.takes_long
+    composing = live.compose_in_thread()
+    before = workspace.state.request.shown
+
+    async def change_the_draft() -> None:
+        live.set_draft("three")
+
+    await asyncio.gather(composing, change_the_draft())
+    assert workspace.state.request.shown is before, "the draft changed while it was composed"
+    assert b"three" in shown(workspace).payload.body
+
+
+async def test_a_captured_request_is_opened_and_saved_as_a_session(make_workspace):
+    body = {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "system", "content": "You are a gardener."},
+            {"role": "user", "content": "What grows under pines?"},
+        ],
+    }
+    workspace, heard = await make_workspace()
+    assert not await workspace.captured_requests.open("not a request")
+    assert heard.of(Failed)
+    assert await workspace.captured_requests.open(f"curl x -d '{json.dumps(body)}'")
+    viewed = workspace.state.request.viewed
+    assert viewed.description == "captured OpenAI Chat request"
+    assert json.loads(shown(workspace).payload.body)["messages"] == body["messages"]
+
+    await workspace.captured_requests.save("Garden", viewed)
+    assert workspace.state.request.viewed is None
+    assert workspace.state.session.title == "Garden"
+    assert [entry.message.content for entry in workspace.state.entries] == [
+        "What grows under pines?"
+    ]
+    assert b"You are a gardener." in shown(workspace).payload.body
+
+    before = workspace.state.session
+    await workspace.captured_requests.save("Nothing", replace(viewed, source=None))
+    assert workspace.state.session is before
+    assert isinstance(viewed, ViewedRequest)

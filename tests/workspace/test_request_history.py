@@ -1,0 +1,380 @@
+"""The request of any reply, whatever changed since."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import LOOPBACKS, settled
+from tests.workspace.test_settings import preset_with, put
+from tests.workspace.test_tools import BY_HAND
+from tui_chat.compose import compose
+from tui_chat.models.endpoint import ModelFacts
+from tui_chat.models.message import Part
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.request import RawResponse
+from tui_chat.offline import HttpRequest
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers import recorded_events
+from tui_chat.turn_file import read_turn
+from tui_chat.workspace.events import Failed
+from tui_chat.workspace.state import WhatIf
+from tui_chat.workspace.workspace import Workspace
+
+
+async def said(workspace, heard, *drafts: str) -> str:
+    for draft in drafts:
+        assert await workspace.replies.submit(draft)
+        await settled(workspace, heard)
+    return workspace.state.entries[-1].message.id
+
+
+def forget_bodies(workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the store drop all bodies, as it does with old ones."""
+    store = workspace.store
+    request_of = store.requests.get
+
+    async def without_body(entry_id: str):
+        record = await request_of(entry_id)
+        return None if record is None else replace(record, body=None)
+
+    monkeypatch.setattr(store.requests, "get", without_body)
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_a_request_is_composed_again_whatever_changed_since(
+    endpoint, make_workspace, tmp_path: Path, monkeypatch
+):
+    received: list[HttpRequest] = []
+    text = "{{random::a::b::c::d}} {{pick::1::2::3}} {{time}} {{user}} {{char}}"
+    preset = put(tmp_path / "presets", "p", preset_with(text))
+    put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
+    lore = put(tmp_path / "lorebooks", "l", [{"keys": ["salt"], "content": "From the marsh."}])
+    workspace, heard = await make_workspace(
+        endpoint.name, "echo", on_request=received.append, tools=(BY_HAND,)
+    )
+    await workspace.presets.choose("p")
+    await workspace.settings.set_profile("me")
+    await workspace.settings.set_lorebooks(("l",))
+    chosen = {"temperature": "0.4", "max_tokens": "500", "stop": "END", "web_search": "on"}
+    for name, text in chosen.items():
+        assert await workspace.settings.set_parameter(name, text)
+    replies = [await said(workspace, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
+    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    assert await workspace.replies.submit("look", (picture,))
+    await settled(workspace, heard)
+    replies.append(workspace.state.entries[-1].message.id)
+    assert await workspace.replies.regenerate(replies[-1])
+    await settled(workspace, heard)
+    replies.append(workspace.state.entries[-1].message.id)
+
+    preset.write_text("[]")
+    lore.unlink()
+    await workspace.presets.choose("p")
+    for name in chosen:
+        assert await workspace.settings.set_parameter(name, "default")
+    await workspace.branches.pin(workspace.state.entries[0].message.id, True)
+    await workspace.roles.save(replace(workspace.state.role, system_prompt="Other."))
+    await workspace.branches.delete(workspace.state.entries[2].message.id)
+    forget_bodies(workspace, monkeypatch)
+    for entry_id, request in zip(replies, received, strict=True):
+        sent = await workspace.request_history.sent_request(entry_id)
+        assert sent is not None
+        assert (sent.how, sent.why) == ("rebuilt", "")
+        assert sent.body == request.body
+        assert sent.is_exact
+
+
+async def test_requests_are_exported_with_their_session(make_workspace, tmp_path: Path):
+    received: list[HttpRequest] = []
+    put(tmp_path / "presets", "p", preset_with("{{random::a::b::c::d}} {{pick::1::2::3}}"))
+    put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
+    workspace, heard = await make_workspace(on_request=received.append)
+    await workspace.presets.choose("p")
+    await workspace.settings.set_profile("me")
+    replies = [await said(workspace, heard, draft) for draft in ("salt", "and 汉字")]
+    file = tmp_path / "all.json"
+    assert await workspace.import_export.export(workspace.state.session.session_id, "json", file)
+    told = json.loads(file.read_text())
+    bodies = [each["body"].encode() for each in told["sessions"][0]["requests"]]
+    assert bodies == [request.body for request in received]
+    await workspace.close()
+
+    async def elsewhere():
+        for path in tmp_path.glob("chat.db*"):
+            path.unlink()
+        workspace, _ = await make_workspace()
+        [report] = await workspace.import_export.import_files((file,), lambda _: None)
+        assert not report.faults
+        return workspace
+
+    for how in ("kept", "rebuilt"):
+        workspace = await elsewhere()
+        for entry_id, request in zip(replies, received, strict=True):
+            sent = await workspace.request_history.sent_request(entry_id)
+            assert sent is not None
+            assert (sent.how, sent.why, sent.body) == (how, "", request.body)
+            last = await workspace.request_history.last_sent(sent.record.endpoint)
+            assert last is None, "nothing was sent from here"
+        await workspace.close()
+        for each in told["sessions"][0]["requests"]:  # as where they are kept no longer
+            each.pop("body", None)
+        file.write_text(json.dumps(told))
+
+    # A stranger's file may say anything about what a request was made of.
+    odd = json.dumps({"name": 5, "protocol": "gemini", "base_url": [], "models": 7})
+    told["sessions"][0]["revisions"].append({"kind": "endpoint", "json": odd})
+    for each in told["sessions"][0]["requests"]:
+        each["recipe"]["endpoint"] = sha256(odd.encode()).hexdigest()
+    file.write_text(json.dumps(told))
+    workspace = await elsewhere()
+    sent = await workspace.request_history.sent_request(replies[0])
+    assert sent is not None
+    assert (sent.how, sent.body) == ("lost", None)
+    assert "cannot be read" in sent.why
+
+
+async def test_stored_bytes_are_returned(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(on_request=received.append)
+    entry_id = await said(workspace, heard, "hi")
+    sent = await workspace.request_history.sent_request(entry_id)
+    assert sent is not None
+    assert sent.how == "kept"
+    assert sent.body == received[0].body
+    assert sent.is_exact
+
+
+async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspace, monkeypatch):
+    workspace, heard = await make_workspace()
+    entry_id = await said(workspace, heard, "hi")
+    store = workspace.store
+
+    async def none_kept(sha256: str) -> None:
+        return None
+
+    monkeypatch.setattr(store.revisions, "get", none_kept)
+    sent = await workspace.request_history.sent_request(entry_id)
+    assert sent is not None
+    assert (sent.how, sent.composed) == ("kept", None)
+    assert "is missing" in sent.why
+    forget_bodies(workspace, monkeypatch)
+    sent = await workspace.request_history.sent_request(entry_id)
+    assert sent is not None
+    assert (sent.how, sent.body) == ("lost", None)
+    assert (
+        await workspace.request_history.sent_request(workspace.state.entries[0].message.id) is None
+    )
+    assert "No request" in str(heard.of(Failed)[-1].error)
+
+
+async def test_a_different_result_is_reported_as_different(make_workspace, monkeypatch):
+    workspace, heard = await make_workspace()
+    entry_id = await said(workspace, heard, "hi")
+    store = workspace.store
+    request_of = store.requests.get
+
+    async def other(entry_id: str):
+        record = await request_of(entry_id)
+        recipe = {**record.recipe, "settings": {"model": "mirror"}, "app": "0.0.1"}
+        return replace(record, recipe=recipe, body=None)
+
+    monkeypatch.setattr(store.requests, "get", other)
+    sent = await workspace.request_history.sent_request(entry_id)
+    assert sent is not None
+    assert sent.how == "differs"
+    assert "0.0.1" in sent.why
+    assert not sent.is_exact
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, monkeypatch):
+    received: list[HttpRequest] = []
+    monkeypatch.setenv("TEST_KEY", "sk-secret")
+    there = replace(endpoint, key="env:TEST_KEY", proxy="none")
+    workspace, heard = await make_workspace(
+        endpoint.name, "echo", (there,), on_request=received.append
+    )
+    entry_id = await said(workspace, heard, "one", "two 汉字 \u2028 \x00")
+    text = await workspace.request_history.export_turn(entry_id)
+    assert text is not None
+    turn = read_turn(text, "t.json")
+    assert compose(turn.inputs).payload.body == received[-1].body
+    assert turn.request.body.encode() == received[-1].body
+    assert turn.reply is not None
+    assert turn.reply.message == workspace.state.entries[-1].message
+    assert json.loads(text)["tuiChatTurn"] == 1
+    assert "TEST_KEY" not in text
+    assert "sk-secret" not in text
+
+
+async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace("loopback", "echo", on_request=received.append)
+    entry_id = await said(workspace, heard, "hi")
+    assert await workspace.replies.replay(entry_id, "loopback-anthropic", "mirror")
+    await settled(workspace, heard)
+    assert workspace.state.entries[-1].siblings == 2
+    assert workspace.state.entries[-1].endpoint == "loopback-anthropic"
+    assert workspace.state.endpoint.name == "loopback", "the session goes on asking what it asks"
+    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    assert sent is not None
+    assert sent.is_exact
+
+
+async def test_requests_of_a_session_can_be_compared(make_workspace):
+    workspace, heard = await make_workspace()
+    entry_id = await said(workspace, heard, "one", "two")
+    assert len(await workspace.request_history.of_session()) == 2
+    assert await workspace.request_history.last_sent("nobody") is None
+
+    again, _ = await make_workspace()  # as after a restart
+    assert again.state.last_sent == {}
+    last = await again.request_history.last_sent("loopback")
+    assert last is not None
+    assert last.entry_id == entry_id
+    assert last.composed.payload.body == workspace.state.last_sent["loopback"].composed.payload.body
+    history = last.composed.inputs.history if last.composed.inputs else ()
+    there = {entry.message.id: entry.message for entry in again.state.entries}
+    assert [message is there[message.id] for message in history] == [True] * len(history)
+    assert history
+
+
+async def test_a_draft_after_another_branch(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two")
+    first, reply, *_ = workspace.state.entries
+    other = workspace.state.entries[-1].message.id
+    assert await workspace.branches.edit(first.message.id, "uno")
+    history = await workspace.branches.messages_to(other)
+    there = workspace.requests.after(history, "draft")
+    turns = [turn.text.plain for turn in there.envelope.turns if turn.role != "system"]
+    assert turns == ["one", reply.message.content, "two", "two", "draft"]
+    assert workspace.requests.after(history, "draft") is there
+    assert workspace.requests.compose("draft").envelope.turns[-2].text.plain == "uno"
+
+
+PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for each in LOOPBACKS)
+
+
+@pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
+async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint, make_workspace):
+    received: list[HttpRequest] = []
+    endpoints = (*PREFILLS, replace(endpoint, name="plain", facts=()))
+    workspace, heard = await make_workspace(
+        endpoint.name, "flaky-cut", endpoints, on_request=received.append
+    )
+    cut = await said(workspace, heard, "go")
+    before = workspace.state.entries[-1].message.content.rstrip()
+    assert workspace.state.entries[-1].status == "failed"
+    await workspace.settings.set_model(endpoint.name, "echo")
+    assert await workspace.replies.continue_reply(cut)
+    await settled(workspace, heard)
+    last = workspace.state.entries[-1]
+    assert last.siblings == 2
+    assert last.message.content.startswith(before)
+    assert len(last.message.content) > len(before)
+    assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in received[-1].body
+    sent = await workspace.request_history.sent_request(last.message.id)
+    assert sent is not None
+    assert sent.is_exact
+
+    # Its replay is a continuation, too: it can be composed again, and its reply begins likewise.
+    assert await workspace.replies.replay(last.message.id, endpoint.name, "echo")
+    await settled(workspace, heard)
+    assert received[-1].body == received[-2].body
+    assert workspace.state.entries[-1].message.content.startswith(before)
+    again = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    assert again is not None
+    assert again.is_exact
+    assert not await workspace.replies.replay(
+        workspace.state.entries[-1].message.id, "plain", "echo"
+    )
+    assert "not known" in str(heard.of(Failed)[-1].error)
+
+
+async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two", "three")
+    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+
+    def shown(draft: str, kept: int) -> list[str]:
+        turns = workspace.requests.what_if(draft, WhatIf(messages=kept)).envelope.turns
+        return [turn.text.plain for turn in turns if turn.role != "system"]
+
+    assert shown("four", 1) == ["three", "four"]
+    assert shown("", 0) == ["three"]
+    assert shown("", 1) == ["two", "three"]
+    assert shown("", 9) == ["one", "one", "two", "two", "three"]
+
+
+@pytest.mark.parametrize("named", ["the reply", "the system message"])
+async def test_the_last_reply_continues_though_a_system_message_follows(named, make_workspace):
+    [endpoint] = [each for each in PREFILLS if each.name == "loopback-anthropic"]
+    workspace, heard = await make_workspace(endpoint.name, "flaky-cut", PREFILLS)
+    cut = await said(workspace, heard, "go")
+    before = workspace.state.entries[-1].message.content.rstrip()
+    await workspace.branches.add_system_message("Be brief.")
+    await workspace.settings.set_model(endpoint.name, "echo")
+    assert await workspace.replies.continue_reply(
+        cut if named == "the reply" else workspace.state.entries[-1].message.id
+    )
+    await settled(workspace, heard)
+    last = workspace.state.entries[-1]
+    assert (last.message.role, last.siblings) == ("assistant", 2)
+    assert last.message.content.startswith(before)
+
+
+async def test_continuing_without_known_support_is_noted(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    entry_id = await said(workspace, heard, "go")
+    assert not await workspace.replies.continue_reply(entry_id)
+    assert "not known" in str(heard.of(Failed)[-1].error)
+    assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
+    assert len(workspace.state.entries) == 2
+
+
+async def received_response(workspace: Workspace, entry_id: str) -> RawResponse | None:
+    """Load and return the stored response to a request."""
+    await workspace.live_request.load_response(entry_id)
+    received = workspace.state.request.received
+    assert received is not None
+    return received.response
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_workspace):
+    workspace, heard = await make_workspace(endpoint.name, "echo")
+    reply = await said(workspace, heard, "and 汉字")
+    received = await received_response(workspace, reply)
+    assert received is not None
+    definition = protocol_of(endpoint.protocol)
+    assert (received.status, received.media) == (200, definition.stream_type)
+    parser, again = definition.parser(), Reply()
+    for name, data in recorded_events(received.body):
+        for event in parser.feed(name, data):
+            again = advance(again, event)
+    assert again.message(endpoint.protocol).content == workspace.state.entries[-1].message.content
+
+    await workspace.settings.set_model(endpoint.name, "flaky-500")
+    refused = await said(workspace, heard, "no")
+    received = await received_response(workspace, refused)
+    assert received is not None
+    assert received.status >= 500
+    assert b"error" in received.body
+
+
+async def test_only_the_newest_responses_are_kept(make_workspace, monkeypatch):
+    monkeypatch.setattr("tui_chat.store.requests.RESPONSES_KEPT", 2)
+    workspace, heard = await make_workspace()
+    replies = [await said(workspace, heard, draft) for draft in ("a", "b", "c")]
+    kept = [await received_response(workspace, reply) is not None for reply in replies]
+    assert kept == [False, True, True]
+    monkeypatch.setattr("tui_chat.store.requests.RESPONSE_BYTES_KEPT", 10)
+    last = await said(workspace, heard, "d")
+    assert await received_response(workspace, replies[-1]) is None
+    assert await received_response(workspace, last) is not None

@@ -1,0 +1,270 @@
+"""Sessions: opening, the list, organizing, the trash."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tui_chat.models.search import Query
+from tui_chat.models.session import Entry
+from tui_chat.offline import HttpRequest
+from tui_chat.store.branches import BranchStore
+from tui_chat.workspace import sessions
+from tui_chat.workspace.events import BranchEndLoaded, Done
+from tui_chat.workspace.sessions import FIRST_SESSIONS
+
+
+async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_rest(
+    make_workspace, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(on_request=received.append)
+    for word in ("one", "two"):
+        assert await workspace.replies.submit(word)
+        await settled(workspace, heard)
+    long = workspace.state.session_id
+    await workspace.drafts.save(workspace.state.session, "kept")
+    await workspace.sessions.new()
+    heard.changes.clear()
+    store, gate = workspace.store, asyncio.Event()
+    branch = store.branches.load
+
+    async def later(session_id: str, *, last: int | None = None):
+        if last is None:
+            await gate.wait()
+        return await branch(session_id, last=last)
+
+    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
+    opens = asyncio.create_task(workspace.sessions.open(long))
+    await heard.until(lambda: bool(heard.of(BranchEndLoaded)))
+    (shown,) = heard.of(BranchEndLoaded)
+    assert [entry.message.content for entry in shown.entries] == ["two", "two"]
+    assert shown.draft == "kept"
+    assert workspace.state.entries == ()
+    assert not workspace.state.is_branch_loaded
+    sends = asyncio.create_task(workspace.replies.submit("three"))
+    again = asyncio.create_task(workspace.replies.regenerate(shown.entries[-1].message.id))
+    await branch(long)  # whatever could go on has gone on
+    assert len(received) == 2
+    assert not sends.done()
+    assert not again.done()
+    again.cancel()
+    gate.set()
+    await opens
+    assert await sends
+    await settled(workspace, heard)
+    said = [message["content"] for message in json.loads(received[-1].body)["messages"]]
+    words = ("one", "two", "three")
+    assert [text for text in said if text in words] == ["one", "one", "two", "two", "three"]
+
+
+async def test_a_new_session_does_not_wait_for_the_previous_one(
+    make_workspace, monkeypatch: pytest.MonkeyPatch
+):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    old, gate = workspace.state.session_id, asyncio.Event()
+    await workspace.sessions.new()
+    store = workspace.store
+    branch, begun = store.branches.load, asyncio.Event()
+
+    async def later(session_id: str, *, last: int | None = None):
+        begun.set()
+        await gate.wait()
+        return await branch(session_id, last=last)
+
+    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
+    opens = asyncio.create_task(workspace.sessions.open(old))
+    await begun.wait()
+    await workspace.sessions.new()
+    assert workspace.state.is_branch_loaded
+    gate.set()
+    await opens
+    assert workspace.state.is_branch_loaded
+    assert workspace.state.session is None
+    assert workspace.state.entries == ()
+
+
+async def test_unchanged_entries_stay_the_same_objects(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    before = workspace.state.entries
+    assert await workspace.replies.submit("two")
+    await settled(workspace, heard)
+    assert all(was is now for was, now in zip(before, workspace.state.entries, strict=False))
+    await workspace.branches.pin(before[0].message.id, True)
+    assert workspace.state.entries[0].message.pinned
+    assert workspace.state.entries[1] is before[1]
+
+
+async def test_messages_of_a_left_session_are_released(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert b"one" in workspace.requests.compose("and").payload.body
+    kept = ref(workspace.state.entries[0].message)
+    assert kept() is not None
+    await workspace.sessions.new()
+    gc.collect()
+    assert kept() is None
+
+
+async def test_a_late_read_does_not_replace_newer_entries(
+    make_workspace, monkeypatch: pytest.MonkeyPatch
+):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    read, is_first = BranchStore.load, True
+
+    async def late(store: BranchStore, *asked: Any, **more: Any) -> tuple[Entry, ...]:
+        nonlocal is_first
+        entries = await read(store, *asked, **more)
+        if is_first:
+            is_first = False
+            assert await workspace.replies.submit("two")
+            await settled(workspace, heard)
+        return entries
+
+    monkeypatch.setattr(BranchStore, "load", late)
+    await workspace.sessions.reload_branch()
+    assert [entry.message.content for entry in workspace.state.entries][2:3] == ["two"]
+
+
+async def three(workspace, heard) -> list[str]:
+    found: list[str] = []
+    for draft in ("one", "two", "three"):
+        await workspace.sessions.new()
+        assert await workspace.replies.submit(draft)
+        await settled(workspace, heard)
+        found.append(workspace.state.session_id)
+    return found
+
+
+def listed(workspace, session_id: str):
+    return next(each for each in workspace.state.sessions if each.session_id == session_id)
+
+
+async def test_several_sessions_are_organized_at_once(make_workspace):
+    workspace, heard = await make_workspace()
+    one, two, three_ = await three(workspace, heard)
+    await workspace.sessions.organise(
+        (one, three_), pinned=True, tags=(" a  b ", "a b", ""), folder="x"
+    )
+    for session_id in (one, three_):
+        summary = listed(workspace, session_id)
+        assert (summary.pinned, summary.tags, summary.folder) == (True, ("a b",), "x")
+    assert listed(workspace, two).tags == ()
+    assert workspace.state.session.pinned
+    await workspace.sessions.organise((one,), archived=True)
+    assert listed(workspace, one).archived
+    assert listed(workspace, one).pinned, "what is not named stays"
+    assert heard.of(Done)[-1] == Done("Archived “one”.", undoable=True)
+    await workspace.sessions.organise((one, two), archived=True)
+    assert heard.of(Done)[-1] == Done("Archived “two”.", undoable=True)
+    await workspace.undo()
+    assert (listed(workspace, one).archived, listed(workspace, two).archived) == (True, False)
+    await workspace.undo()
+    assert not listed(workspace, one).archived
+
+
+async def test_several_sessions_are_deleted_and_restored(make_workspace):
+    workspace, heard = await make_workspace()
+    one, two, three_ = await three(workspace, heard)
+    await workspace.sessions.delete((one, three_))
+    assert [each.session_id for each in workspace.state.sessions] == [two]
+    assert workspace.state.session is None
+    assert heard.of(Done)[-1] == Done("Deleted 2 sessions.", undoable=True)
+    await workspace.undo()
+    assert len(workspace.state.sessions) == 3
+    assert workspace.state.session_id == three_
+
+
+async def test_a_background_reply_marks_its_session_unread(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    assert await workspace.replies.submit("go")
+    session_id = workspace.state.session_id
+    await workspace.sessions.new()
+    await workspace.replies.stop_in(session_id)
+    await heard.until(lambda: any(each.unread for each in workspace.state.sessions))
+    await workspace.sessions.open(session_id)
+    assert not listed(workspace, session_id).unread
+    assert workspace.state.entries[-1].status == "stopped"
+
+
+async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    assert await workspace.replies.submit("go")
+    session_id = workspace.state.session_id
+    await heard.until(lambda: workspace.state.partial is not None)
+    await workspace.sessions.delete((session_id,))
+    assert workspace.state.streaming_sessions == frozenset()
+    assert workspace.state.sessions == ()
+    await workspace.undo()
+    assert workspace.state.entries[-1].status == "stopped"
+    assert workspace.state.entries[-1].message.content
+
+
+async def test_tags_are_added_and_removed(make_workspace):
+    workspace, heard = await make_workspace()
+    one, two, _ = await three(workspace, heard)
+    await workspace.sessions.organise((one,), tags=("shared", "own"))
+    await workspace.sessions.organise((two,), tags=("shared",))
+    await workspace.sessions.retag((one, two), add=("new", " new "), drop=("shared",))
+    assert listed(workspace, one).tags == ("own", "new")
+    assert listed(workspace, two).tags == ("new",)
+
+
+async def test_the_start_of_a_long_list_is_loaded_first(make_workspace):
+    workspace, heard = await make_workspace()
+    store = workspace.store
+    made = [
+        (await store.sessions.create(title=f"{n}")).session_id for n in range(FIRST_SESSIONS + 30)
+    ]
+    await workspace.sessions.refresh_list()
+    assert len(workspace.state.sessions) == FIRST_SESSIONS
+    await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 30)
+    assert [each.session_id for each in workspace.state.sessions] == made[::-1]
+    await workspace.sessions.rename(made[0], "the oldest")
+    assert len(workspace.state.sessions) == FIRST_SESSIONS + 30, (
+        "what was read before stays meanwhile"
+    )
+    await heard.until(lambda: workspace.state.sessions[-1].title == "the oldest")
+    await workspace.sessions.delete((made[-1], made[0]))
+    await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 28)
+
+
+async def test_a_search_hit_is_opened_with_its_context(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    await three(workspace, heard)
+    [hit] = await workspace.store.search.find(Query("two", message_role="user"))
+    assert [
+        entry.message.role for entry in await workspace.store.branches.around(hit.message_id)
+    ] == [
+        "user",
+        "assistant",
+    ]
+    assert await workspace.store.branches.around("gone") == ()
+    await workspace.sessions.open_at(hit.session_id, hit.message_id)
+    assert workspace.state.entries[0].message.content == "two"
+
+
+async def test_at_start_up_the_top_of_the_list_is_loaded_first(make_workspace, monkeypatch):
+    workspace, heard = await make_workspace()
+    everything = (await three(workspace, heard))[::-1]
+    monkeypatch.setattr(sessions, "FIRST_SESSIONS", 2)
+    again, heard = await make_workspace()
+    assert [each.session_id for each in again.state.sessions] == everything[:2]
+    await heard.until(lambda: len(again.state.sessions) == 3)
+    assert [each.session_id for each in again.state.sessions] == everything

@@ -1,0 +1,221 @@
+"""Settings of a session: presets, profiles, lorebooks, parameters, and missing ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.interop.exports import chatgpt, node
+from tests.store.direct import replace_variables
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings, WebSearch
+from tui_chat.workspace.events import Failed
+
+
+def put(folder: Path, name: str, value: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def preset_with(content: str) -> dict[str, object]:
+    return {"name": "Called otherwise", "presetMessages": [{"role": "user", "content": content}]}
+
+
+def words(workspace, draft: str = "hi") -> list[str]:
+    return [turn.text.plain for turn in workspace.requests.compose(draft).envelope.turns]
+
+
+async def test_a_session_stores_the_file_name_of_its_preset(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", preset_with("mind this"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, heard = await make_workspace()
+    assert workspace.state.preset_name == "mine"
+    assert "mind this" in words(workspace)
+    assert heard.of(Failed) == []
+
+
+async def test_a_session_with_a_missing_preset_can_be_opened(make_workspace, tmp_path: Path):
+    file = put(tmp_path / "presets", "mine", preset_with("mind this"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.close()
+    file.unlink()
+    workspace, heard = await make_workspace()
+    assert [entry.message.content for entry in workspace.state.entries] == ["hi", "hi"]
+    assert "goes on without a preset" in str(heard.of(Failed)[0].error)
+
+
+async def test_a_new_file_can_be_chosen(make_workspace, tmp_path: Path):
+    workspace, _ = await make_workspace()
+    assert "late" not in workspace.library.names("presets")
+    put(tmp_path / "presets", "late", preset_with("late"))
+    put(tmp_path / "lorebooks", "sea", [])
+    assert "late" in workspace.library.names("presets")
+    assert workspace.library.names("lorebooks") == ("sea",)
+
+
+async def test_the_profile_is_sent_at_its_anchor(make_workspace, tmp_path: Path):
+    put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Ada counts."})
+    workspace, heard = await make_workspace()
+    assert workspace.library.names("profiles") == ("me",)
+    await workspace.presets.choose("roleplay")
+    await workspace.settings.set_profile("me")
+    assert any("Ada counts." in each for each in words(workspace))
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    assert workspace.state.session.profile == "me"
+    await workspace.sessions.new()
+    assert workspace.state.profile == Profile("Ada", "Ada counts."), (
+        "new chats begin as the same person"
+    )
+    await workspace.settings.set_profile("")
+    assert workspace.state.profile is None
+
+
+async def test_a_profile_created_in_the_app_is_a_file(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace()
+    await workspace.settings.save_profile(Profile("Bo/b: 1", "Likes “quotes”."))
+    assert workspace.library.names("profiles") == ("Bo b 1",)
+    assert workspace.state.profile == Profile("Bo/b: 1", "Likes “quotes”.")
+    await workspace.settings.save_profile(Profile("  ", ""))
+    assert "name is empty" in str(heard.of(Failed)[-1].error)
+
+
+async def test_lore_entries_are_sent_when_their_keywords_occur(make_workspace, tmp_path: Path):
+    entry = {"keys": ["salt"], "content": "Salt comes from the marsh."}
+    put(tmp_path / "lorebooks", "sea", {"name": "Sea", "entries": [entry]})
+    workspace, heard = await make_workspace()
+    await workspace.settings.set_lorebooks(("sea",))
+    assert "Salt comes from the marsh." in words(workspace, "Where does salt come from?")
+    assert "Salt comes from the marsh." not in words(workspace, "Hello")
+    await workspace.settings.set_lorebooks(("sea", "nowhere"))
+    assert "There is no lorebook “nowhere”" in str(heard.of(Failed)[-1].error)
+    assert workspace.state.lorebook_names == ("sea",)
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert workspace.state.lorebook_names == ("sea",), "it stays with the session"
+    assert [book.name for book in workspace.state.lorebooks] == ["Sea"]
+
+
+@pytest.mark.parametrize(("theirs", "asked"), [("gpt-4o", "mirror"), ("lorem", "lorem")])
+async def test_an_imported_session_continues_with_an_available_model(
+    make_workspace, tmp_path: Path, theirs: str, asked: str
+):
+    workspace, _ = await make_workspace()
+    told = chatgpt(node("q", None, "user", "Hi"), default_model_slug=theirs)
+    file = put(tmp_path, "c", told)
+    [report] = await workspace.import_export.import_files((file,), lambda _: None)
+    await workspace.sessions.open(report.session_ids[0])
+    assert [each.model for each in workspace.state.sessions] == [theirs]
+    assert json.loads(workspace.requests.compose("more").payload.body)["model"] == asked
+
+
+async def test_settings_belong_to_the_session(make_workspace):
+    workspace, heard = await make_workspace()
+    for name, text in (("temperature", "0.3"), ("max-tokens", "77"), ("web_search", "off")):
+        assert await workspace.settings.set_parameter(name, text)
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, heard = await make_workspace()
+    body = json.loads(workspace.requests.compose("more").payload.body)
+    assert body["temperature"] == 0.3
+    assert 77 in body.values()
+    assert workspace.state.settings == Settings(
+        temperature=0.3, max_tokens=77, web_search=WebSearch(enabled=False)
+    )
+    assert not await workspace.settings.set_parameter("temperature", "3.0")
+    assert not await workspace.settings.set_parameter("max_tokens", "0")
+    assert not await workspace.settings.set_parameter("nothing", "0")
+    sentences = [str(each.error) for each in heard.of(Failed)]
+    assert sentences[0] == "temperature must be a number from 0 to 2, not 3.0."
+    assert len(sentences) == 3
+    assert workspace.state.settings.temperature == 0.3
+
+
+async def test_a_reset_setting_is_inherited_again(make_workspace):
+    workspace, _ = await make_workspace()
+    role = await workspace.roles.save(Role("", "Cold", settings=Settings(temperature=0.1)))
+    await workspace.roles.choose(role.role_id)
+    await workspace.settings.set_parameter("temperature", "1.5")
+    assert json.loads(workspace.requests.compose("x").payload.body)["temperature"] == 1.5
+    await workspace.settings.set_parameter("temperature", "default")
+    composed = workspace.requests.compose("x")
+    assert json.loads(composed.payload.body)["temperature"] == 0.1
+    found = composed.envelope.parameters.temperature
+    assert found.origin.name == "temperature, set by the role Cold"
+    await workspace.settings.set_parameter("service_tier", "default")
+    assert workspace.state.settings == Settings(service_tier="default"), "a tier of that name"
+    await workspace.settings.set_parameter("service_tier", "inherit")
+    assert workspace.state.settings == Settings()
+
+
+async def test_random_choices_are_stable_within_a_session(make_workspace, tmp_path: Path):
+    many = "::".join(map(str, range(500)))
+    put(
+        tmp_path / "presets", "pick", preset_with("{{pick::" + many + "}} {{random::" + many + "}}")
+    )
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("pick")
+    seen = words(workspace, "one")
+    assert words(workspace, "one two")[-2:][:1] == seen[-2:][:1], "it stands still while one types"
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    again = words(workspace, "two")
+    first, then = (
+        next(each for each in all_ if each[0].isdigit()).split() for all_ in (seen, again)
+    )
+    assert first[0] == then[0]
+    assert first[1] != then[1]
+
+
+async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mood", preset_with("You are {{getvar::mood}}."))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mood")
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    session_id = workspace.state.session_id
+    await replace_variables(workspace.store, session_id, {"mood": "merry"})
+    await workspace.sessions.open(session_id)
+    assert "You are merry." in words(workspace)
+    assert await workspace.replies.submit("and now")
+    await settled(workspace, heard)
+    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    assert sent is not None
+    assert b"merry" in (sent.body or b"")
+    assert sent.is_exact
+    await workspace.sessions.new("")
+    await workspace.presets.choose("mood")
+    assert "You are merry." not in words(workspace)
+
+
+async def test_new_sessions_keep_the_model_that_was_chosen_last(make_workspace):
+    workspace, heard = await make_workspace("loopback", "echo")
+    await workspace.settings.set_model("loopback", "thinker")
+    await workspace.sessions.new()
+    assert workspace.state.model == "thinker"
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, _ = await make_workspace("loopback", "echo")
+    await workspace.sessions.new()
+    assert workspace.state.model == "thinker"
+    await workspace.close()
+    workspace, _ = await make_workspace("loopback", "mirror")
+    await workspace.sessions.new()
+    assert workspace.state.model == "mirror", "what the config says now is newer"

@@ -1,0 +1,165 @@
+"""Running local commands as tools: input, output, limits, failures."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import Tool
+from tui_chat.workspace.tool_runner import run
+
+
+def tool(code: str, **settings) -> Tool:
+    return Tool(ToolDefinition("t", "", {}), command=(sys.executable, "-c", code), **settings)
+
+
+async def said(code: str, arguments: str = "{}", **settings) -> str:
+    return (await run(tool(code, **settings), arguments)).text
+
+
+async def test_arguments_are_passed_only_on_standard_input():
+    hostile = '{"x": "; rm -rf $HOME `date` \\u001b[2J"}'
+    code = "import sys; print(sys.argv[1:], sys.stdin.read())"
+    assert await said(code, hostile) == f"[] {hostile}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ("[1]", "not a JSON object"),
+        ("{", "not JSON"),
+        ('"x"', "not a JSON object"),
+        ("[" * 99_999, "not JSON"),
+    ],
+)
+async def test_invalid_arguments_start_nothing(arguments: str, fault: str):
+    ran = await run(tool("raise SystemExit('started')"), arguments)
+    assert not ran.ok
+    assert fault in ran.text
+    assert "started" not in ran.text
+
+
+async def test_no_arguments_are_an_empty_object():
+    assert await said("import sys; print(sys.stdin.read())", "") == "{}"
+
+
+async def test_output_beyond_the_limit_is_cut_off():
+    text = await said("print('x' * 5_000_000)", most_output=100)
+    assert text == "x" * 100 + "\nThe rest of the output was cut off."
+
+
+async def test_output_that_is_not_utf_8_is_decoded():
+    code = "import sys; sys.stdout.buffer.write(b'a\\xffb')"
+    assert await said(code) == "a\ufffdb"
+
+
+async def test_a_tool_is_killed_after_its_timeout():
+    code = "import time; print('begun', flush=True); time.sleep(600)"
+    ran = await run(tool(code, timeout=1.5), "{}")
+    assert not ran.ok
+    assert ran.text == "begun\nThe tool was ended after 1.5 seconds."
+
+
+async def test_a_tool_need_not_read_its_input():
+    assert await said("print('done')", '{"x": "' + "y" * 2_000_000 + '"}') == "done"
+
+
+async def test_a_missing_program_is_reported():
+    missing = Tool(ToolDefinition("t", "", {}), command=("/no/such/program",))
+    ran = await run(missing, "{}")
+    assert not ran.ok
+    assert "could not be started: No such file" in ran.text
+
+
+async def test_the_keys_of_endpoints_are_hidden():
+    code = "import os; print(os.environ.get('SECRET'), os.environ.get('OTHER'))"
+    environ = {**os.environ, "SECRET": "s", "OTHER": "o"}
+    ran = await run(tool(code), "{}", environ=environ, hidden={"SECRET"})
+    assert ran.text == "None o"
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are POSIX's")
+async def test_cancelling_kills_child_processes(tmp_path: Path):
+    pids = tmp_path / "pids"
+    code = (
+        "import os,subprocess,sys,time;"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"open({str(pids)!r} + '.tmp', 'w').write(f'{{os.getpid()}} {{child.pid}}');"
+        f"os.replace({str(pids)!r} + '.tmp', {str(pids)!r});"
+        "time.sleep(600)"
+    )
+    task = asyncio.create_task(run(tool(code), "{}"))
+    async with asyncio.timeout(20):
+        while not pids.exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(20):
+        for pid in map(int, pids.read_text().split()):
+            while is_alive(pid):  # noqa: ASYNC110 - another process ends
+                await asyncio.sleep(0)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while, we looked
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/dev/tty").exists(), reason="no terminals here")
+async def test_a_tool_has_no_terminal():
+    code = "open('/dev/tty')"
+    ran = await run(tool(code), "{}")
+    assert not ran.ok
+    assert "OSError" in ran.text
+
+
+_HOLDS_THE_PIPE = (
+    "import os, sys, time\n"
+    "print('first', flush=True)\n"
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    print(os.getpid(), flush=True)\n"
+    "    {child}\n"
+    "    os._exit(0)\n"
+    "time.sleep({parent})\n"
+)
+
+
+async def test_a_grandchild_that_holds_the_output_does_not_hold_the_run():
+    async def holds(child: str, parent: float, ok: bool) -> None:
+        code = _HOLDS_THE_PIPE.format(child=child, parent=parent)
+        began = asyncio.get_running_loop().time()
+        ran = await run(tool(code, timeout=1.0), "{}")
+        assert asyncio.get_running_loop().time() - began < 4
+        assert ran.ok is ok, (child, parent)
+        first, pid, note = ran.text.split("\n")
+        assert first == "first"
+        assert ("keeps its output open" if ok else "ended after 1 seconds") in note
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), 9)
+
+    children = ("time.sleep(30)", "os.fork() or time.sleep(30)")
+    parents = ((0.2, True), (30, False))
+    async with asyncio.TaskGroup() as together:
+        for child, parent in itertools.product(children, parents):
+            together.create_task(holds(child, *parent))
+    await asyncio.sleep(0)
+
+
+async def test_a_grandchild_that_writes_without_end_does_not_hold_the_run():
+    child = "exec('while True: os.write(1, b\"x\" * 999)')"
+    code = _HOLDS_THE_PIPE.format(child=child, parent=0.2)
+    ran = await run(tool(code, timeout=1.0, most_output=1000), "{}")
+    assert "keeps its output open" in ran.text
+    assert len(ran.text) < 1400

@@ -1,0 +1,174 @@
+"""What became of each setting of a request: who set it, where it is in the body, and which notes
+concern it.
+
+Nothing is known here of protocols: the body's values and the notes have the origins of the settings
+that they come from, and are found by them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from tui_chat.compose import Composed
+from tui_chat.models.envelope import Note, Parameters, Sourced
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
+from tui_chat.models.semantics import HostedTool
+from tui_chat.models.settings import setting_json, setting_text
+from tui_chat.models.text import GLUE, Origin, OriginKind
+
+_NAMES = {"hosted_tools": "web_search"}
+"""Parameters that have another name as a setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentValue:
+    """A value in the body."""
+
+    pointer: str
+    """JSON pointer; the path of the URL in angle brackets if it is not in the body."""
+    text: str
+    """As compact JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingReport:
+    """A setting of a request, and what became of it."""
+
+    name: str
+    value: str
+    """As a person writes it; as compact JSON if the protocol or the captured request has it."""
+    origin: Origin
+    sent: tuple[SentValue, ...] = ()
+    notes: tuple[Note, ...] = ()
+    """Why it is not sent, or was changed."""
+    is_set: bool = True
+    """False if nobody set it and the protocol requires it, or the program sends it always."""
+
+    @property
+    def by(self) -> str:
+        """Who set it, or why it is sent: `set by the role NAME`, `from the captured request`."""
+        return self.origin.name.removeprefix(self.origin.id).lstrip(",: ")
+
+    @property
+    def source(self) -> str:
+        """Who set it, in short: `session`, `preset NAME`, `role NAME`, `endpoint NAME`."""
+        return self.by.removeprefix("set by the ")
+
+    @property
+    def outcome(self) -> str:
+        """What became of it in a few words: its places in the body with their values, or `not
+        sent`; `nothing to send` if its value is what happens anyway.
+        """
+        if not self.sent:
+            return "not sent" if self.notes else "nothing to send"
+        return ", ".join(f"{each.pointer} {each.text}" for each in self.sent)
+
+    @property
+    def sentence(self) -> str:
+        """The setting, who set it, and what became of it, in sentences."""
+        sentences = [f"{self.name}: {self.value}, {self.by}."]
+        if self.sent or not self.notes:
+            sentences.append(
+                f"Sent as {self.outcome}." if self.sent else "There is nothing to send."
+            )
+        return " ".join((*sentences, *(note.sentence for note in self.notes)))
+
+
+def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
+    """Return what became of each setting of a request: first those that somebody set, in the order
+    of `Parameters`, then those that the body has besides.
+    """
+    found: dict[Origin, list[SentValue]] = {}
+    for pointer, node, origin in _setting_nodes(composed.encoded.tree):
+        found.setdefault(origin, []).append(SentValue(pointer, _compact(plain(node))))
+    reports: list[SettingReport] = []
+    for name, sourced in set_parameters(composed.envelope.parameters):
+        sent = found.pop(sourced.origin, [])
+        value = setting_text(parameter_json(sourced.value))
+        if not sent and name == "model" and value and value in composed.encoded.path:
+            sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
+        reports.append(
+            SettingReport(
+                name, value, sourced.origin, tuple(sent), _notes(composed, sourced.origin)
+            )
+        )
+    for origin, sent in found.items():
+        notes = _notes(composed, origin)
+        value = sent[0].text
+        reports.append(SettingReport(origin.id, value, origin, tuple(sent), notes, is_set=False))
+    return tuple(reports)
+
+
+def set_parameters(parameters: Parameters) -> Iterator[tuple[str, Sourced[Any]]]:
+    """Yield the parameters that are set, by the names that they have as settings."""
+    for field in fields(parameters):
+        value = getattr(parameters, field.name)
+        if isinstance(value, Sourced):
+            yield _NAMES.get(field.name, field.name), value
+
+
+def _notes(composed: Composed, origin: Origin) -> tuple[Note, ...]:
+    return tuple(note for note in composed.notes if note.origin == origin)
+
+
+def parameter_json(value: Any) -> Any:
+    """Return a parameter's value as the JSON value that a person writes as a setting; false for no
+    hosted tools, and a list for several.
+    """
+    if not isinstance(value, tuple):
+        return setting_json(value)
+    many = cast("tuple[HostedTool | str, ...]", value)
+    plain = [
+        each
+        if isinstance(each, str)
+        else setting_json(each.search)
+        if each.kind == "web_search"
+        else each.kind
+        for each in many
+    ]
+    if many and isinstance(many[0], str):
+        return plain
+    return plain if len(plain) > 1 else plain[0] if plain else False
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _setting_nodes(
+    tree: Tree, pointer: str = "", around: Origin = GLUE
+) -> Iterator[tuple[str, Tree, Origin]]:
+    """Yield the nodes of a body that come from a setting, other than the one that sets what is
+    around them. Messages are left out.
+    """
+    origin = _origin_of(tree)
+    if origin.kind is OriginKind.SETTING and origin != around:
+        yield pointer, tree, origin
+        around = origin
+    if isinstance(tree, Obj):
+        for key, value in tree.items:
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _setting_nodes(value, f"{pointer}/{step}", around)
+    elif isinstance(tree, Arr) and not (tree.items and _is_message(tree.items[0])):
+        for index, value in enumerate(tree.items):
+            yield from _setting_nodes(value, f"{pointer}/{index}", around)
+
+
+def _is_message(tree: Tree) -> bool:
+    """Return True if a node has text of a turn."""
+    if isinstance(tree, Obj | Arr):
+        inner = [value for _, value in tree.items] if isinstance(tree, Obj) else tree.items
+        return any(map(_is_message, inner)) or tree.origin.kind not in _STRUCTURE
+    return _origin_of(tree).kind not in _STRUCTURE
+
+
+_STRUCTURE = frozenset({OriginKind.SETTING, OriginKind.GLUE})
+
+
+def _origin_of(tree: Tree) -> Origin:
+    if isinstance(tree, Str):
+        return tree.text.spans[0].origin if tree.text.spans else GLUE
+    return tree.origin

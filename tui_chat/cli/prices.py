@@ -1,0 +1,203 @@
+"""`tui-chat prices`: show and update the prices of models; `tui-chat usage`: what replies cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from tui_chat import paths
+from tui_chat.cli.app import open_store
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.config import Config, load_config
+from tui_chat.errors import InputError
+from tui_chat.files import make_private_folder, read_file, write_text
+from tui_chat.library.prices import FILE, KnownPrices, load_prices
+from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
+from tui_chat.models.prices import Prices, prices_json
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import cost_of
+from tui_chat.store.usage import ReplyUsage
+
+SOURCE = (
+    "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"
+    "prices/new_data/v2/data_slim.json"
+)
+Group = Literal["day", "month", "model", "session"]
+
+
+def run_show(settings: Mapping[str, object], model: str, name: str, *, as_json: bool) -> bool:
+    """Print the prices of a model at all endpoints or at one; return False if none are known."""
+    config, known = _config(settings), load_prices(_data_dir(settings))
+    endpoints = (config.endpoint_named(name),) if name else config.endpoints
+    now = datetime.now(UTC)
+    found = {
+        endpoint.name: prices
+        for endpoint in endpoints
+        if (prices := known.prices_of(endpoint, model, now)) is not None
+    }
+    if as_json:
+        shown = {key: {**prices_json(each), "source": each.source} for key, each in found.items()}
+        write_json({"prices": shown, "tables": [each.label for each in known.tables]})
+        return bool(found)
+    for endpoint, prices in found.items():
+        write_line(f"{one_line(model)} at {endpoint}: {prices.source}")
+        _write_prices(prices)
+    if not found:
+        write_line(f"{one_line(model)}: — (no prices are known)")
+    write_line(f"Tables: {'; '.join(each.label for each in known.tables)}")
+    if known.fault:
+        write_line(f"Not used: {known.fault}")
+    return bool(found)
+
+
+def _write_prices(prices: Prices) -> None:
+    for key, value in prices_json(prices).items():
+        if key == "tiers":
+            for tier in cast("list[dict[str, Any]]", value):
+                rest = ", ".join(f"{k} ${v:g}" for k, v in tier.items() if k != "above")
+                write_line(f"  above {tier['above']:,} tokens of input: {rest}")
+        elif isinstance(value, float):
+            unit = "" if key == "per_request" else " per million tokens"
+            write_line(f"  {key:<15} ${value:g}{unit}")
+        else:
+            write_line(f"  {key:<15} {value}")
+    for medium in sorted(prices.apart):
+        write_line(f"  {medium:<15} has its own price; such a request has no known cost")
+
+
+def run_update(settings: Mapping[str, object], place: str) -> None:
+    """Fetch prices from `place`, check them, and put them into the data folder.
+
+    Raises InputError and what the HTTP client does; the old file is kept then.
+    """
+    place = place or SOURCE
+    if "://" in place:
+        if not place.startswith("https://"):
+            raise InputError(f"{place}: only https is fetched.")
+        from tui_chat.cli.refresh_facts import download
+
+        raw = asyncio.run(download(place))
+    else:
+        raw = read_file(Path(place), MOST_BYTES)
+    today = datetime.now(UTC).date().isoformat()
+    text = price_table_text(load_numbers(raw, place), today, "genai-prices", place)
+    folder = _data_dir(settings)
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
+    write_text(text, folder / FILE)
+    table = read_price_table(text.encode(), place)
+    count = sum(len(models) for models in table.providers.values())
+    write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")
+
+
+@dataclass(slots=True)
+class Sum:
+    """The tokens and the cost of some replies."""
+
+    replies: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    cost: Decimal = Decimal(0)
+    unknown: int = 0
+    """Replies without a known cost."""
+
+    def add(self, reply: ReplyUsage, cost: Decimal | None) -> None:
+        """Count a reply."""
+        self.replies += 1
+        self.input += reply.usage.input or 0
+        self.cached += reply.usage.cached or 0
+        self.output += reply.usage.output or 0
+        self.cost += cost or 0
+        self.unknown += cost is None
+
+    @property
+    def dollars(self) -> str:
+        """The cost as shown: “—” if none is known."""
+        return "—" if self.unknown == self.replies else f"${self.cost:.4f}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON; the cost is None if none is known."""
+        return {
+            "replies": self.replies,
+            "input": self.input,
+            "cached": self.cached,
+            "output": self.output,
+            "cost": None if self.unknown == self.replies else f"{self.cost.normalize():f}",
+            "without_cost": self.unknown,
+        }
+
+
+def run_usage(settings: Mapping[str, object], group: Group, *, as_json: bool) -> None:
+    """Print tokens and costs of all replies. Raises StoreError and ConfigError."""
+    sums = asyncio.run(_usage(settings, group))
+    if as_json:
+        write_json([{group: name, **each.as_json()} for name, each in sums.items()])
+        return
+    if not sums:
+        write_line("No replies with tokens.", err=True)
+        return
+    total = Sum()
+    for each in sums.values():
+        total.replies, total.input = total.replies + each.replies, total.input + each.input
+        total.cached, total.output = total.cached + each.cached, total.output + each.output
+        total.cost, total.unknown = total.cost + each.cost, total.unknown + each.unknown
+    rows: list[tuple[str, ...]] = [
+        (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
+    ]
+    for name, each in [*sums.items(), ("all", total)]:
+        counts = (each.replies, each.input, each.cached, each.output)
+        cells = (f"{count:,}" for count in counts)
+        rows.append((one_line(name, 60), *cells, each.dollars, f"{each.unknown:,}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        write_line("  ".join((row[0].ljust(widths[0]), *cells)))
+
+
+async def _usage(settings: Mapping[str, object], group: Group) -> dict[str, Sum]:
+    config, known = _config(settings), load_prices(_data_dir(settings))
+    sums: dict[str, Sum] = {}
+    async with open_store(settings) as store:
+        async for reply in store.usage.replies():
+            at = datetime.fromtimestamp(reply.created, UTC).astimezone()
+            match group:
+                case "day":
+                    name = f"{at:%Y-%m-%d}"
+                case "month":
+                    name = f"{at:%Y-%m}"
+                case "model":
+                    name = f"{reply.endpoint}/{reply.model}"
+                case "session":
+                    name = f"{reply.session_id} {reply.title}".strip()
+            sums.setdefault(name, Sum()).add(reply, _cost(reply, config, known))
+    return dict(sorted(sums.items()))
+
+
+def _cost(reply: ReplyUsage, config: Config, known: KnownPrices) -> Decimal | None:
+    """Return the stored cost, or that of the prices of its time for a reply stored without one."""
+    if reply.priced or reply.status != "complete":
+        return reply.cost
+    try:
+        endpoint = config.endpoint_named(reply.endpoint)
+    except InputError:
+        return None
+    at = datetime.fromtimestamp(reply.created, UTC)
+    return cost_of(reply.usage, known.prices_of(endpoint, reply.model, at))
+
+
+def _data_dir(settings: Mapping[str, object]) -> Path:
+    return cast("Path | None", settings["data_dir"]) or paths.data_dir()
+
+
+def _config(settings: Mapping[str, object]) -> Config:
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    return load_config(config_dir, _data_dir(settings), os.environ, {})

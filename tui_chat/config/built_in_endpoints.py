@@ -1,0 +1,170 @@
+"""The endpoints that exist without any configuration; a provider needs only its key.
+
+An entry of `config.toml` with the name of one of these replaces only what it sets. The models
+listed here are a beginning; `tui-chat endpoints test NAME` lists all that a server has.
+
+What follows from a model's name on any endpoint is in `models.model_facts`. The facts here are
+those of one provider: what its server does with every model, and model names that mean this model
+only there. A longer pattern goes before a shorter one, fact by fact. `config.toml` overrides them:
+`[endpoints.openai.facts."gpt-5*"]`, `[models."gpt-5*"]`. `models.model_facts` explains the marks of
+evidence.
+"""
+
+from __future__ import annotations
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.model_facts import ModelFacts
+
+LOOPBACK_URL = "http://loopback.invalid"
+"""The URL of the offline provider. Its top-level domain can never exist (RFC 6761), so a stray
+request would reach nobody."""
+
+_OFFLINE_MODELS = (
+    "mirror",
+    "echo",
+    "lorem",
+    "thinker",
+    "researcher",
+    "picture",
+    "toolsmith",
+    "flaky-429",
+    "flaky-500",
+    "flaky-cut",
+    "flaky-stall",
+)
+
+
+def _short_name(protocol: Protocol) -> str:
+    return protocol.value.removeprefix("openai_")
+
+
+OFFLINE = tuple(
+    Endpoint(
+        "loopback" if protocol is Protocol.OPENAI_CHAT else f"loopback-{_short_name(protocol)}",
+        protocol,
+        f"{LOOPBACK_URL}/v1" if protocol.value.startswith("openai_") else LOOPBACK_URL,
+        models=_OFFLINE_MODELS,
+    )
+    for protocol in Protocol
+)
+
+_OPENAI_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+    # “Unrecognized request argument supplied”, “Additional properties are not allowed”
+    # [I: tg-spam#304, langchain_dart#712, openai-node#1161].
+    ("*", ModelFacts(strict_keys=True)),
+)
+
+_DEEPSEEK_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+    ("deepseek-chat", ModelFacts(131_072)),
+    ("deepseek-reasoner", ModelFacts(131_072)),
+    ("deepseek-v4*", ModelFacts(1_000_000)),
+    ("deepseek-flash", ModelFacts(1_000_000)),
+)
+
+_MISTRAL_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+    # Refuses `stream_options` and whatever else it does not know; sends usage unasked
+    # [I: openai-agents-python#442, tabby#4082, eca#231].
+    ("*", ModelFacts(strict_keys=True, stream_usage=False)),
+    ("mistral-large-4*", ModelFacts(1_048_576)),
+    ("mistral-large-latest", ModelFacts(262_144)),
+    ("mistral-medium-latest", ModelFacts(262_144)),
+    ("mistral-small-latest", ModelFacts(262_144)),
+    ("magistral-*", ModelFacts(262_144)),
+    ("codestral-latest", ModelFacts(128_000)),
+)
+
+_GROQ_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+    ("openai/gpt-oss-*", ModelFacts(131_072)),
+    ("qwen/qwen3.8-27b", ModelFacts(131_072)),
+)
+
+PROVIDERS = (
+    Endpoint(
+        "openai",
+        Protocol.OPENAI_CHAT,
+        "https://api.openai.com/v1",
+        key="env:OPENAI_API_KEY",
+        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
+        server_facts=_OPENAI_FACTS,
+    ),
+    Endpoint(
+        "openai-responses",
+        Protocol.OPENAI_RESPONSES,
+        "https://api.openai.com/v1",
+        key="env:OPENAI_API_KEY",
+        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
+        server_facts=_OPENAI_FACTS,
+    ),
+    Endpoint(
+        "anthropic",
+        Protocol.ANTHROPIC,
+        "https://api.anthropic.com",
+        key="env:ANTHROPIC_API_KEY",
+        models=("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-8"),
+    ),
+    Endpoint(
+        "google",
+        Protocol.GEMINI,
+        "https://generativelanguage.googleapis.com",
+        key="env:GEMINI_API_KEY",
+        models=("gemini-2.5-flash", "gemini-2.5-pro"),
+    ),
+    Endpoint(
+        "openrouter",
+        Protocol.OPENAI_CHAT,
+        "https://openrouter.ai/api/v1",
+        key="env:OPENROUTER_API_KEY",
+        models=("openrouter/auto",),
+        max_tokens_key="max_tokens",
+    ),
+    Endpoint(
+        "deepseek",
+        Protocol.OPENAI_CHAT,
+        "https://api.deepseek.com",
+        key="env:DEEPSEEK_API_KEY",
+        models=("deepseek-flash", "deepseek-v4-pro"),
+        server_facts=_DEEPSEEK_FACTS,
+        max_tokens_key="max_tokens",  # the newer name is silently ignored
+    ),
+    Endpoint(
+        "mistral",
+        Protocol.OPENAI_CHAT,
+        "https://api.mistral.ai/v1",
+        key="env:MISTRAL_API_KEY",
+        models=("mistral-medium-latest", "mistral-small-latest", "mistral-large-latest"),
+        server_facts=_MISTRAL_FACTS,
+        max_tokens_key="max_tokens",  # the newer name is refused
+    ),
+    Endpoint(
+        "groq",
+        Protocol.OPENAI_CHAT,
+        "https://api.groq.com/openai/v1",
+        key="env:GROQ_API_KEY",
+        models=("openai/gpt-oss-120b", "openai/gpt-oss-20b"),
+        server_facts=_GROQ_FACTS,
+    ),
+)
+
+_LOCAL_PORTS = (("ollama", 11434), ("llama.cpp", 8080), ("lm-studio", 1234), ("vllm", 8000))
+
+LOCAL = (
+    *(
+        Endpoint(
+            name,
+            Protocol.OPENAI_CHAT,
+            f"http://127.0.0.1:{port}/v1",
+            max_tokens_key="max_tokens",
+        )
+        for name, port in _LOCAL_PORTS
+    ),
+    Endpoint("ollama-native", Protocol.OLLAMA, "http://127.0.0.1:11434"),
+)
+"""Servers on this machine, at their default ports. `providers.discovery` lists their models on
+demand."""
+
+BUILT_IN_ENDPOINTS = (*OFFLINE, *PROVIDERS, *LOCAL)
+
+
+def standard_endpoint(protocol: Protocol) -> str:
+    """Return the name of the default endpoint of a protocol."""
+    return next(each.name for each in (*PROVIDERS, *LOCAL) if each.protocol is protocol)

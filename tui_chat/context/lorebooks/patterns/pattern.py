@@ -1,0 +1,124 @@
+"""A compiled pattern."""
+
+from __future__ import annotations
+
+from tui_chat.context.lorebooks.patterns.automaton import PatternSearch
+from tui_chat.context.lorebooks.patterns.backtracking import BacktrackingMatcher
+from tui_chat.context.lorebooks.patterns.parser import parse_pattern
+from tui_chat.context.lorebooks.patterns.required_text import required_characters, required_texts
+from tui_chat.context.lorebooks.patterns.syntax import (
+    Alternation,
+    BackReference,
+    BadPattern,
+    CaptureGroup,
+    Character,
+    Item,
+    Lookaround,
+    Repeat,
+    Sequence,
+    utf16_units,
+)
+
+LARGEST = 2_000
+"""Maximum size of a pattern in characters, with counted repetitions written out."""
+
+
+class Pattern:
+    """A compiled pattern. The constructor raises BadPattern for one that cannot be used."""
+
+    def __init__(self, source: str, flags: str = "") -> None:
+        self._flags = flags
+        self._item = parse_pattern(source, flags)
+        # Only counted repetitions make a pattern much larger than its source.
+        if ("{" in source or len(source) > LARGEST // 4) and _size(self._item) > LARGEST:
+            raise BadPattern("is too large")
+        self.has_back_references = "\\" in source and _has_back_reference(self._item)
+        """True if `occurs_in` only says that the pattern might match; see `backtrack`."""
+        self.required_texts = required_texts(self._item)
+        """Case-folded literals, one of which is in every matching text once that is case-folded.
+        Empty if none are known.
+        """
+        self.required_characters = required_characters(self._item)
+        """Tests, each passed by some character of every matching text or of its `utf16_units`."""
+        self._search: PatternSearch | None = None
+        self._matcher: BacktrackingMatcher | None = None
+
+    def occurs_in(self, text: str, start: int = 0) -> bool:
+        r"""Return true if the pattern matches anywhere from `start` on.
+
+        With back-references: if it might match. `^` and `\b` see the text before `start`.
+        """
+        if self._search is None:
+            item = _without_back_references(self._item) if self.has_back_references else self._item
+            self._search = PatternSearch(item, "m" in self._flags, "y" in self._flags)
+        return self._search.occurs(*self._split(text, start))
+
+    def backtrack(self, text: str, start: int, limit: int) -> tuple[bool, int]:
+        """Decide whether a pattern with back-references matches from `start` on.
+
+        Returns the result and the steps that it took. If `limit` steps are not enough, the result
+        is false and the steps are negative.
+        """
+        if self._matcher is None:
+            self._matcher = BacktrackingMatcher(self._item, self._flags)
+        before, rest = self._split(text, start)
+        return self._matcher.search(before + rest, len(before), limit)
+
+    def _split(self, text: str, start: int) -> tuple[str, str]:
+        """Return the character before `start`, if any, and the text from there, in JavaScript's
+        characters.
+        """
+        before, rest = text[max(start - 1, 0) : start], text[start:]
+        if "u" in self._flags:
+            return before, rest
+        return utf16_units(before)[-1:], utf16_units(rest)
+
+
+def _size(item: Item) -> int:
+    """Return the maximum size of an item, in characters."""
+    if isinstance(item, Character):
+        return 1
+    match item:
+        case Sequence(parts) | Alternation(parts):
+            return 1 + sum(map(_size, parts))
+        case CaptureGroup(inner, _) | Lookaround(inner, _, _):
+            return 1 + _size(inner)
+        case Repeat(inner, least, most):
+            return 1 + _size(inner) * max(least if most is None else most, 1)
+        case _:
+            return 1
+
+
+def _has_back_reference(item: Item) -> bool:
+    if isinstance(item, Character):
+        return False
+    match item:
+        case Sequence(parts) | Alternation(parts):
+            return any(map(_has_back_reference, parts))
+        case CaptureGroup(inner, _) | Lookaround(inner, _, _) | Repeat(inner):
+            return _has_back_reference(inner)
+        case _:
+            return isinstance(item, BackReference)
+
+
+_ANY_TEXT = Repeat(Character(bool), 0, None)
+_NOTHING = Sequence(())
+
+
+def _without_back_references(item: Item) -> Item:
+    """Return an item without back-references that matches wherever `item` does."""
+    match item:
+        case BackReference():
+            return _ANY_TEXT
+        case Lookaround() if _has_back_reference(item):
+            return _NOTHING
+        case Sequence(parts):
+            return Sequence(tuple(map(_without_back_references, parts)))
+        case Alternation(parts):
+            return Alternation(tuple(map(_without_back_references, parts)))
+        case CaptureGroup(inner, _):
+            return _without_back_references(inner)
+        case Repeat(inner, least, most):
+            return Repeat(_without_back_references(inner), least, most)
+        case _:
+            return item

@@ -1,0 +1,155 @@
+r"""The items of a lorebook pattern: JavaScript's regular expressions (ECMA-262, section 22.2 and
+Annex B, which is what `new RegExp(source, flags)` of a browser accepts).
+
+1. Literals, `.`, classes, `\d \w \s \b` (ASCII, `\s` excepted), `^ $`, groups, `|`, repetition,
+   look-ahead and look-behind of any length, back-references, and `\p{...}` with the flag `u`.
+2. Without the flag `u` a pattern sees UTF-16 code units, as in JavaScript: an emoji is two
+   characters. `utf16_units` returns the text that such a pattern is matched against.
+3. Captures are kept only for back-references; the text that a group captured is not reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+
+class BadPattern(ValueError):
+    """A pattern cannot be used; the message continues a sentence after “it ”."""
+
+
+Test: TypeAlias = Callable[[str], bool]
+"""Returns true if a character matches; false for the empty string, the end of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """One character that passes a test."""
+
+    test: Test
+    folded: tuple[str, ...] = ()
+    """The case-folded forms of all characters that pass; empty if they are many or unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A position between characters: `^`, `$`, `b` or `B`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Items that follow one another."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """One of several items."""
+
+    ways: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """An item `least` to `most` times; None means any number."""
+
+    item: Item
+    least: int
+    most: int | None
+    lazy: bool = False
+    groups: tuple[int, int] = (0, 0)
+    """The group numbers inside: from the first up to, but not including, the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureGroup:
+    """An item whose match back-references refer to."""
+
+    item: Item
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookaround:
+    """A position where an item does, or does not, match ahead or behind. Compared by identity."""
+
+    item: Item
+    behind: bool
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BackReference:
+    """The text that a group captured; matches the empty string if it captured none."""
+
+    group: int
+
+
+Item: TypeAlias = (
+    Character
+    | Boundary
+    | Sequence
+    | Alternation
+    | Repeat
+    | CaptureGroup
+    | Lookaround
+    | BackReference
+)
+
+LINE_ENDS = "\n\r\u2028\u2029"
+WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+DIGITS = frozenset("0123456789")
+SPACES = frozenset(
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+
+
+def is_word(character: str) -> bool:
+    r"""Return true if a character is in JavaScript's `\w`; the empty string is not."""
+    return character in WORD_CHARACTERS
+
+
+def is_boundary(kind: str, left: str, right: str, multiline: bool) -> bool:
+    """Return true if a boundary of a kind is between two characters, empty at the ends."""
+    match kind:
+        case "^":
+            return not left or (multiline and left in LINE_ENDS)
+        case "$":
+            return not right or (multiline and right in LINE_ENDS)
+        case _:
+            return (is_word(left) is not is_word(right)) is (kind == "b")
+
+
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+def utf16_units(text: str) -> str:
+    """Return the text with each character beyond U+FFFF as its two UTF-16 code units."""
+    if text.isascii():
+        return text
+
+    def halves(found: re.Match[str]) -> str:
+        code = ord(found[0]) - 0x10000
+        return chr(0xD800 + (code >> 10)) + chr(0xDC00 + (code & 0x3FF))
+
+    return _ASTRAL.sub(halves, text)
+
+
+@lru_cache(maxsize=4096)
+def canonical(character: str, unicode: bool) -> str:
+    """Return the canonical form, the same for characters that differ only in case (22.2.2.7.3)."""
+    if unicode:
+        folded = character.casefold()
+        lower = character.lower()
+        return folded if len(folded) == 1 else lower if len(lower) == 1 else character
+    upper = character.upper()
+    if len(upper) != 1 or (character >= "\x80" > upper):
+        return character
+    return upper

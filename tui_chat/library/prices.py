@@ -1,0 +1,100 @@
+"""The prices of models that are in use: the user's own, a refreshed table, and ours.
+
+1. Prices of `config.toml` go before all tables. They are for the standard service tier.
+2. `prices.json` in the data folder, which `tui-chat prices update` writes, goes before the table
+   that ships with the program unless it is older.
+3. The first table that knows the model counts, also where it has no price for the service tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from pkgutil import get_data
+
+from tui_chat.compose import Composed
+from tui_chat.errors import InputError
+from tui_chat.files import read_file
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.json_tree import Str
+from tui_chat.models.price_file import MOST_BYTES, read_price_table
+from tui_chat.models.prices import STANDARD_TIERS, Prices, PriceTable, provider_at
+
+FILE = "prices.json"
+"""The name of the refreshed table in the data folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPrices:
+    """All tables, the first to count first."""
+
+    tables: tuple[PriceTable, ...]
+    fault: str = ""
+    """The sentence why the refreshed table is not used; empty if there is none, or it is."""
+
+    def prices_of(
+        self, endpoint: Endpoint, model: str, at: datetime, context: Mapping[str, str] | None = None
+    ) -> Prices | None:
+        """Return the prices of a model at an endpoint and time; None if they are unknown.
+
+        `context` is as in `PriceTable.prices_of`.
+        """
+        own = endpoint.facts_of(model).prices
+        if own is not None and own.hold_on(at.astimezone(UTC).date()):
+            is_standard = STANDARD_TIERS.issuperset((context or {}).values())
+            return replace(own, source="config.toml") if is_standard else None
+        provider = provider_at(endpoint.base_url)
+        for table in self.tables:
+            if provider is not None and table.model_of(provider, model) is not None:
+                return table.prices_of(endpoint.base_url, model, at, context)
+        return None
+
+    def prices_of_request(self, composed: Composed, at: datetime) -> Callable[[str], Prices | None]:
+        """Return a function from the service tier that a provider names, or an empty string, to
+        the prices of a request.
+        """
+        asked: dict[str, str] = {}
+        for name, value in composed.encoded.tree.items:
+            key = _ASKED.get(name)
+            if key is not None and isinstance(value, Str) and value.text.plain != "global":
+                asked[key] = value.text.plain.lower()
+
+        @cache
+        def prices(tier: str) -> Prices | None:
+            context = asked | ({"service_tier": tier.lower()} if tier else {})
+            return self.prices_of(composed.endpoint, composed.model, at, context)
+
+        return prices
+
+
+_ASKED = {
+    "service_tier": "service_tier",
+    "serviceTier": "service_tier",
+    "speed": "speed",
+    "inference_geo": "inference_geo",
+}
+"""Keys of a request that change its price."""
+
+
+def load_prices(data_dir: Path) -> KnownPrices:
+    """Return the tables that are in use. To be called at the first question: it takes 10 ms."""
+    ours, path = shipped_prices(), data_dir / FILE
+    if not path.exists():
+        return KnownPrices((ours,))
+    try:
+        refreshed = read_price_table(read_file(path, MOST_BYTES), str(path))
+    except InputError as error:
+        return KnownPrices((ours,), str(error))
+    if refreshed.date < ours.date:
+        fault = f"{path}: is older ({refreshed.date}) than the prices of the program."
+        return KnownPrices((ours,), fault)
+    return KnownPrices((refreshed, ours))
+
+
+@cache
+def shipped_prices() -> PriceTable:
+    """Return the table that ships with the program."""
+    return read_price_table(get_data("tui_chat.models", FILE) or b"", FILE)

@@ -1,0 +1,187 @@
+"""Types of pictures, sounds and files, and their bytes.
+
+1. A type says what a part is only if it is on the list here; anything else is a file. SVG is not on
+   it: it can hold scripts.
+2. Sound without a header (PCM, as models speak it) is written with the header of a WAV file.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from mimetypes import guess_type
+from typing import Final
+
+from tui_chat.models.message import Part, PartKind
+
+_TYPES: Final[dict[str, tuple[PartKind, str]]] = {
+    "image/png": ("image", ".png"),
+    "image/jpeg": ("image", ".jpg"),
+    "image/gif": ("image", ".gif"),
+    "image/webp": ("image", ".webp"),
+    "image/avif": ("image", ".avif"),
+    "image/heic": ("image", ".heic"),
+    "image/heif": ("image", ".heif"),
+    "audio/wav": ("audio", ".wav"),
+    "audio/x-wav": ("audio", ".wav"),
+    "audio/wave": ("audio", ".wav"),
+    "audio/mpeg": ("audio", ".mp3"),
+    "audio/mp3": ("audio", ".mp3"),
+    "audio/ogg": ("audio", ".ogg"),
+    "audio/opus": ("audio", ".opus"),
+    "audio/flac": ("audio", ".flac"),
+    "audio/aac": ("audio", ".aac"),
+    "audio/mp4": ("audio", ".m4a"),
+    "audio/webm": ("audio", ".webm"),
+    "audio/l16": ("audio", ".wav"),
+    "audio/pcm": ("audio", ".wav"),
+    "video/mp4": ("video", ".mp4"),
+    "video/webm": ("video", ".webm"),
+    "video/quicktime": ("video", ".mov"),
+    "application/pdf": ("file", ".pdf"),
+    "application/json": ("file", ".json"),
+    "text/plain": ("file", ".txt"),
+    "text/csv": ("file", ".csv"),
+    "text/markdown": ("file", ".md"),
+}
+"""The kind of part of each type, and the ending of a file of it."""
+
+_MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(?:; ?[\w.+-]{1,40}=[\w.+-]{1,40}){0,4}", re.ASCII)
+_PCM = frozenset({"audio/l16", "audio/pcm"})
+_RATE = re.compile(r"rate=(\d{4,6})(?!\d)")
+_PCM_RATE = 24_000
+"""Samples a second of PCM that does not say it; OpenAI and Gemini speak so, mono, 16 bits."""
+
+_MAGIC: Final[tuple[tuple[bytes, int, str], ...]] = (
+    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
+    (b"\xff\xd8\xff", 0, "image/jpeg"),
+    (b"GIF87a", 0, "image/gif"),
+    (b"GIF89a", 0, "image/gif"),
+    (b"WEBP", 8, "image/webp"),
+    (b"WAVE", 8, "audio/wav"),
+    (b"ID3", 0, "audio/mpeg"),
+    (b"\xff\xfb", 0, "audio/mpeg"),
+    (b"\xff\xf3", 0, "audio/mpeg"),
+    (b"\xff\xf1", 0, "audio/aac"),
+    (b"\xff\xf9", 0, "audio/aac"),
+    (b"fLaC", 0, "audio/flac"),
+    (b"OggS", 0, "audio/ogg"),
+    (b"%PDF-", 0, "application/pdf"),
+)
+"""Bytes and their offset, and the type of files with them."""
+
+
+def known_mime(mime: str) -> str:
+    """Return a MIME type if it is well formed, else an empty string."""
+    return mime if _MIME.fullmatch(mime) else ""
+
+
+def kind_of(mime: str) -> PartKind:
+    """Return the kind of part of a type; `file` if it is not on the list."""
+    return _TYPES.get(_base(mime), ("file", ""))[0]
+
+
+def detect_mime(data: bytes) -> str:
+    """Return the type of a file by its first bytes; empty if they do not tell."""
+    return next((mime for magic, at, mime in _MAGIC if data[at:].startswith(magic)), "")
+
+
+def detect_mime_of_base64(data: str) -> str:
+    """Return the type of base64 data by its first bytes; empty if they do not tell."""
+    try:
+        return detect_mime(b64decode(data[:32], validate=True))
+    except ValueError:
+        return ""
+
+
+def size_of(part: Part) -> int:
+    """Return the bytes of a part; 0 if it has only a link or an id."""
+    if part.text:
+        return len(part.text.encode("utf-8", "replace"))
+    return max(len(part.data) * 3 // 4 - part.data[-2:].count("="), 0)
+
+
+def format_size(size: int) -> str:
+    """Format a number of bytes: `812 B`, `34 kB`, `1.2 MB`."""
+    if size < 1_000:
+        return f"{size} B"
+    if size < 999_500:
+        return f"{size / 1000:.0f} kB"
+    return f"{size / 1_000_000:.1f} MB"
+
+
+def describe(part: Part) -> str:
+    """Return what a part is called, in a few words: `photo.png · 34 kB`. Not safe to draw."""
+    size = size_of(part)
+    facts = [part.name or part.mime or part.url]
+    facts += [format_size(size)] if size else ["damaged"] if is_damaged(part) else []
+    return " · ".join(fact for fact in facts if fact)
+
+
+def is_damaged(part: Part) -> bool:
+    """Return True for a part whose content could not be read when it came."""
+    return not (part.data or part.url or part.file_id or part.text)
+
+
+def file_of(part: Part, number: int) -> tuple[str, bytes] | None:
+    """Return a name and the bytes of a part as a file; `number` names one without a name.
+
+    None if it has no bytes here, or they are not base64.
+    """
+    if part.text:
+        return file_name(part, number), part.text.encode("utf-8", "replace")
+    try:
+        content = b64decode(with_header(part).data, validate=True)
+    except ValueError:
+        return None
+    return (file_name(part, number), content) if content else None
+
+
+def with_header(part: Part) -> Part:
+    """Return PCM as a WAV file, without data if that is not base64; any other part as it is."""
+    if _base(part.mime) not in _PCM or not part.data:
+        return part
+    try:
+        samples = b64decode(part.data, validate=True)
+    except ValueError:
+        return replace(part, data="")
+    rate = _RATE.search(part.mime)
+    content = _with_wav_header(samples, int(rate[1]) if rate else _PCM_RATE)
+    return replace(part, mime="audio/wav", data=b64encode(content).decode())
+
+
+def file_name(part: Part, number: int) -> str:
+    """Return a safe file name for a part; `number` names one without a name."""
+    base = _base(part.mime)
+    ending = _TYPES.get(base, ("", ".txt" if part.text else ".bin"))[1]
+    name = re.sub(r"[^\w.+-]+", "-", part.name).strip("-.")[-80:] or f"{part.kind}-{number}"
+    if guess_type(name)[0] != base:
+        name += "" if name.endswith(ending) else ending
+    return name
+
+
+def as_text(part: Part) -> Part:
+    """Return a document of text as text; any other part as it is."""
+    is_text = part.mime.startswith("text/") or part.mime == "application/json"
+    if part.kind != "file" or not part.data or not is_text:
+        return part
+    try:
+        return replace(part, text=b64decode(part.data, validate=True).decode(), data="")
+    except ValueError:
+        return part
+
+
+def _base(mime: str) -> str:
+    return mime.partition(";")[0].strip().lower()
+
+
+def _with_wav_header(samples: bytes, rate: int) -> bytes:
+    """Return mono PCM of 16 bits, little-endian, as a WAV file."""
+    size = len(samples)
+    form = b"".join(
+        number.to_bytes(width, "little")
+        for number, width in ((16, 4), (1, 2), (1, 2), (rate, 4), (2 * rate, 4), (2, 2), (16, 2))
+    )
+    head = b"RIFF" + (36 + size).to_bytes(4, "little") + b"WAVEfmt " + form
+    return head + b"data" + size.to_bytes(4, "little") + samples

@@ -1,0 +1,351 @@
+"""Prices of models: what a provider asks for a million tokens, and at which tier and day.
+
+1. A table of prices is `prices.json`, which `cli.refresh_prices` writes from the data of
+   genai-prices (https://github.com/pydantic/genai-prices, MIT), or a newer one in the data folder.
+   It keeps that data's form: providers, their models with the clauses that names are matched by,
+   and prices by day or hour and by service tier.
+2. A provider is known by the host of the base URL, and only by those in `PROVIDERS`: another host
+   may serve a model of the same name at another price.
+3. The first model of a provider whose clause fits a name counts, as in genai-prices, so that
+   `gpt-5-nano` is not `gpt-5`. Prefix patterns of ours are not used.
+4. What is not known stays unknown (None): a price, a service tier without prices of its own, a
+   model that is charged by something that is not counted here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+STANDARD_TIERS = frozenset({"", "auto", "default", "standard", "standard_only", "on_demand"})
+"""Names of the service tier that a model's prices are for."""
+
+PROVIDERS: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("api.anthropic.com",),
+    "cerebras": ("api.cerebras.ai",),
+    "cohere": ("api.cohere.ai", "api.cohere.com"),
+    "deepseek": ("api.deepseek.com",),
+    "fireworks": ("api.fireworks.ai",),
+    "google": ("generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
+    "groq": ("api.groq.com",),
+    "minimax": ("api.minimax.io",),
+    "mistral": ("api.mistral.ai",),
+    "moonshotai": ("api.moonshot.ai",),
+    "openai": ("api.openai.com",),
+    "perplexity": ("api.perplexity.ai",),
+    "together": ("api.together.xyz",),
+    "x-ai": ("api.x.ai",),
+    "zai": ("api.z.ai",),
+}
+"""Providers, by their ids in genai-prices, and the hosts where they charge those prices."""
+_HOSTS = {host: provider for provider, hosts in PROVIDERS.items() for host in hosts}
+
+MOST_NAME = 200
+"""Maximum characters of a model's name that is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTier:
+    """Prices that hold for the whole of a request with more than `above` tokens of input; None
+    means unknown.
+    """
+
+    above: int
+    input: Decimal | None = None
+    output: Decimal | None = None
+    cached: Decimal | None = None
+    cache_write: Decimal | None = None
+    cache_write_1h: Decimal | None = None
+    reasoning: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices in US dollars per million tokens; None means unknown."""
+
+    input: Decimal | None = None
+    output: Decimal | None = None
+    cached: Decimal | None = None
+    """Input that the provider still had in its cache; None: as all input."""
+    cache_write: Decimal | None = None
+    """Input that was put into the provider's cache, for five minutes where there is a choice;
+    None: as all input."""
+    cache_write_1h: Decimal | None = None
+    """Input that was put into the cache for an hour."""
+    reasoning: Decimal | None = None
+    """Output spent on reasoning; None: as all output."""
+    per_request: Decimal | None = None
+    """US dollars for each request besides; None for nothing."""
+    tiers: tuple[PriceTier, ...] = ()
+    """Prices of longer requests, the shortest first."""
+    starts: date | None = None
+    """The first day, in UTC, that they hold for; None without a limit."""
+    until: date | None = None
+    """The last day."""
+    apart: frozenset[str] = frozenset()
+    """Kinds of parts with prices of their own, which are not counted here: `audio`, `image`,
+    `video`, and `output audio` and so on for replies."""
+    source: str = ""
+    """Whose prices they are, and of which day: `genai-prices 0.2.3, 2026-11-23`."""
+
+    def for_input(self, tokens: int) -> Prices:
+        """Return the prices of a request with so many tokens of input, without tiers."""
+        if not self.tiers:
+            return self
+        tier = next((each for each in reversed(self.tiers) if tokens > each.above), None)
+        if tier is None:
+            return replace(self, tiers=())
+        return replace(
+            self,
+            input=tier.input,
+            output=tier.output,
+            cached=tier.cached,
+            cache_write=tier.cache_write,
+            cache_write_1h=tier.cache_write_1h,
+            reasoning=tier.reasoning,
+            tiers=(),
+        )
+
+    def hold_on(self, day: date) -> bool:
+        """Return whether they hold on a day."""
+        return (self.starts or date.min) <= day <= (self.until or date.max)
+
+
+_FIELDS = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cached",
+    "cache_write_mtok": "cache_write",
+    "cache_write_1h_mtok": "cache_write_1h",
+    "output_reasoning_mtok": "reasoning",
+}
+"""What genai-prices calls the prices of `Prices` that may have tiers."""
+_PER_REQUEST = "requests_kcount"
+_MEDIA = {
+    f"{direction}_{medium}_mtok": f"{prefix}{medium}"
+    for direction, prefix in (("input", ""), ("output", "output "))
+    for medium in ("audio", "image", "video")
+}
+_OF_MEDIA = re.compile(r"cache_(?:audio|image|video)_\w+")
+BY_USE = re.compile(r"\w+_searches_kcount|input_\w*document_kpages")
+"""Prices of tools and services that a request need not use."""
+
+
+@dataclass(frozen=True, slots=True)
+class PricePeriod:
+    """Prices, and when they hold."""
+
+    prices: Mapping[str, Any]
+    start_date: date | None = None
+    hours: tuple[time, time] | None = None
+
+    def holds(self, at: datetime) -> bool:
+        """Return True if the prices hold at a time."""
+        if self.start_date is not None:
+            return at.date() >= self.start_date
+        if self.hours is not None:
+            start, end = self.hours
+            now = at.timetz()
+            return (now >= start or now < end) if end < start else start <= now < end
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PriceVariant:
+    """Prices of a request that asks for something, besides those of the model."""
+
+    when: Mapping[str, str]
+    period: PricePeriod
+
+
+@dataclass(frozen=True, slots=True)
+class PricedModel:
+    """A model of a table."""
+
+    name: str
+    match: Mapping[str, Any]
+    """Its clause, in the words of genai-prices."""
+    periods: tuple[PricePeriod, ...]
+    variants: tuple[PriceVariant, ...] = ()
+
+    def prices_at(self, at: datetime, context: Mapping[str, str]) -> Prices | None:
+        """Return the prices at a time; None if they are unknown, also for a service tier.
+
+        As in genai-prices the last period that holds counts, or else the first.
+        """
+        if not self.periods:
+            return None
+        period = next((p for p in reversed(self.periods) if p.holds(at)), self.periods[0])
+        values = dict(period.prices)
+        asked = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
+        found = False
+        own: dict[str, Any] = {}
+        for variant in self.variants:
+            if not variant.period.holds(at):
+                continue
+            if all(context.get(key) == value for key, value in variant.when.items()):
+                found = found or variant.when.keys() >= asked.keys()
+                for key, price in variant.period.prices.items():
+                    own.setdefault(key, price)
+        if asked and not (found and own):
+            return None
+        return _prices(values | own, period.start_date)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices of providers, of one day."""
+
+    date: str
+    """YYYY-MM-DD."""
+    source: str
+    providers: Mapping[str, tuple[PricedModel, ...]]
+    fallbacks: Mapping[str, tuple[str, ...]]
+    """Providers whose models another one serves at their prices."""
+
+    @property
+    def label(self) -> str:
+        """Whose prices they are, and of which day."""
+        return f"{self.source}, {self.date}"
+
+    def model_of(self, provider: str, name: str) -> PricedModel | None:
+        """Return the model of a provider with this name; None if it has none."""
+        name = name.lower()
+        if len(name) > MOST_NAME:
+            return None
+        for spelling in dict.fromkeys((name, _with_dashed_date(name))):
+            for each in (provider, *self.fallbacks.get(provider, ())):
+                for model in self.providers.get(each, ()):
+                    if _fits(spelling, model.match):
+                        return model
+        return None
+
+    def prices_of(
+        self, base_url: str, model: str, at: datetime, context: Mapping[str, str] | None = None
+    ) -> Prices | None:
+        """Return the prices of a model at the server of `base_url`; None if they are unknown.
+
+        `context` has what the request asks for, or got: `service_tier` and `speed`.
+        """
+        provider = provider_at(base_url)
+        if provider == "google":
+            model = model.rpartition("models/")[2]
+        found = None if provider is None else self.model_of(provider, model)
+        prices = found and found.prices_at(at.astimezone(UTC), context or {})
+        return prices and replace(prices, source=self.label)
+
+
+def provider_at(base_url: str) -> str | None:
+    """Return the provider of a base URL; None for all others."""
+    try:
+        host = (urlsplit(base_url).hostname or "").lower()
+    except ValueError:
+        return None
+    if host.endswith("-aiplatform.googleapis.com"):  # a region of Vertex
+        return "google"
+    return _HOSTS.get(host)
+
+
+def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
+    """Return the prices of an entry; None if it has none for input and output, or is charged by
+    something that is not counted here.
+    """
+    known = {field: values[key] for key, field in _FIELDS.items() if key in values}
+    if "input" not in known or "output" not in known:
+        return None
+    if not all(
+        key in _FIELDS
+        or key in _MEDIA
+        or key == _PER_REQUEST
+        or _OF_MEDIA.fullmatch(key)
+        or BY_USE.fullmatch(key)
+        for key in values
+    ):
+        return None
+    above = sorted({start for _, tiers in known.values() for start, _ in tiers})
+    return Prices(
+        **{field: base for field, (base, _) in known.items()},
+        tiers=tuple(
+            PriceTier(
+                start,
+                **{
+                    field: next((p for at, p in reversed(tiers) if start >= at), base)
+                    for field, (base, tiers) in known.items()
+                },
+            )
+            for start in above
+        ),
+        per_request=values[_PER_REQUEST][0] / 1000 if _PER_REQUEST in values else None,
+        starts=starts,
+        apart=frozenset(
+            medium
+            for key, medium in _MEDIA.items()
+            if key in values
+            and values[key] != known["output" if medium.startswith("output") else "input"]
+        ),
+    )
+
+
+def prices_json(prices: Prices) -> dict[str, Any]:
+    """Return what is known of prices, with the keys of `config.toml`."""
+    found: dict[str, Any] = {}
+    for each in fields(prices):
+        value = getattr(prices, each.name)
+        if value is None or value == each.default or each.name in ("apart", "source"):
+            continue
+        match value:
+            case Decimal():
+                found[each.name] = float(value)
+            case date():
+                found["from" if each.name == "starts" else each.name] = value.isoformat()
+            case _:
+                found[each.name] = [_tier_json(tier) for tier in prices.tiers]
+    return found
+
+
+def _tier_json(tier: PriceTier) -> dict[str, Any]:
+    values = ((each.name, getattr(tier, each.name)) for each in fields(tier))
+    return {
+        key: float(value) if isinstance(value, Decimal) else value
+        for key, value in values
+        if value is not None
+    }
+
+
+# Matching
+
+
+def _fits(name: str, clause: Mapping[str, Any]) -> bool:
+    """Return whether a clause fits a name in lower case."""
+    ((kind, value),) = clause.items()
+    match kind:
+        case "equals":
+            return name == value.lower()
+        case "starts_with":
+            return name.startswith(value.lower())
+        case "ends_with":
+            return name.endswith(value.lower())
+        case "contains":
+            return value.lower() in name
+        case "regex":
+            try:
+                return re.search(value, name) is not None
+            except re.error:  # not compiled on reading, which would take most of its time
+                return False
+        case "or":
+            return any(_fits(name, each) for each in value)
+        case _:
+            return all(_fits(name, each) for each in value)
+
+
+_COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+
+
+def _with_dashed_date(name: str) -> str:
+    """Return a name with `-2025-08-07` for `-20250807`."""
+    return _COMPACT_DATE.sub(r"-\1-\2-\3", name)

@@ -1,0 +1,1 @@
+"""Ollama: its native chat API."""

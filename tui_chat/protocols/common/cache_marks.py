@@ -1,0 +1,223 @@
+"""Cache marks: which of them are sent, and on which block.
+
+1. Anthropic (`cache_control`) and OpenAI (`prompt_cache_breakpoint`, from GPT-5.6 on) accept four
+   in a request. Of more, the last four count: each covers everything before it, so the later ones
+   save the most.
+2. For Anthropic a mark of an hour must not follow one of five minutes: it becomes one of five
+   minutes. A system turn may be moved to the front later, so it counts as if it were there too.
+3. Thinking accepts no mark: the mark is set on the last block that accepts one.
+4. OpenAI keeps a prompt for half an hour at least, whatever the mark says; the mark is at the end
+   of its message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import CacheMark, Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.preset import CacheLifetime
+from tui_chat.models.text import Origin
+from tui_chat.protocols.common.encoding import constant, field_origin
+from tui_chat.protocols.common.tool_pairing import variant
+
+MAX_MARKS = 4
+
+_Lifetimes = tuple[CacheLifetime | None, ...]
+"""Of a turn's marks in their order, its own being the last; None for one that is not sent."""
+
+
+def limit_cache_marks(
+    turns: Sequence[Turn], protocol: Protocol
+) -> tuple[Sequence[Turn], list[Note]]:
+    """Return the turns with the marks that may be sent, and notes on those left out."""
+    wanted = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
+    sent = _keep_last(wanted)
+    if protocol is Protocol.ANTHROPIC:
+        sent = _shorten_until_valid(turns, sent)
+    notes = [_lifetime_note(protocol)] if _changes_lifetime(turns, wanted, protocol) else []
+    if sent == wanted:
+        return turns, notes
+    changed = list(turns)
+    for index, lifetimes in sent.items():
+        if lifetimes != wanted[index]:
+            turn = turns[index]
+            changed[index] = variant(
+                turn, ("marks", lifetimes), partial(_replace_lifetimes, sent=lifetimes)
+            )
+            notes.append(_mark_note(turn, protocol, left_out=None in lifetimes))
+    return changed, notes
+
+
+def _changes_lifetime(turns: Sequence[Turn], marked: Iterable[int], protocol: Protocol) -> bool:
+    """Return True if a mark of another vendor is sent, whose lifetimes are others."""
+    if protocol is not Protocol.ANTHROPIC:
+        return any(True for _ in marked)
+    layouts = (turns[index].semantics.layout for index in marked)
+    return any(is_breakpoint(p.cache) for layout in layouts if layout for p in layout.pieces)
+
+
+def _lifetime_note(protocol: Protocol) -> Note:
+    ours = "five minutes, or an hour" if protocol is Protocol.ANTHROPIC else "half an hour"
+    sentence = f"Cache marks are sent in the form of {protocol.label}, where a prompt is kept for "
+    return Note(Level.INFO, "setting-changed", f"{sentence}{ours}.")
+
+
+def has_marks(turn: Turn) -> bool:
+    """Return True if a turn or a piece of it has a cache mark."""
+    layout = turn.semantics.layout
+    return turn.cache_mark is not None or (
+        layout is not None and any(piece.cache for piece in layout.pieces)
+    )
+
+
+def _lifetimes(turn: Turn) -> _Lifetimes:
+    layout = turn.semantics.layout
+    found: list[CacheLifetime] = []
+    if layout is not None:
+        found.extend(_lifetime(piece.cache) for piece in layout.pieces if piece.cache)
+    if turn.cache_mark is not None:
+        found.append(turn.cache_mark.lifetime)
+    return tuple(found)
+
+
+def _lifetime(mark: str) -> CacheLifetime:
+    return "1h" if json.loads(mark).get("ttl") in ("1h", "12h") else "5m"
+
+
+def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+    """Leave out what is more than `MOST`, from the first on."""
+    surplus = sum(map(len, wanted.values())) - MAX_MARKS
+    sent: dict[int, _Lifetimes] = {}
+    for index, lifetimes in wanted.items():
+        gone = min(max(surplus, 0), len(lifetimes))
+        sent[index] = (*(None for _ in range(gone)), *lifetimes[gone:])
+        surplus -= gone
+    return sent
+
+
+def _shorten_until_valid(
+    turns: Sequence[Turn], wanted: dict[int, _Lifetimes]
+) -> dict[int, _Lifetimes]:
+    """Shorten the marks of an hour that follow one of five minutes. A system turn that is shortened
+    may be before other marks, which are then shortened too.
+    """
+    while (sent := _shorten_once(turns, wanted)) != wanted:
+        wanted = sent
+    return wanted
+
+
+def _shorten_once(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+    system = any("5m" in each for index, each in wanted.items() if turns[index].role == "system")
+    short, sent = False, dict[int, _Lifetimes]()
+    for index, lifetimes in wanted.items():
+        behind = short or (system and turns[index].role != "system")
+        now: list[CacheLifetime | None] = []
+        for lifetime in lifetimes:
+            behind = behind or lifetime == "5m"
+            now.append("5m" if behind and lifetime else lifetime)
+        sent[index] = tuple(now)
+        short = short or "5m" in now
+    return sent
+
+
+def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
+    """Return a turn with other lifetimes of its marks."""
+    left, layout, mark = list(sent), turn.semantics.layout, turn.cache_mark
+    if mark is not None:
+        lifetime = left.pop()
+        mark = None if lifetime is None else replace(mark, lifetime=lifetime)
+    semantics = turn.semantics
+    if layout is not None:
+        pieces = list(layout.pieces)
+        for index, piece in enumerate(pieces):
+            if piece.cache and (lifetime := left.pop(0)) != _lifetime(piece.cache):
+                cache = "" if lifetime is None else '{"type":"ephemeral"}'
+                pieces[index] = replace(piece, cache=cache)
+        semantics = replace(semantics, layout=replace(layout, pieces=tuple(pieces)))
+    return replace(turn, semantics=semantics, cache_mark=mark)
+
+
+def _mark_note(turn: Turn, protocol: Protocol, *, left_out: bool) -> Note:
+    origin = mark_origin(turn)
+    if left_out:
+        sentence = f"{protocol.label} accepts {MAX_MARKS} cache marks, and later ones save more; "
+        sentence += "this one is left out."
+        return Note(Level.INFO, "cache-mark-left-out", sentence, origin)
+    sentence = "A cache mark of an hour cannot follow one of five minutes; it is shortened."
+    return Note(Level.INFO, "cache-mark-shortened", sentence, origin)
+
+
+def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
+    """Return blocks, the last one that takes a mark being marked, unless it is already."""
+    found = list(blocks)
+    for index in range(len(found) - 1, -1, -1):
+        block = found[index]
+        if isinstance(block, Obj) and _takes_marks(block):
+            if block.get("cache_control") is None:
+                ttl = {"ttl": "1h"} if mark.lifetime == "1h" else {}
+                tree = tree_of(
+                    {"type": "ephemeral", **ttl}, field_origin(mark.origin, "cache mark")
+                )
+                found[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
+            break
+    return tuple(found)
+
+
+def with_breakpoint(message: Obj, text_type: str, origin: Origin) -> Obj:
+    """Return a message of OpenAI's protocols with a cache breakpoint on its last part. A text
+    becomes a part of this type.
+    """
+    value = tree_of({"mode": "explicit"}, field_origin(origin, "cache mark"))
+    items: list[tuple[str, Tree]] = []
+    for key, content in message.items:
+        if key == "content" and isinstance(content, Str):
+            part: Tree = Obj((("type", constant(text_type)), ("text", content)), message.origin)
+            content = Arr((part,), message.origin)
+        if key == "content" and isinstance(content, Arr) and content.items:
+            last = content.items[-1]
+            if isinstance(last, Obj) and last.get(BREAKPOINT) is None:
+                last = Obj((*last.items, (BREAKPOINT, value)), last.origin)
+            content = Arr((*content.items[:-1], last), content.origin)
+        items.append((key, content))
+    return Obj(tuple(items), message.origin)
+
+
+def mark_origin(turn: Turn) -> Origin:
+    """Return the origin of a turn's mark."""
+    return turn.cache_mark.origin if turn.cache_mark is not None else turn.origin
+
+
+def without_mark_notes(notes: Iterable[Note]) -> list[Note]:
+    """Return notes without those that say of a mark that only Anthropic accepts it."""
+    return [note for note in notes if note.code != "cache-mark-left-out"]
+
+
+BREAKPOINT = "prompt_cache_breakpoint"
+
+
+def is_breakpoint(mark: str) -> bool:
+    """Return True if a piece's mark is OpenAI's."""
+    return '"mode"' in mark
+
+
+def mark_key(mark: str) -> str:
+    """Return the key of a piece's mark in its own protocol."""
+    return BREAKPOINT if is_breakpoint(mark) else "cache_control"
+
+
+def anthropic_mark(mark: str) -> str:
+    """Return a piece's mark as Anthropic's `cache_control`, compact JSON."""
+    if not is_breakpoint(mark):
+        return mark
+    ttl = ',"ttl":"1h"' if _lifetime(mark) == "1h" else ""
+    return f'{{"type":"ephemeral"{ttl}}}'
+
+
+def _takes_marks(block: Obj) -> bool:
+    kind = block.get("type")
+    return not (isinstance(kind, Str) and "thinking" in kind.text.plain)

@@ -1,0 +1,58 @@
+"""Notes on images, audio and video that are sent to a model which is known not to accept them.
+
+1. The request stays as the protocol has it: the server decides, and a fact may be out of date.
+2. There is no note where nothing is known, on a part that the protocol left out, and on a captured
+   request for its own model.
+3. There is none for PDF files either: servers make text or images of them for models without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.models.message import Part
+from tui_chat.models.text import Origin
+from tui_chat.protocols.common.segments import run_memo, segments
+from tui_chat.protocols.common.settings import is_same_model
+
+_NOUNS = {"image": "An image", "audio": "A sound", "video": "A video"}
+
+
+def media_notes(
+    envelope: ChatEnvelope, endpoint: Endpoint, encoding_notes: Collection[Note]
+) -> Iterator[Note]:
+    """Yield a note for each turn and medium. `encoding_notes` are those of the encoder."""
+    model = envelope.parameters.model.value
+    accepted = endpoint.facts_of(model).input_media
+    if accepted is None or set(_NOUNS) <= set(accepted):
+        return
+    if is_same_model(envelope, endpoint.protocol):
+        return
+    left_out = [note.origin for note in encoding_notes if note.code == "piece-left-out"]
+    for segment in segments(envelope.turns):
+        for medium, origin in _media(segment):
+            if medium not in accepted and origin not in left_out:
+                sentence = f"{_NOUNS[medium]} is sent to {model}, which accepts none as far as is "
+                sentence += "known; the request may be refused."
+                yield Note(Level.WARNING, "medium-not-accepted", sentence, origin)
+
+
+def _find_media(turns: Sequence[Turn]) -> list[tuple[str, Origin]]:
+    found: list[tuple[str, Origin]] = []
+    for turn in turns:
+        media = dict.fromkeys(_medium(part) for part in turn.parts)
+        found += [(medium, turn.origin) for medium in media if medium]
+    return found
+
+
+_media = run_memo(_find_media)
+
+
+def _medium(part: Part) -> str:
+    """Return the medium of a part; empty for text and documents."""
+    if part.text:
+        return ""
+    kind = part.mime.partition("/")[0] if part.kind == "file" else part.kind
+    return kind if kind in _NOUNS else ""

@@ -1,0 +1,203 @@
+"""How much a model reasons, in the terms that it accepts.
+
+A request asks for reasoning by an effort, a word, or by a budget, a number of tokens. Each family
+of models accepts one of them, and few words of all.
+
+1. A word that the model refuses becomes the nearest accepted one below; where there is none below,
+   the least. Nothing becomes more expensive, except `none` for a model that always reasons.
+2. Words and budgets become each other by one table. There and back, a word is itself again.
+3. A change is noted with both values. What nobody set is noted as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tui_chat.models.envelope import Level, Note, Parameters, Sourced
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.settings import EFFORTS
+from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+
+BUDGETS = {
+    "minimal": 512,
+    "low": 1_024,
+    "medium": 8_192,
+    "high": 24_576,
+    "xhigh": 32_768,
+    "max": 32_768,
+}
+"""Tokens of an effort. Low, medium and high are Google's own figures for its endpoint in OpenAI's
+protocol."""
+_RANGES = ((0, "none"), (1_023, "minimal"), (4_096, "low"), (12_288, "medium"), (24_576, "high"))
+"""Up to how many tokens a budget means an effort; above the last it is `xhigh`."""
+AUTO = "auto"
+"""The effort of a request that asks for reasoning and leaves to the model how much."""
+_DEFAULT = "medium"
+"""The effort of such a request for a model that needs an amount."""
+UNLIMITED = 2**31 - 1
+"""Tokens that no budget reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What is asked of a model."""
+
+    effort: str = ""
+    """One of `EFFORTS` or `AUTO`; empty if nothing is asked."""
+    budget: int | None = None
+    """Tokens, for a model that accepts budgets."""
+    source: Sourced[str] | Sourced[int] | None = None
+    """The setting that asks."""
+
+
+NOTHING = Reasoning()
+
+
+def effort_of_budget(tokens: int) -> str:
+    """Return the effort that a budget comes nearest to; `auto` for -1, Gemini's word for it."""
+    if tokens < 0:
+        return AUTO
+    return next((word for most, word in _RANGES if tokens <= most), "xhigh")
+
+
+def reasoning_by_word(
+    parameters: Parameters,
+    facts: ModelFacts,
+    notes: list[Note],
+    synonyms: Mapping[str, str] = MappingProxyType({}),
+) -> Reasoning:
+    """Return the reasoning that is asked of a model which accepts efforts, in a word that it
+    accepts. `AUTO` stays as it is. `synonyms` are words for what the model calls otherwise.
+    """
+    source = _source(parameters, notes)
+    if source is None:
+        return NOTHING
+    word = source.value if isinstance(source.value, str) else effort_of_budget(source.value)
+    if word == AUTO:
+        return Reasoning(AUTO, source=source)
+    if facts.efforts == ():
+        _refuse(word, source, parameters, notes)
+        return NOTHING
+    fit = word
+    if facts.efforts is not None and word not in facts.efforts:
+        fit = nearest_effort(synonyms.get(word, word), facts.efforts)
+    if fit != word or (word != "none" and not isinstance(source.value, str)):
+        notes.append(_change(source, f"the effort “{fit}”", parameters))
+    return Reasoning(fit, source=source)
+
+
+def reasoning_by_budget(
+    parameters: Parameters, facts: ModelFacts, notes: list[Note], most: int | None = None
+) -> Reasoning:
+    """Return the reasoning that is asked of a model which accepts budgets: `none`, `AUTO`, or a
+    budget within its range and up to `most`. Nothing if `most` leaves no room.
+    """
+    source = _source(parameters, notes)
+    if source is None:
+        return NOTHING
+    word = source.value if isinstance(source.value, str) else effort_of_budget(source.value)
+    if facts.efforts == () and not facts.budgets:
+        _refuse(word, source, parameters, notes)
+        return NOTHING
+    least, highest = (facts.budgets or (0, UNLIMITED))[:2]
+    highest = highest if most is None else min(highest, most)
+    if word == AUTO or (word == "none" and (facts.efforts is None or "none" in facts.efforts)):
+        return Reasoning(word, source=source)
+    if highest < least:
+        why = f"the reply limit leaves no room for the least budget of {least:,} tokens"
+        notes.append(setting_note(source, _name(source), why))
+        return NOTHING
+    wanted = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
+    fit = max(min(wanted, highest), least)
+    if fit != source.value:
+        notes.append(_change(source, f"a budget of {fit:,} tokens", parameters))
+    return Reasoning(budget=fit, source=source)
+
+
+def with_default_effort(
+    reasoning: Reasoning, parameters: Parameters, notes: list[Note]
+) -> Reasoning:
+    """Return the reasoning with a word and a budget in the place of `AUTO`, for a model that needs
+    an amount.
+    """
+    if reasoning.effort != AUTO:
+        return reasoning
+    sentence = f"{parameters.model.value} needs an amount of reasoning and none is set: "
+    sentence += f"“{_DEFAULT}” is sent."
+    origin = reasoning.source.origin if reasoning.source else parameters.model.origin
+    notes.append(default_note(origin, sentence))
+    return Reasoning(_DEFAULT, BUDGETS[_DEFAULT], reasoning.source)
+
+
+def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
+    """Return the accepted effort that is nearest below; the least if none is."""
+    words = [each for each in accepted if each != "none"]
+    below = [each for each in words if EFFORTS.index(each) <= EFFORTS.index(word)]
+    return below[-1] if below else words[0] if words else "none"
+
+
+def openai_effort(
+    parameters: Parameters, facts: ModelFacts, notes: list[Note]
+) -> Sourced[str] | None:
+    """Return the effort for OpenAI's protocols; None if none is sent."""
+    asked = reasoning_by_word(parameters, facts, notes)
+    is_doubtful = facts.reasons is False and facts.efforts is None
+    if is_doubtful and asked.source is not None and asked.effort != "none":
+        name = _name(asked.source)
+        sentence = f"{name[0].upper()}{name[1:]} asks {parameters.model.value} to reason, which it "
+        sentence += "does not do as far as is known."
+        notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, asked.source.origin))
+    if asked.effort == AUTO:
+        if facts.reasons_by_default is None and asked.source is not None:
+            sentence = f"Whether {parameters.model.value} reasons by default is not known; the "
+            sentence += "effort is left to it, and nothing is sent."
+            notes.append(default_note(asked.source.origin, sentence))
+        if facts.reasons_by_default is not False:
+            return None
+        asked = with_default_effort(asked, parameters, notes)
+    if not asked.effort or asked.source is None:
+        return None
+    return Sourced(asked.effort, asked.source.origin)
+
+
+def summary_note(summary: Sourced[str], sent: str) -> Note:
+    """Return the note on a reasoning summary that the protocol has in one length only."""
+    sentence = f"The reasoning summary “{summary.value}” is sent as “{sent}”: there is one length."
+    return setting_changed_note(summary, sentence)
+
+
+def _source(parameters: Parameters, notes: list[Note]) -> Sourced[str] | Sourced[int] | None:
+    """Return the setting that asks for reasoning: a known effort, else the budget."""
+    effort = parameters.effort
+    budget = parameters.reasoning_budget
+    if effort is None or effort.value in EFFORTS or effort.value == AUTO:
+        if effort is not None and budget is not None:
+            why = f"the effort “{effort.value}” counts"
+            notes.append(setting_note(budget, _name(budget), why, Level.INFO))
+        return effort or budget
+    why = f"“{effort.value}” is not one of {', '.join(EFFORTS)}"
+    notes.append(setting_note(effort, "reasoning effort", why))
+    return budget
+
+
+def _name(source: Sourced[str] | Sourced[int]) -> str:
+    if isinstance(source.value, int):
+        return f"the reasoning budget of {source.value:,} tokens"
+    return f"the reasoning effort “{source.value}”"
+
+
+def _refuse(
+    word: str, source: Sourced[str] | Sourced[int], parameters: Parameters, notes: list[Note]
+) -> None:
+    if word != "none":  # which is how it is anyway
+        why = f"{parameters.model.value} does not reason"
+        notes.append(setting_note(source, _name(source), why))
+
+
+def _change(source: Sourced[str] | Sourced[int], sent: str, parameters: Parameters) -> Note:
+    name = _name(source)
+    sentence = f"{name[0].upper()}{name[1:]} is sent as {sent}, the nearest that "
+    sentence += f"{parameters.model.value} accepts."
+    return setting_changed_note(source, sentence)

@@ -1,0 +1,234 @@
+"""Encode an envelope as a request of Ollama's `/api/chat`.
+
+1. `POST /api/chat`; roles as they are, system messages anywhere, consecutive equal roles.
+2. The server checks nothing about calls and results. They are sent in the order that models were
+   trained with: each call is directly followed by its result, which names its tool.
+3. Settings are in `options`; the server ignores unknown ones. `stream` is
+   always sent, since a stream is the default.
+4. Ollama loads a model with a context length of its own and silently drops the oldest messages
+   that exceed it. If the request was built for a context limit, that is sent as `num_ctx`.
+5. The reasoning effort is `think`: a level, or false.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
+from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.semantics import UNSET
+from tui_chat.models.settings import ToolChoice
+from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import (
+    NOTHING_TO_SEND,
+    Items,
+    boolean,
+    captured_origin,
+    default_origin,
+    setting_value,
+)
+from tui_chat.protocols.common.hosted_tools import sent_hosted_tools
+from tui_chat.protocols.common.loss_notes import (
+    envelope_notes,
+    missing_notes,
+    setting_note,
+)
+from tui_chat.protocols.common.openai import write_tool
+from tui_chat.protocols.common.plain_turns import plain_turns, role_and_content
+from tui_chat.protocols.common.reasoning import AUTO, reasoning_by_word
+from tui_chat.protocols.common.segments import Encoding, encode_segments, run_memo
+from tui_chat.protocols.common.settings import (
+    extra_items,
+    json_schema,
+    namespace_items,
+    numeric_settings,
+    override,
+    reply_limit,
+    sampling_settings,
+    schema_only_format,
+    strict_notes,
+    with_native_tools,
+)
+from tui_chat.protocols.common.tool_names import NAMES_ANY, sent_tools
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.ollama.settings import OllamaSettings
+from tui_chat.protocols.ollama.tools import LEVELS, write_format, write_think
+from tui_chat.protocols.ollama.turn_content import encode_turn
+
+_OLLAMA = Protocol.OLLAMA
+_STREAM = default_origin("stream", "the reply is shown as it arrives")
+_WHOLE = default_origin("stream", "the reply is wanted whole")
+_CONTEXT = default_origin("num_ctx", "the context limit that this request was built for")
+_RULES = PairingRules(NAMES_ANY, ids=False, named_results=True)
+_CAPTURED_RULES = PairingRules(NAMES_ANY, in_call_order=False, ids=False)
+
+_encode_plain = plain_turns(
+    _OLLAMA, {role: role_and_content(role) for role in ("system", "user", "assistant")}
+)
+
+
+def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+    """Encode an envelope; see the module's rules."""
+    captured = envelope.semantics.source is _OLLAMA
+    model = envelope.parameters.model
+    paired = pair_tools(
+        envelope.turns,
+        _CAPTURED_RULES if captured else _RULES,
+        [tool.name for tool in envelope.tools or ()],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*paired.notes, *envelope_notes(envelope, _OLLAMA)]
+    messages, message_notes = encode_segments(_encode_segment, paired.turns)
+    notes += message_notes
+    body: Items = [("model", setting_value(model))] if model.value or not captured else []
+    body.append(("messages", Arr(tuple(messages))))
+    body += _tools(envelope, notes)
+    body += _settings(envelope, endpoint, notes)
+    if captured:
+        namespace = envelope.semantics.namespace(OllamaSettings)
+        body = override(body, namespace_items(namespace, ("options",)))
+        body = override(body, extra_items(envelope, _OLLAMA))
+    if not messages:
+        notes.append(NOTHING_TO_SEND)
+    return Encoded(
+        "/api/chat",
+        Obj(tuple(body)),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _encode_turns(turns: Sequence[Turn]) -> Encoding:
+    messages: list[Tree] = []
+    notes: list[Note] = []
+    for turn in turns:
+        if (plain := _encode_plain(turn)) is not None:
+            messages.append(plain)
+            continue
+        message = encode_turn(turn)
+        messages.append(message.tree)
+        notes += message.notes
+    return messages, notes
+
+
+_encode_segment = run_memo(_encode_turns)
+
+
+def _tools(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+    """Return the tools. There is no choice among them."""
+    captured, parameters = envelope.semantics.source is _OLLAMA, envelope.parameters
+    functions = sent_tools(envelope, _OLLAMA, {}, notes)
+    known = functions if captured else [replace(tool, strict=None) for tool in functions]
+    sent_hosted_tools(envelope, _OLLAMA, (), (), notes)
+    encoded = with_native_tools(
+        [write_tool(tool, captured=captured) for tool in known],
+        envelope.semantics.tools.native,
+        _OLLAMA,
+    )
+    if not captured:
+        notes += strict_notes(functions, _OLLAMA)
+        choice = parameters.tool_choice
+        if choice is not None:
+            changes_nothing = choice.value == ToolChoice("auto") or not functions
+            level = Level.INFO if changes_nothing else Level.WARNING
+            notes.append(setting_note(choice, "tool_choice", "Ollama has no such setting", level))
+    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
+        return [("tools", Arr(encoded))]
+    return []
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    parameters = envelope.parameters
+    facts = endpoint.facts_of(parameters.model.value)
+    captured = envelope.semantics.source is _OLLAMA
+    items: Items = []
+    form = parameters.response_format
+    if form is not None and (captured or form.value.kind != "text"):
+        if not captured:
+            form = schema_only_format(form, _OLLAMA, notes)
+        schema = write_format(form.value)
+        if isinstance(schema, dict):
+            schema = json_schema(schema, form.value.dialect)
+        items.append(("format", tree_of(schema, form.origin)))
+    if (think := _think(envelope, facts, notes)) is not None:
+        items.append(("think", setting_value(think)))
+    if not captured:
+        items += _unified_settings(parameters, notes)
+        origin = _STREAM if parameters.stream else _WHOLE
+        items.append(("stream", boolean(parameters.stream, origin)))
+    options = Obj(tuple(_options(envelope, endpoint, notes)))
+    rest = envelope.semantics.namespace(OllamaSettings).options if captured else UNSET
+    if rest is not UNSET:
+        more = tree_of(rest, captured_origin("options"))
+        if isinstance(more, Obj):
+            more = Obj(tuple(override(list(options.items), iter(more.items))))
+        items.append(("options", more))
+    elif options.items:
+        items.append(("options", options))
+    return items
+
+
+def _unified_settings(parameters: Parameters, notes: list[Note]) -> Items:
+    """Return log probabilities, which a captured request has in its namespace, and note what Ollama
+    does not have.
+    """
+    missing = ("verbosity", "replies", "store", "service_tier", "user_id", "parallel_tool_calls")
+    notes += missing_notes(_OLLAMA, parameters, *missing)
+    if (summary := parameters.reasoning_summary) is not None:
+        why = "Ollama shows the reasoning of every model that reasons"
+        notes.append(setting_note(summary, "the reasoning summary", why, Level.INFO))
+    items: Items = []
+    if (top := parameters.logprobs) is not None:
+        items.append(("logprobs", boolean(True, top.origin)))
+        if top.value:
+            items.append(("top_logprobs", setting_value(top)))
+    return items
+
+
+_LEVELS = ModelFacts(efforts=("none", *LEVELS))
+
+
+def _think(
+    envelope: ChatEnvelope, facts: ModelFacts, notes: list[Note]
+) -> Sourced[str | bool] | None:
+    """Return `think`: a level, false, or true where the model decides how much."""
+    parameters = envelope.parameters
+    if envelope.semantics.source is _OLLAMA:
+        effort = parameters.effort
+        if effort is None or effort.value == AUTO:
+            return None  # true, which the namespace has
+        return Sourced(write_think(effort.value), effort.origin)
+    asked = reasoning_by_word(parameters, facts if facts.efforts == () else _LEVELS, notes)
+    if asked.source is None:
+        return None
+    value = True if asked.effort == AUTO else write_think(asked.effort)
+    return Sourced(value, asked.source.origin)
+
+
+def _options(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    parameters = envelope.parameters
+    captured = envelope.semantics.source is _OLLAMA
+    facts = endpoint.facts_of(parameters.model.value)
+    wanted = [
+        ("temperature", parameters.temperature, 0, math.inf),
+        ("top_p", parameters.top_p, 0, 1),
+        ("top_k", parameters.top_k, 0, math.inf),
+        ("presence_penalty", parameters.presence_penalty, -2, 2),
+        ("frequency_penalty", parameters.frequency_penalty, -2, 2),
+    ]
+    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=captured))
+    seed = [("seed", parameters.seed, -(2**63), 2**63 - 1)]
+    items += numeric_settings(seed, notes, captured=captured)
+    limit = reply_limit(envelope, endpoint, notes)
+    if limit is not None:
+        items.append(("num_predict", setting_value(limit)))
+    if parameters.stop is not None and (parameters.stop.value or captured):
+        items.append(("stop", tree_of(parameters.stop.value, parameters.stop.origin)))
+    budget = envelope.budget
+    if budget is not None and budget.limit is not None:
+        items.append(("num_ctx", tree_of(budget.limit, _CONTEXT)))
+    return items

@@ -1,0 +1,47 @@
+"""The settings that only Ollama has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.semantics import UNSET, Namespace, Setting
+from tui_chat.protocols.common.reasoning import AUTO
+from tui_chat.protocols.common.request_fields import Meanings, is_count
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaSettings(Namespace):
+    """The settings that only Ollama has."""
+
+    protocol: ClassVar = Protocol.OLLAMA
+    informational: ClassVar = frozenset({"keep_alive"})
+    groups: ClassVar = frozenset({"options"})
+
+    format: Setting = UNSET
+    """Only a form that `Parameters.response_format` does not give back word for word."""
+    keep_alive: Setting = UNSET
+    """How long the model stays loaded after the request: seconds, or `5m`; -1 for ever."""
+    logprobs: Setting = UNSET
+    options: Setting = UNSET
+    """The options that no unified field holds: `num_ctx`, `min_p`, `repeat_penalty` ..."""
+    shift: Setting = UNSET
+    """False: fail at the end of the context, instead of dropping its beginning."""
+    stream: Setting = UNSET
+    """As it was written; absent means true."""
+    think: Setting = UNSET
+    """Only a value that `Parameters.effort` does not give back: true, for the model's default."""
+    top_logprobs: Setting = UNSET
+    truncate: Setting = UNSET
+    """False: fail where the messages exceed the context, instead of dropping the oldest."""
+
+    def meanings(self) -> Meanings:
+        """Return what these settings mean for other protocols."""
+        found = Meanings()
+        if self.think is True:
+            found.add("effort", AUTO, "think")
+        if self.logprobs is True:
+            top = self.top_logprobs if is_count(self.top_logprobs) else 0
+            found.add("logprobs", top, "logprobs", "top_logprobs")
+        return found

@@ -1,0 +1,80 @@
+"""The settings that only OpenAI Chat has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.semantics import UNSET, HostedTool, Setting
+from tui_chat.protocols.common.hosted_tools import take_search
+from tui_chat.protocols.common.lenient_json import as_string
+from tui_chat.protocols.common.openai import OpenAISettings
+from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChatSettings(OpenAISettings):
+    """The settings that only OpenAI Chat has."""
+
+    protocol: ClassVar = Protocol.OPENAI_CHAT
+    form_only: ClassVar = frozenset({"max_tokens_key"})
+    informational: ClassVar = frozenset(
+        (
+            *("metadata", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+            *("safety_identifier", "service_tier", "store", "stream_options", "user"),
+        )
+    )
+    groups: ClassVar = frozenset({"web_search_options"})
+
+    audio: Setting = UNSET
+    """Voice and format of a spoken reply."""
+    function_call: Setting = UNSET
+    """Deprecated form of `tool_choice`."""
+    functions: Setting = UNSET
+    """Deprecated form of `tools`."""
+    logit_bias: Setting = UNSET
+    logprobs: Setting = UNSET
+    modalities: Setting = UNSET
+    """`text`, `audio`."""
+    n: Setting = UNSET
+    """The number of replies."""
+    prediction: Setting = UNSET
+    """Text that the reply will mostly repeat."""
+    response_format: Setting = UNSET
+    """Only a form that `Parameters.response_format` does not give back word for word."""
+    stop: Setting = UNSET
+    """Only where it was one string and no list."""
+    stream: Setting = UNSET
+    """Only if it was false."""
+    stream_options: Setting = UNSET
+    tool_choice: Setting = UNSET
+    """Only a form that `Parameters.tool_choice` does not give back word for word."""
+    top_logprobs: Setting = UNSET
+    verbosity: Setting = UNSET
+    web_search_options: Setting = UNSET
+    max_tokens_key: Setting = UNSET
+    """Not in the body: which of its two names the reply limit was given."""
+
+    def meanings(self) -> Meanings:
+        """Return what these settings mean for other protocols."""
+        found = self.shared_meanings()
+        if verbosity := as_string(self.verbosity):
+            found.add("verbosity", verbosity, "verbosity")
+        if is_count(self.n):
+            found.add("replies", self.n, "n")
+        if self.logprobs is True:
+            top = self.top_logprobs if is_count(self.top_logprobs) else 0
+            found.add("logprobs", top, "logprobs", "top_logprobs")
+        given: Any = self.web_search_options
+        if isinstance(given, dict):
+            given = cast("dict[str, Any]", given)
+            options = Fields(given, "")
+            tool = HostedTool("web_search", take_search(options))
+            known = given.keys() - options.remaining.keys()
+            paths = [f"web_search_options.{key}" for key in sorted(known)]
+            found.add("hosted_tools", (tool,), *(paths if options.remaining else _SEARCH))
+        return found
+
+
+_SEARCH = ("web_search_options",)

@@ -1,0 +1,204 @@
+"""Recipes: what is stored with every request, so that it can be composed again.
+
+1. What changes rarely (preset, role, profile, lorebooks, tools, endpoint) is a revision, which is
+   stored once and named by the SHA-256 of its JSON.
+2. The history is named by its last message: messages never change and have their parent. Only pins
+   change, so they are listed.
+3. The draft is the message after the history that was sent with the request.
+4. It contains no secret: the endpoint is stored without its key reference and proxy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from tui_chat import __version__
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.inputs import prefilled_history
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.settings import with_nested_settings
+from tui_chat.tokens import NO_CORRECTION, Correction
+
+T = TypeVar("T")
+
+FORMAT = 1
+"""The version of recipes; others are not read."""
+
+_NO_SETTINGS = SessionSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The inputs of a request. Presets, roles, ... are hashes of revisions."""
+
+    app: str
+    """The version that made the request."""
+    endpoint: str
+    preset: str
+    now: datetime
+    role: str = ""
+    """Empty for none, as for the others below."""
+    profile: str = ""
+    tools: str = ""
+    lorebooks: tuple[str, ...] = ()
+    parent: str = ""
+    """Id of the history's last message; empty for no history."""
+    messages: int = 0
+    """The number of messages in the history."""
+    pinned: tuple[str, ...] = ()
+    """Ids of the pinned messages."""
+    prefill: bool = False
+    """True if the history's last message is the beginning of the reply."""
+    draft: bool = False
+    """True if a user message was sent after the history."""
+    settings: SessionSettings = _NO_SETTINGS
+    stream: bool = True
+    context_limit: int | None = None
+    reply_reserve: int | None = None
+    seed: int = 0
+    session_seed: int = 0
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    correction: Correction = NO_CORRECTION
+    role_missing: bool = False
+    format: int = 0
+    """0 if missing."""
+
+
+def without_secrets(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint without key reference and proxy; its request bodies are the same."""
+    return replace(endpoint, key="", proxy="")
+
+
+def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
+    """Return the revisions that a recipe refers to: kind and JSON by hash."""
+    found = [
+        ("endpoint", pack(without_secrets(inputs.endpoint))),
+        ("preset", pack(inputs.preset)),
+        *(("lorebook", pack(book)) for book in inputs.lorebooks),
+    ]
+    if inputs.role is not None:
+        found.append(("role", pack(inputs.role)))
+    if inputs.profile is not None:
+        found.append(("profile", pack(inputs.profile)))
+    if inputs.tools is not None:
+        found.append(("tools", pack(inputs.tools)))
+    return {_hash(text): (kind, text) for kind, text in found}
+
+
+def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
+    """Return the recipe of a request with these inputs."""
+    history = inputs.history
+    return Recipe(
+        app=__version__,
+        endpoint=_hash(pack(without_secrets(inputs.endpoint))),
+        preset=_hash(pack(inputs.preset)),
+        now=inputs.now,
+        role="" if inputs.role is None else _hash(pack(inputs.role)),
+        profile="" if inputs.profile is None else _hash(pack(inputs.profile)),
+        tools="" if inputs.tools is None else _hash(pack(inputs.tools)),
+        lorebooks=tuple(_hash(pack(book)) for book in inputs.lorebooks),
+        parent=history[-1].id if history else "",
+        messages=len(history),
+        pinned=tuple(message.id for message in history if message.pinned),
+        prefill=prefill,
+        draft=bool(inputs.draft or inputs.draft_parts),
+        settings=inputs.settings,
+        stream=inputs.stream,
+        context_limit=inputs.context_limit,
+        reply_reserve=inputs.reply_reserve,
+        seed=inputs.seed,
+        session_seed=inputs.session_seed,
+        variables=inputs.variables,
+        correction=inputs.correction,
+        role_missing=inputs.role_missing,
+        format=FORMAT,
+    )
+
+
+def dump_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as JSON values."""
+    return json.loads(pack(recipe))
+
+
+def read_recipe(stored: Mapping[str, Any]) -> Recipe:
+    """Return a recipe from JSON values. Raises InputError if this version cannot read it."""
+    try:
+        recipe: Recipe = unpack(Recipe, json.dumps(stored))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise InputError("The recipe of this request was not stored.") from error
+    if recipe.format != FORMAT:
+        raise InputError("The recipe of this request was stored by another version.")
+    return recipe
+
+
+def rebuilt_inputs(
+    recipe: Recipe,
+    revisions: Mapping[str, str],
+    history: tuple[Message, ...],
+    sent: Message | None,
+) -> Inputs:
+    """Return the inputs of a request with this history and sent user message. Raises InputError
+    naming what is missing.
+    """
+    if len(history) != recipe.messages:
+        raise InputError(
+            f"The request had {recipe.messages:,} messages, of which {len(history):,} still exist."
+        )
+    if recipe.draft and sent is None:
+        raise InputError("The user message of the request no longer exists.")
+
+    def revision(kind: Any, name: str) -> Any:
+        if name not in revisions:
+            raise InputError(
+                "A preset, role, profile, lorebook or endpoint of the request is missing."
+            )
+        plain = json.loads(revisions[name])
+        return unpack(kind, json.dumps(with_nested_settings(plain) if kind is Role else plain))
+
+    pinned = frozenset(recipe.pinned)
+    history = tuple(
+        message if message.pinned == (message.id in pinned) else _pin(message, message.id in pinned)
+        for message in history
+    )
+    return Inputs(
+        endpoint=revision(Endpoint, recipe.endpoint),
+        preset=revision(Preset, recipe.preset),
+        history=prefilled_history(history) if recipe.prefill else history,
+        draft=sent.content if recipe.draft and sent is not None else "",
+        draft_parts=sent.parts if recipe.draft and sent is not None else (),
+        role=revision(Role, recipe.role) if recipe.role else None,
+        profile=revision(Profile, recipe.profile) if recipe.profile else None,
+        settings=recipe.settings,
+        stream=recipe.stream,
+        context_limit=recipe.context_limit,
+        reply_reserve=recipe.reply_reserve,
+        now=recipe.now,
+        seed=recipe.seed,
+        session_seed=recipe.session_seed,
+        lorebooks=tuple(revision(Lorebook, name) for name in recipe.lorebooks),
+        variables=recipe.variables,
+        tools=revision(tuple[ToolDefinition, ...], recipe.tools) if recipe.tools else None,
+        correction=recipe.correction,
+        role_missing=recipe.role_missing,
+    )
+
+
+def _pin(message: Message, pinned: bool) -> Message:
+    return replace(message, pinned=pinned)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()

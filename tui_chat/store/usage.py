@@ -1,0 +1,85 @@
+"""Tokens and costs of all replies, as stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tui_chat.models.usage import Usage
+from tui_chat.store.database import Database
+from tui_chat.store.errors import decoding
+from tui_chat.store.rows import cost_of_text
+
+_PAGE = 10_000
+
+_REPLIES = """
+    SELECT m.seq, m.session_id, s.title, m.endpoint, m.model, m.status,
+        coalesce(m.timestamp, m.created), length(m.content), m.usage_input,
+        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, m.cost, m.priced
+    FROM messages AS m JOIN sessions AS s ON s.session_id = m.session_id
+    WHERE m.seq > ? AND m.message_role = 'assistant'
+        AND (m.usage_input IS NOT NULL OR m.usage_output IS NOT NULL OR m.priced <> '')
+    ORDER BY m.seq LIMIT ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyUsage:
+    """The tokens and the cost of a reply."""
+
+    session_id: str
+    title: str
+    endpoint: str
+    model: str
+    status: str
+    created: float
+    """Seconds since the epoch, UTC."""
+    usage: Usage
+    cost: Decimal | None
+    priced: str
+    """See `Entry.priced`."""
+
+
+class UsageStore:
+    """Tokens and costs of all replies, those in the trash included: they were paid for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def replies(self) -> AsyncIterator[ReplyUsage]:
+        """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply
+        are left out.
+        """
+        last, seen = 0, set[int]()
+        while True:
+            after = last
+            rows = await self._database.read(lambda tx, at=after: tx.rows(_REPLIES, at, _PAGE))
+            for row in rows:
+                last = row[0]
+                with decoding("reply"):
+                    (
+                        _,
+                        session,
+                        title,
+                        endpoint,
+                        model,
+                        status,
+                        at,
+                        length,
+                        *counts,
+                        cost,
+                        priced,
+                    ) = row
+                    found = ReplyUsage(
+                        *(session, title, endpoint, model, status, at),
+                        Usage(*counts),
+                        cost_of_text(cost),
+                        priced,
+                    )
+                same = hash((endpoint, model, at, length, *counts))
+                if same not in seen:
+                    seen.add(same)
+                    yield found
+            if len(rows) < _PAGE:
+                return

@@ -1,0 +1,150 @@
+"""What an area is: a part of the main screen that owns its widgets, its actions and its handling of
+workspace events. `area` modules talk with the workspace; the other modules of an area are widgets
+that show values and post what the user wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
+
+from textual.app import App
+from textual.containers import Vertical
+from textual.worker import Worker
+
+from tui_chat.config import Config
+from tui_chat.errors import TuiChatError
+from tui_chat.models.text import Origin
+from tui_chat.ui.notifications import show_error
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class AreaContext:
+    """What all areas are given."""
+
+    config: Config
+    environ: Mapping[str, str]
+    now: Callable[[], float]
+    """The time in seconds since the epoch."""
+    key_labels: Mapping[str, str]
+    """The label of each action's key, to be named in a sentence."""
+    report_errors: Callable[[str], AbstractContextManager[None]]
+    """Shows an exception of any kind as a toast that begins with a sentence."""
+    read_only: str = ""
+    """Why nothing can be sent or changed, as a sentence; empty if it can."""
+
+
+class AreaHost(Protocol):
+    """What areas ask of the main screen, since they do not know each other."""
+
+    workspace: Workspace | None
+    """None until it is open."""
+
+    async def opened_workspace(self) -> Workspace | None:
+        """Wait until the workspace is open; return None if it was closed meanwhile."""
+        ...
+
+    @property
+    def is_workspace_open(self) -> bool:
+        """True if the workspace is open and its last session is shown."""
+        ...
+
+    async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
+        """Open another session: the draft stays with the old one, and that of the new one comes."""
+        ...
+
+    def show_area(self, area: Area) -> None:
+        """Make an area visible where it fits."""
+        ...
+
+    def toggle_area(self, area: Area) -> None:
+        """Open an area and focus it; if it has the focus, close it."""
+        ...
+
+    def close_overlay(self) -> bool:
+        """Hide an area that covers the conversation; return False if none does."""
+        ...
+
+    def show_conversation(self, *, focus_composer: bool = True) -> None:
+        """Hide an area that covers the conversation, and focus the composer or the transcript."""
+        ...
+
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
+        """Go to a message of the active branch and mark words in it; return False if it is not
+        there.
+        """
+        ...
+
+    def show_status(self, text: str) -> None:
+        """Show what is going on below the conversation; an empty text ends it."""
+        ...
+
+    def repost_cursor(self) -> None:
+        """Highlight the message under the transcript's cursor in the request again."""
+        ...
+
+
+class Area(Vertical, OnePassWidget):
+    """A part of the main screen."""
+
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset()
+    """Actions that begin, change or send something: a read-only app does not have them."""
+
+    def __init__(self, context: AreaContext, id: str) -> None:
+        super().__init__(id=id)
+        self.context = context
+
+    @property
+    def host(self) -> AreaHost:
+        """The main screen."""
+        return cast("AreaHost", self.screen)
+
+    @property
+    def tui(self) -> App[None]:
+        """The app, for dialogs."""
+        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+
+    @property
+    def workspace(self) -> Workspace | None:
+        """The workspace; None until it is open."""
+        return self.host.workspace
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the area's pane."""
+        for pane in self.children:
+            pane.focus(scroll_visible)
+        return self
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show what changed in the workspace."""
+
+    def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
+        """Highlight what a piece of the request came from; None ends it. With `scroll`, bring it
+        into view.
+        """
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Go to what a piece of the request came from; return False if that is not here."""
+        del origin
+        return False
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""
+        self.tui.post_message(event)
+
+    def show_error(self, error: TuiChatError) -> None:
+        """Show an error and its advice in a toast."""
+        show_error(self, error)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Remove actions that change something from a read-only app."""
+        if self.context.read_only and action in self.WRITING_ACTIONS:
+            return False
+        return super().check_action(action, parameters)

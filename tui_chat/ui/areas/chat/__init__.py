@@ -1,0 +1,26 @@
+"""The area of the conversation and the composer of its next message.
+
+area              ChatArea: writing, sending, and everything done with a message
+drafts            which session the composer's text belongs to, and its way into the store
+command_suggestions  suggestions for `/` commands and `@`
+chat_pane         ChatPane: title, transcript, find bar, activity line and composer
+
+Text reaches the screen in this order:
+
+sections          cuts a message into sections that can be laid out one by one
+markdown          lays out a section as lines (text_lines) of named styles
+message_layout    puts the parts of one message together
+branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
+viewport          knows which lines are on the screen
+line_painter      paints them in the theme's colours (styles)
+transcript_canvas draws, scrolls and follows a streaming reply
+transcript        handles keys and clicks, and posts requests (messages) for the area
+"""
+
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
+from tui_chat.ui.areas.chat.transcript import Transcript
+
+__all__ = ["AttachmentLine", "ChatPane", "CompletionQuery", "Composer", "Suggestion", "Transcript"]

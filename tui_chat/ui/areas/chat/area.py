@@ -1,0 +1,530 @@
+"""The area of the conversation: writing, sending, and everything done with a message."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.files import write_bytes
+from tui_chat.models.media import file_of, format_size
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Entry
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.paths import typed_path
+from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.chat import transcript_messages as messages
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.completion import CompletionQuery
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
+from tui_chat.ui.areas.chat.welcome import keys_found, welcome
+from tui_chat.ui.slash_commands import BY_NAME, CommandCall, UnknownCommand, parse_command
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.state import PendingToolCall
+    from tui_chat.workspace.workspace import Workspace
+
+NO_MESSAGE_YET = "There is no message in this session yet."
+
+
+class ChatArea(Area):
+    """The conversation, and the composer of its next message."""
+
+    DEFAULT_CSS = """
+    ChatArea > ChatPane { width: 1fr; height: 1fr; }
+    """
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        ("regenerate", "edit_draft", "attach", "detach", "add_system")
+    )
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "chat")
+        self.pane = ChatPane(read_only=context.read_only)
+        self.pane.set_hint_keys(context.key_labels)
+        self.drafts = ComposerDrafts(self)
+
+    def compose(self) -> ComposeResult:
+        """Show the pane."""
+        yield self.pane
+
+    # --- the workspace's events ----------------------------------------------------------
+
+    async def start(self) -> None:
+        """Restore the draft of the session that was opened at the start."""
+        await self.drafts.restore(keep_typed=True)
+        self.drafts.compose_soon()
+
+    async def recall_prompts(self, workspace: Workspace) -> None:
+        """Read earlier prompts from the store."""
+        with suppress(TuiChatError):  # the prompts of the active session are known all the same
+            prompts = await workspace.store.messages.recent_prompts()
+            self.pane.composer.prompt_history.recall(prompts)
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show what changed in the conversation."""
+        from tui_chat.workspace import events
+
+        match event:
+            case events.BranchChanged():
+                self._show_branch()
+            case events.BranchEndLoaded():
+                self._show_entries(event.entries, is_part=True)
+                self.drafts.restore_early(event.draft)
+            case events.PresetChanged() | events.RequestOutdated():
+                self.drafts.compose_soon()
+            case events.RequestComposed():
+                self._show_budget()
+            case events.ReplyRetrying(pause):
+                self.pane.activity.show_pause(
+                    pause.attempt, pause.attempts, pause.seconds, str(pause.why)
+                )
+            case events.ReplyGrew():
+                grown = event.grown
+                self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
+            case events.UnsavedWritesChanged():
+                self.pane.activity.is_saved = not event.reason
+            case events.Done() if event.message_id:
+                self.pane.transcript.show_message(event.message_id)
+            case _:
+                pass
+
+    def _show_branch(self) -> None:
+        workspace = self.workspace
+        if workspace is None or not workspace.state.is_branch_loaded:
+            return
+        self.drafts.adopt()
+        self._show_entries(workspace.state.entries)
+        if (partial := workspace.state.partial) is not None:
+            self.pane.stream(partial.entry_id, partial.reply, partial.timing)
+        self.drafts.compose_soon()
+
+    def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
+        """Show the active session's branch, or the end of it."""
+        workspace = self.workspace
+        if workspace is None:
+            return
+        state = workspace.state
+        model = state.effective_model
+        role = state.role.name if state.role else "no role"
+        subtitle = f"{model or 'no model'} · {state.endpoint.name} · {role}"
+        if state.preset_name != "plain":
+            subtitle += f" · {state.preset_name}"
+        if state.role_fault:
+            subtitle += f" · its role was {state.role_fault}"
+        endpoints = state.config.endpoints
+        keys = keys_found(endpoints, self.context.environ) if not entries else ()
+        self.pane.show(
+            state.session.title if state.session else "New chat",
+            subtitle,
+            entries,
+            welcome(model, state.is_offline, keys, self.context.key_labels),
+            workspace.replies.timing,
+            session_id=state.session.session_id if state.session else None,
+            is_part=is_part,
+            elsewhere=not state.is_streaming,
+        )
+
+    def _show_budget(self) -> None:
+        """Show how many tokens Enter would send."""
+        live = self.workspace.state.request.live if self.workspace is not None else None
+        budget = live.envelope.budget if live is not None else None
+        if self.workspace is None or budget is None:
+            return
+        approximately = "" if budget.exact else "~"
+        left = "" if budget.free is None else f" · {budget.free:,} left"
+        sends = bool(self.workspace.state.request.draft.strip() or self.drafts.attachments)
+        hint = f"Enter sends {approximately}{budget.total:,} tokens{left}" if sends else ""
+        self.pane.set_status(hint)
+        limit = "" if budget.limit is None else f" of {_short(budget.limit)}"
+        self.pane.title_line.tokens = f"{approximately}{_short(budget.total)}{limit} tokens"
+
+    # --- what other areas show -----------------------------------------------------------
+
+    def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
+        """Highlight the draft or the message that a piece of the request came from."""
+        author = origin.outermost if origin is not None else None
+        kind = author.kind if author is not None else OriginKind.GLUE
+        self.pane.composer.set_class(kind is OriginKind.DRAFT and scroll, "-lit")
+        is_message = author is not None and kind is OriginKind.HISTORY
+        self.pane.transcript.highlight(author.id if author is not None and is_message else "")
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Go to the message or the draft that a piece of the request came from."""
+        author = origin.outermost
+        match author.kind:
+            case OriginKind.HISTORY:
+                if self.pane.transcript.show_message(author.id):
+                    self.host.show_conversation(focus_composer=False)
+                else:
+                    self.notify("It is not on the active branch.")
+            case OriginKind.DRAFT:
+                self.pane.composer.focus()
+            case _:
+                return False
+        return True
+
+    # --- writing and sending -------------------------------------------------------------
+
+    @on(Composer.Changed)
+    def _draft_changed(self) -> None:
+        self.drafts.changed()
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        line = parse_command(event.text)
+        if isinstance(line, str):
+            self.drafts.submit(line, event.text)
+        else:
+            self._run_command(line)
+
+    @work(group="command")
+    async def _run_command(self, line: CommandCall | UnknownCommand) -> None:
+        """Run a command. One that cannot be run stays selected where it was typed: it can be
+        corrected, and what is typed next replaces it.
+        """
+        from tui_chat.ui.areas.chat.command_suggestions import command_error
+
+        composer = self.pane.composer
+        if (error := command_error(line)) is not None or isinstance(line, UnknownCommand):
+            if parse_command(composer.text) == line:  # else more was typed meanwhile
+                composer.select_all()
+            if error is not None:
+                self.show_error(error)
+            return
+        composer.clear_text()
+        area, _, name = line.command.run.rpartition(".")
+        if line.argument:
+            await self.tui.run_action((area, name, (line.argument,)))
+        else:
+            await self.tui.run_action(line.command.run)
+
+    @on(Composer.CompletionRequested)
+    def _complete(self, event: Composer.CompletionRequested) -> None:
+        from tui_chat.ui.areas.chat.command_suggestions import is_about_paths, suggest
+
+        if is_about_paths(event.query):
+            self._suggest_paths(event.query)
+        else:
+            found = suggest(event.query, self.workspace, self.tui.available_themes)
+            self.pane.composer.offer_suggestions(event.query, found)
+
+    @work(group="paths", exclusive=True)
+    async def _suggest_paths(self, query: CompletionQuery) -> None:
+        from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
+
+        self.pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_draft(self) -> None:
+        """Edit the draft in the user's own editor."""
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
+
+        composer = self.pane.composer
+        try:
+            text = await edit_in_editor(self.tui, composer.text)
+        except InputError as error:
+            self.show_error(error)
+            return
+        if text != composer.text:
+            composer.rewrite(text)
+        composer.focus()
+
+    # --- attachments ---------------------------------------------------------------------
+
+    @on(Composer.AttachRequested)
+    def _attach_requested(self, event: Composer.AttachRequested) -> None:
+        self.action_attach(event.path)
+
+    def action_attach(self, path: str = "") -> None:
+        """Attach a file; without a path, start to type one."""
+        if path:
+            self._attach_file(path)
+        else:
+            self.pane.composer.start_path()
+
+    @work(group="attach")
+    async def _attach_file(self, typed: str) -> None:
+        from tui_chat.workspace.attachments import read_attachment
+
+        try:
+            attachment = await to_thread(read_attachment, typed_path(typed))
+        except InputError as error:
+            self.show_error(error)
+            return
+        attached = self.drafts.attachments
+        if all(attachment.path != other.path for other in attached):
+            self.drafts.show_attachments((*attached, attachment))
+
+    @on(AttachmentLine.RemoveRequested)
+    def _remove_attachment(self, event: AttachmentLine.RemoveRequested) -> None:
+        attached = self.drafts.attachments
+        self.drafts.show_attachments(attached[: event.index] + attached[event.index + 1 :])
+
+    @on(Composer.DetachRequested)
+    def _remove_last_attachment(self) -> None:
+        if attached := self.drafts.attachments:
+            self.drafts.show_attachments(attached[:-1])
+
+    def action_detach(self) -> None:
+        """Remove all attachments of the draft."""
+        if self.drafts.attachments:
+            self.drafts.show_attachments(())
+        else:
+            self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
+
+    # --- the conversation ----------------------------------------------------------------
+
+    @work(group="send")
+    async def action_regenerate(self) -> None:
+        """Generate the last reply again, or a missing one."""
+        await self.drafts.wait_until_stored()  # it is about the message that was just sent
+        workspace = self.workspace
+        if workspace is None or not workspace.state.entries:
+            self.show_error(InputError(NO_MESSAGE_YET))
+        else:
+            await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+
+    async def action_type_command(self, name: str) -> None:
+        """Begin a command in the composer, which offers what may follow; with a draft, run it."""
+        composer = self.pane.composer
+        if composer.text:
+            command = BY_NAME[name]
+            area, _, action = command.run.rpartition(".")
+            await self.tui.run_action((area, action, ()))
+        else:
+            composer.focus()
+            composer.text = f"/{name} "
+            composer.move_cursor(composer.document.end)
+
+    async def action_act_on_message(self, action: str) -> None:
+        """Show the last message, and run an action of the transcript on it."""
+        await self.drafts.wait_until_stored()
+        self.pane.transcript.action_end()
+        await self.tui.run_action(action, self.pane.transcript)
+
+    @on(Composer.StopRequested)
+    async def action_back(self) -> None:
+        """Close the area that covers the conversation, else stop the reply that is arriving."""
+        workspace = self.workspace
+        if not self.host.close_overlay() and workspace is not None and workspace.state.is_streaming:
+            await workspace.replies.stop()
+        self.pane.focus()
+
+    async def action_add_system(self, text: str = "") -> None:
+        """Add a system message to the conversation; without a text, ask for it."""
+        if text:
+            self._add_system(text)
+        else:
+            self._ask_for_system()
+
+    @work(group="branch", description="add a system message")
+    async def _add_system(self, text: str) -> None:
+        workspace = await self.host.opened_workspace()
+        if workspace is not None and not await workspace.branches.add_system_message(text):
+            self._ask_for_system(text)  # it could not be stored, and must not be lost
+
+    @work(group="dialog", exclusive=True, description="ask for a system message")
+    async def _ask_for_system(self, text: str = "") -> None:
+        from tui_chat.ui.dialogs.base import TextAreaPrompt
+
+        await self.host.opened_workspace()
+        written = await self.tui.push_screen_wait(TextAreaPrompt("System message", text))
+        if written is not None:
+            self._add_system(written.text)
+
+    @on(messages.BranchesRequested)
+    @work(group="dialog", exclusive=True)
+    async def action_branches(self) -> None:
+        """Compare the branches of the session, and switch to another."""
+        from tui_chat.ui.dialogs.branches import BranchScreen
+
+        workspace = self.workspace
+        if workspace is None or workspace.state.session is None:
+            self.show_error(InputError(NO_MESSAGE_YET))
+            return
+        screen = BranchScreen(
+            await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to
+        )
+        chosen = await self.tui.push_screen_wait(screen)
+        if chosen is not None:
+            await workspace.branches.show(chosen)
+
+    # --- messages: each handler does what the message's class says ------------------------
+
+    @on(messages.RegenerateRequested)
+    @work(group="send")
+    async def _regenerate(self, event: messages.RegenerateRequested) -> None:
+        if self.workspace is not None and self._may_write:
+            await self.workspace.replies.regenerate(event.entry_id)
+
+    @on(messages.ContinueRequested)
+    @work(group="send")
+    async def _continue(self, event: messages.ContinueRequested) -> None:
+        if self.workspace is not None and self._may_write:
+            await self.workspace.replies.continue_reply(event.entry_id)
+
+    @on(messages.VersionRequested)
+    @work(group="branch")
+    async def _show_version(self, event: messages.VersionRequested) -> None:
+        if self.workspace is not None:
+            await self.workspace.branches.show_version(event.entry_id, event.step)
+
+    @on(messages.EditRequested)
+    @work(group="dialog", exclusive=True)
+    async def _edit(self, event: messages.EditRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_edit
+
+        entries = self.workspace.state.entries if self.workspace is not None else ()
+        entry = next((each for each in entries if each.message.id == event.entry_id), None)
+        if self.workspace is None or entry is None or not self._may_write:
+            return
+        message, is_stored = entry.message, False
+        while not is_stored:  # if storing fails, the text is not lost
+            written = await ask_edit(self.tui, message)
+            if written is None or (not written.send and written.text == entry.message.content):
+                return
+            is_stored = await self.workspace.branches.edit(
+                event.entry_id, written.text, send=written.send
+            )
+            message = replace(message, content=written.text)
+
+    @on(messages.ForkRequested)
+    @work(group="open", exclusive=True)
+    async def _fork(self, event: messages.ForkRequested) -> None:
+        await self.host.switch_session(lambda workspace: workspace.branches.fork(event.entry_id))
+
+    @on(messages.DeleteMessageRequested)
+    @work(group="branch")
+    async def _delete_message(self, event: messages.DeleteMessageRequested) -> None:
+        if self.workspace is not None:
+            await self.workspace.branches.delete(event.entry_id)
+
+    @on(messages.UndoDeleteRequested)
+    @work(group="branch")
+    async def _undo(self) -> None:
+        await self.host.switch_session(lambda workspace: workspace.undo())
+
+    @on(messages.PinRequested)
+    @work(group="branch")
+    async def _pin(self, event: messages.PinRequested) -> None:
+        if self.workspace is not None:
+            await self.workspace.branches.pin(event.entry_id, event.pinned)
+
+    @on(messages.AnswerCallRequested)
+    @work(group="dialog", exclusive=True)
+    async def _answer_call(self, event: messages.AnswerCallRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_tool_result
+
+        call = self._pending_call(event.call_id)
+        if self.workspace is None or call is None or not self._may_write:
+            return
+        text, is_stored = "", False
+        while not is_stored:  # if storing fails, the text is not lost
+            written = await ask_tool_result(self.tui, call.call, text)
+            if written is None:
+                return
+            text = written
+            is_stored = await self.workspace.tools.answer(event.entry_id, event.call_id, text)
+
+    @on(messages.RunCallRequested)
+    @work(group="dialog", exclusive=True)
+    async def _run_call(self, event: messages.RunCallRequested) -> None:
+        from tui_chat.ui.dialogs.questions import confirm_run_tool
+
+        call = self._pending_call(event.call_id)
+        if self.workspace is None or call is None or not self._may_write:
+            return
+        # If there is no command, the workspace says so, and how to configure one.
+        if (
+            call.tool is None
+            or not call.can_run
+            or await confirm_run_tool(self.tui, call.call, call.tool)
+        ):
+            await self.workspace.tools.run(event.entry_id, event.call_id)
+
+    def _pending_call(self, call_id: str) -> PendingToolCall | None:
+        calls = self.workspace.state.pending_calls if self.workspace is not None else ()
+        return next((each for each in calls if each.call.id == call_id), None)
+
+    @property
+    def _may_write(self) -> bool:
+        """True if messages can be sent and changed; if not, a toast says why."""
+        if self.context.read_only:
+            self.notify(self.context.read_only, markup=False)
+        return not self.context.read_only
+
+    @on(messages.ActionRefused)
+    def _refused(self, event: messages.ActionRefused) -> None:
+        self.notify(event.why, markup=False)
+
+    @on(messages.CopyRequested)
+    def _copy(self, event: messages.CopyRequested) -> None:
+        self.tui.copy_to_clipboard(event.text)
+        count = len(event.text)
+        what = f"the {event.what}: " if event.what else ""
+        sentence = f"Copied {what}{count:,} character{'s' * (count != 1)}."
+        self.notify(sentence, markup=False)
+
+    @on(messages.SavePartRequested)
+    @work(group="dialog", exclusive=True)
+    async def _save_part(self, event: messages.SavePartRequested) -> None:
+        """Save a picture, sound or file of a message where the user says."""
+        from tui_chat.ui.dialogs import file_questions as questions
+
+        entries = {each.message.id: each.message for each in self.pane.transcript.entries}
+        message = entries.get(event.entry_id)
+        parts = message.parts if message is not None else ()
+        if event.index >= len(parts):
+            self.notify("This reply is still arriving.")
+            return
+        file = await to_thread(file_of, parts[event.index], event.index + 1)
+        if file is None:
+            self.show_error(InputError("Its content is not here, so it cannot be saved."))
+            return
+        name, content = file
+        typed = await questions.ask_attachment_path(self.tui, name)
+        if not typed:
+            return
+        path = typed_path(typed)
+        exists = await to_thread(path.exists)
+        if exists and not await questions.confirm_overwrite(self.tui, path):
+            return
+        try:
+            await to_thread(write_bytes, content, path, overwrite=exists)
+        except InputError as error:
+            self.show_error(error)
+            return
+        saved = f"Saved {one_line(str(path))}, {format_size(len(content))}."
+        self.notify(saved, markup=False)
+
+    @on(messages.OpenLinkRequested)
+    @work(group="dialog", exclusive=True)
+    async def _open_link(self, event: messages.OpenLinkRequested) -> None:
+        """Open a web link, once the user has read and confirmed its address."""
+        from tui_chat.ui.dialogs.questions import confirm_open_link
+        from tui_chat.ui.terminal.browser import open_link
+
+        url = event.url
+        if not url.startswith(("https://", "http://")):
+            self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
+        elif await confirm_open_link(self.tui, url) and not await to_thread(open_link, url):
+            self.tui.copy_to_clipboard(url)
+            sentence = "No browser can be opened from here; the link is copied."
+            self.notify(sentence, markup=False)
+
+
+def _short(tokens: int) -> str:
+    """Return a number of tokens in at most five characters: 950, 12.3k, 1.05M."""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 999_500:
+        return f"{tokens / 1_000:.3g}k"
+    return f"{tokens / 1_000_000:.3g}M"

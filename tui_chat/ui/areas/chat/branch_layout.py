@@ -1,0 +1,213 @@
+"""The layouts of a branch's messages, made when they are looked at.
+
+Entries are frozen, so a layout is found again by its entry's identity while it is cached. A
+streaming entry's layout grows with its reply, and is handed to the entry that replaces it when
+the reply is complete.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import Entry
+from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.header_footer import ReplyProgress, day_of
+from tui_chat.ui.areas.chat.message_layout import MessageLayout, Neighbors
+
+CACHED_LAYOUTS = 60
+"""Messages whose layout is kept while they are out of sight."""
+HEADER_HEIGHT = 2
+"""Lines that are added to the estimate of a message's text."""
+
+
+class BranchLayout:
+    """The messages of one branch, laid out at one width."""
+
+    def __init__(self) -> None:
+        self.entries: tuple[Entry, ...] = ()
+        """Root to head."""
+        self.unfolded: set[str] = set()
+        """Keys of what is unfolded."""
+        self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
+        """Returns the timing and cost of a finished reply."""
+        self._width = 80
+        self._estimates = HeightEstimates()
+        """Of the first entries; the rest was not read yet."""
+        self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
+        self._replies: dict[str, Reply] = {}
+        self._started: dict[str, float] = {}
+        self._timings: dict[str, tuple[Timing, float]] = {}
+
+    def __call__(self, index: int) -> MessageLayout:
+        """Return a message's layout."""
+        entry = self.entries[index]
+        found = self._layouts.get(id(entry))
+        if found is not None and found[0] is entry:
+            self._layouts.move_to_end(id(entry))
+            return found[1]
+        return self._lay_out(index)
+
+    def set_entries(self, entries: tuple[Entry, ...]) -> None:
+        """Take another branch; grown layouts go to the entries that replace theirs."""
+        grown = {
+            self.entries[index].message.id: self(index)
+            for index in self.streaming()
+            if self.entries[index].message.id in self._replies
+        }
+        same = common_beginning(self.entries, entries)
+        self._estimates.truncate(same)
+        old_first = self.entries[0].message.id if self.entries else None
+        if not entries or entries[0].message.id != old_first:
+            self._layouts.clear()
+        self._forget_changed_neighbor(entries, same)
+        self.entries = entries
+        streaming = {e.message.id for e in entries[-2:] if e.status == "streaming"}
+        now = monotonic()
+        self._replies = {key: each for key, each in self._replies.items() if key in streaming}
+        self._started = {key: self._started.get(key, now) for key in streaming}
+        self._timings = {key: each for key, each in self._timings.items() if key in streaming}
+        for index in range(max(len(entries) - 2, 0), len(entries)):
+            layout = grown.get(entries[index].message.id)
+            if layout is not None and layout.entry is not entries[index]:
+                self._lay_out(index, layout)
+
+    def resize(self, width: int) -> None:
+        """Lay out at another width."""
+        self._width = width
+        self._layouts.clear()
+
+    def heights(self) -> list[int]:
+        """Return every message's height, an estimate unless its layout is cached."""
+        new = self.entries[len(self._estimates) :]
+        self._estimates.add(entry.message.content for entry in new)
+        heights = self._estimates.heights(self._width, HEADER_HEIGHT)
+        if self._layouts:
+            for index, entry in enumerate(self.entries):
+                found = self._layouts.get(id(entry))
+                if found is not None and found[0] is entry:
+                    heights[index] = found[1].height
+        return heights
+
+    # Streaming replies
+
+    def streaming(self) -> list[int]:
+        """Return the indices of streaming entries, which are at the end of a branch."""
+        count = len(self.entries)
+        return [i for i in range(max(count - 2, 0), count) if self.entries[i].status == "streaming"]
+
+    def set_reply(self, entry_id: str, reply: Reply, timing: Timing) -> bool:
+        """Set the reply of a streaming entry. Return False if it is the one already set."""
+        if self._replies.get(entry_id) is reply:
+            return False
+        self._replies[entry_id] = reply
+        self._timings[entry_id] = timing, monotonic()
+        return True
+
+    def grow(self) -> list[int]:
+        """Lay out the replies that were set, and return the indices of their entries."""
+        grown: list[int] = []
+        for index in self.streaming():
+            progress = self._progress(self.entries[index])
+            if progress and progress.reply:
+                self(index).grow(progress)
+                grown.append(index)
+        return grown
+
+    def tick(self) -> None:
+        """Update the headers of streaming messages."""
+        for index in self.streaming():
+            if progress := self._progress(self.entries[index]):
+                self(index).tick(progress)
+
+    def source(self, index: int) -> str:
+        """Return a message's text as it was written, so far."""
+        entry = self.entries[index]
+        reply = self._replies.get(entry.message.id)
+        return reply.text if reply else entry.message.content
+
+    def _progress(self, entry: Entry) -> ReplyProgress | None:
+        if entry.status != "streaming":
+            return None
+        key, now = entry.message.id, monotonic()
+        timing, received = self._timings.get(key, (NO_TIMING, now))
+        if timing.elapsed is None:
+            seconds = now - self._started.setdefault(key, now)
+        else:
+            seconds = timing.elapsed + now - received
+        return ReplyProgress(seconds, self._replies.get(key), timing)
+
+    def _forget_changed_neighbor(self, entries: tuple[Entry, ...], same: int) -> None:
+        """Drop the layout of tool calls after which another entry or result now follows."""
+        while same and entries[same - 1].message.role == "tool":
+            same -= 1
+        if same and entries[same - 1].message.tool_calls:
+            self._layouts.pop(id(entries[same - 1]), None)
+
+    def _neighbors(self, index: int) -> Neighbors:
+        entries = self.entries
+        day = day_of(entries[index])
+        if day:
+            # An entry without a time, such as a tool result, belongs to the day before it.
+            earlier = (day_of(entries[at]) for at in range(index - 1, -1, -1))
+            day = "" if day == next(filter(None, earlier), "") else day
+        if not entries[index].message.tool_calls:
+            return Neighbors(day)
+        after = index + 1
+        while after < len(entries) and entries[after].message.role == "tool":
+            after += 1
+        answered = frozenset(entry.message.tool_call_id for entry in entries[index + 1 : after])
+        return Neighbors(day, answered, after == len(entries))
+
+    def _lay_out(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
+        entry = self.entries[index]
+        layout = MessageLayout(
+            entry,
+            self._width,
+            neighbors=self._neighbors(index),
+            unfolded=self.unfolded,
+            progress=self._progress(entry),
+            timing=self.timing_of(entry) if entry.message.role == "assistant" else NO_TIMING,
+            grown=grown,
+        )
+        self._layouts[id(entry)] = (entry, layout)
+        if len(self._layouts) > CACHED_LAYOUTS:
+            self._layouts.popitem(last=False)
+        return layout
+
+
+class HeightEstimates:
+    """Approximate heights of texts at any width; each text is read once."""
+
+    def __init__(self) -> None:
+        self._lines = array("q")
+        self._characters = array("q")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Read more texts."""
+        for text in texts:
+            self._lines.append(text.count("\n") + 1)
+            self._characters.append(len(text))
+
+    def truncate(self, count: int) -> None:
+        """Drop all but the first texts."""
+        del self._lines[count:], self._characters[count:]
+
+    def heights(self, width: int, extra: int) -> list[int]:
+        """Return the lines of each text at a width, with extra lines for each."""
+        pairs = zip(self._lines, self._characters, strict=True)
+        return [extra + lines + characters // width for lines, characters in pairs]
+
+
+def common_beginning(old: Sequence[Entry], new: Sequence[Entry]) -> int:
+    """Count the entries with which both branches begin."""
+    for index, (before, now) in enumerate(zip(old, new, strict=False)):
+        if before is not now:
+            return index
+    return min(len(old), len(new))

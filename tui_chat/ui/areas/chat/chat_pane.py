@@ -1,0 +1,200 @@
+"""The chat pane: title, conversation, activity and composer, one above the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Self
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import Entry
+from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.status_lines import (
+    HINT,
+    NO_REPLY,
+    READING_HINT,
+    TRANSCRIPT_HINT,
+    ActivityLine,
+    AttachmentLine,
+    TitleLine,
+    Tone,
+)
+from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.chat.transcript_messages import FindRequested, FindStatus, FocusChanged
+from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat.find_bar import FindBar
+
+
+class ReadOnlyLine(Static):
+    """Replaces the composer, and says why nothing can be sent."""
+
+    DEFAULT_CSS = """
+    ReadOnlyLine {
+        height: auto;
+        max-height: 3;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground 72%;
+    }
+    """
+
+
+class ChatPane(Vertical, OnePassWidget):
+    """A conversation and the draft of its next message.
+
+    It shows what it is given. Requests of the user bubble up from its children: see `messages`
+    and the messages of `Composer`.
+    """
+
+    DEFAULT_CSS = """
+    ChatPane { background: $background; }
+    """
+
+    def __init__(self, read_only: str = "") -> None:
+        """`read_only` says why nothing can be sent from here; empty if it can."""
+        super().__init__()
+        self.title_line = TitleLine()
+        self.transcript = Transcript()
+        self.find_bar: FindBar | None = None
+        """Made when words are first searched for."""
+        self.activity = ActivityLine()
+        self.attachments = AttachmentLine()
+        self.composer = Composer()
+        self.read_only = read_only
+        self._awaits_reply = False
+        """True if the branch ends with a user message."""
+        self._keys: Mapping[str, str] = DEFAULT_KEYS
+
+    def compose(self) -> ComposeResult:
+        """Stack the parts."""
+        yield self.title_line
+        yield self.transcript
+        yield self.activity
+        yield self.composer.suggestions
+        yield self.attachments
+        yield self.composer
+        if self.read_only:
+            self.composer.display, self.composer.disabled = False, True
+            yield ReadOnlyLine(self.read_only, markup=False)
+
+    def show(
+        self,
+        session_title: str,
+        subtitle: str,
+        entries: tuple[Entry, ...],
+        empty_text: str = "",
+        timing_of: Callable[[Entry], Timing] | None = None,
+        *,
+        session_id: str | None = None,
+        is_part: bool = False,
+        elsewhere: bool = False,
+    ) -> None:
+        """Show a session: its title, what it is bound to, and its branch.
+
+        `empty_text` is the Markdown of the first screen, shown if there are no entries.
+        `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
+        version of the first message from another session; None if the session is not stored.
+        `is_part` is True if earlier entries are still being loaded, `elsewhere` if another
+        program receives the streaming reply.
+        """
+        count = len(entries)
+        title = self.title_line
+        title.title, title.subtitle = session_title, subtitle
+        title.status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
+        self.transcript.show_when_empty(empty_text)
+        self.transcript.show(entries, timing_of, session_id)
+        if self.find_bar is not None and self.find_bar.display:
+            self.transcript.post_find_status()  # the count may have changed
+        self.composer.prompt_history.show(entries, session_id)
+        streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
+        model = None if streaming is None else streaming.model
+        self.activity.show_streaming(model, is_ours=not elsewhere)
+        last = entries[-1].message.role if entries and not is_part else "assistant"
+        self._awaits_reply = last == "user" and not self.read_only
+        self._update_hint(in_transcript=self.transcript.has_focus)
+
+    def set_hint_keys(self, keys: Mapping[str, str]) -> None:
+        """Set the keys that hints name, by action."""
+        self._keys = keys
+        self._update_hint(in_transcript=self.transcript.has_focus)
+
+    def _update_hint(self, *, in_transcript: bool) -> None:
+        hint = HINT
+        if in_transcript:
+            hint = READING_HINT if self.read_only else TRANSCRIPT_HINT
+        if self._awaits_reply:
+            hint = f"{NO_REPLY} · {hint}"
+        self.activity.hint = insert_keys(hint, self._keys)
+
+    def stream(
+        self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""
+    ) -> None:
+        """Show the reply of a streaming entry as far as it came. May be called for every token.
+
+        `unsaved` says why the reply could not be stored; empty if it is stored.
+        """
+        self.transcript.stream(entry_id, reply, timing)
+        self.activity.set_progress(reply, timing, is_saved=not unsaved)
+
+    def show_attachments(self, labels: tuple[str, ...]) -> None:
+        """Show the draft's attachments."""
+        self.attachments.show(labels)
+        self.composer.has_attachments = bool(labels)
+
+    def set_status(self, text: str, tone: Tone = "hint") -> None:
+        """Show a status in the activity line; an empty one brings the hint back."""
+        self.activity.show_status(text, tone)
+
+    @on(FindRequested)
+    async def find(self) -> None:
+        """Open the find bar."""
+        if self.find_bar is None:
+            from tui_chat.ui.areas.chat.find_bar import FindBar
+
+            self.find_bar = FindBar()
+            await self.mount(self.find_bar, after=self.transcript)
+        self.find_bar.open()
+
+    def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
+        """Find other words."""
+        self.transcript.find(event.words)
+
+    def on_find_bar_step_requested(self, event: FindBar.StepRequested) -> None:
+        """Go to another hit."""
+        self.transcript.action_hit(event.step)
+
+    def on_find_bar_exited(self) -> None:
+        """Focus the transcript, or the composer while a pane covers the transcript."""
+        if self.transcript.focusable:
+            self.transcript.focus()
+        else:
+            self.composer.focus()
+
+    def focus_moved(self, focused: Widget) -> None:
+        """End the search when neither the find bar nor the transcript has the focus."""
+        bar = self.find_bar
+        if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
+            bar.close()
+
+    @on(FindStatus)
+    def _show_find_status(self, event: FindStatus) -> None:
+        if self.find_bar is not None:
+            self.find_bar.show(event.number, event.count, event.is_on)
+
+    @on(FocusChanged)
+    def _transcript_focus_changed(self, event: FocusChanged) -> None:
+        self._update_hint(in_transcript=event.has_focus)
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the composer; the transcript if nothing can be sent."""
+        (self.transcript if self.read_only else self.composer).focus(scroll_visible)
+        return self

@@ -1,0 +1,156 @@
+"""What the `/` commands and `@` offer while they are typed, and what is wrong with a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.analysis.settings_report import report_settings
+from tui_chat.config import LOOPBACK_URL
+from tui_chat.errors import InputError
+from tui_chat.models.settings import (
+    SETTINGS,
+    SettingError,
+    parse_setting,
+    reset_words,
+    setting_name,
+    split_setting,
+)
+from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
+from tui_chat.ui.slash_commands import (
+    Command,
+    CommandCall,
+    UnknownCommand,
+    complete_command,
+    nearest_commands,
+    rank_names,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+PATH_COMMANDS = ("attach", "import", "view")
+"""Commands whose argument is the path of a file."""
+MAX_SUGGESTIONS = 50
+
+
+def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
+    """Return what is wrong with a command; None if it can be run."""
+    if isinstance(line, UnknownCommand):
+        near = [f"/{command.name}" for command in nearest_commands(line.name)]
+        meant = f"Did you mean {' or '.join(near)}?" if near else "Type / to list the commands."
+        advice = f"{meant} To send the text as a message, begin with //."
+        return InputError(f"There is no command /{line.name}.", advice=advice)
+    command, argument = line.command, line.argument
+    if argument and not command.argument:
+        sentence = f"/{command.name} takes no arguments."
+        advice = f"//{command.name} starts a message with /{command.name}."
+        return InputError(sentence, advice=advice)
+    return _setting_error(argument) if command.name == "set" and argument else None
+
+
+def _setting_error(argument: str) -> InputError | None:
+    name, value = split_setting(argument)
+    try:
+        name = setting_name(name)
+        if value and value.casefold() not in reset_words(name):
+            parse_setting(name, value)
+    except SettingError as error:
+        return InputError(f"{error}.", advice="/model switches it." if name == "model" else "")
+    return None
+
+
+def is_about_paths(query: CompletionQuery) -> bool:
+    """Return True if a path is being typed: then `suggest_paths` answers."""
+    return query.kind == "path" or query.command in PATH_COMMANDS
+
+
+def suggest_paths(query: CompletionQuery) -> tuple[Suggestion, ...]:
+    """Return the paths that begin with what is typed. Reads folders."""
+    from tui_chat.paths import path_completions
+
+    is_mention = query.kind == "path"
+    at = "@" if is_mention else ""
+    is_folder = not is_mention and query.words.endswith("/")
+    return tuple(
+        Suggestion(at + path, path, is_complete=False, typed_is_complete=is_folder)
+        if path.endswith("/")
+        else Suggestion(path, path, typed_is_complete=is_folder)
+        for path in path_completions(query.words, Path.cwd(), MAX_SUGGESTIONS)
+    )
+
+
+def suggest(
+    query: CompletionQuery, workspace: Workspace | None, themes: Iterable[str]
+) -> tuple[Suggestion, ...]:
+    """Return commands, or names that may follow a command, the likeliest first."""
+    if query.kind == "command":
+        return tuple(_suggestion(command) for command in complete_command(query.words))
+    if query.command == "set":
+        return _suggest_settings(query.words, workspace)
+    names = rank_names(_arguments(query.command, workspace, themes), query.words)
+    return tuple(Suggestion(name, name, detail) for name, detail in names[:MAX_SUGGESTIONS])
+
+
+def _suggest_settings(words: str, workspace: Workspace | None) -> tuple[Suggestion, ...]:
+    """Return the names of settings, or the words that may follow a name."""
+    name, separator, value = words.partition(" ")
+    if separator:
+        if name not in SETTINGS:
+            return ()
+        details = dict.fromkeys(SETTINGS[name].words, "")
+        details |= dict.fromkeys(reset_words(name), "from preset, role or endpoint")
+        ranked = rank_names(details.items(), value)
+        return tuple(Suggestion(f"{name} {word}", word, detail) for word, detail in ranked)
+    details = {each: kind.accepts for each, kind in SETTINGS.items()}
+    live = workspace.state.request.live if workspace is not None else None
+    for report in report_settings(live) if live is not None else ():
+        if report.name in details:
+            details[report.name] = f"{report.value} · {report.source}"
+    names = rank_names(details.items(), name)
+    return tuple(
+        Suggestion(f"{each} ", each, detail, is_complete=False, typed_is_complete=each == name)
+        for each, detail in names
+    )
+
+
+def _suggestion(command: Command) -> Suggestion:
+    argument = f" {command.argument}" if command.argument else ""
+    text = f"/{command.name}" + (" " if argument else "")
+    return Suggestion(text, f"/{command.name}{argument}", command.title)
+
+
+def _arguments(
+    command: str, workspace: Workspace | None, themes: Iterable[str]
+) -> list[tuple[str, str]]:
+    """Return the names that may follow a command, each with a detail."""
+    match command:
+        case "export":
+            from tui_chat.ui.dialogs.file_questions import FORMATS
+
+            return [(kind, words) for kind, words in FORMATS.items()]
+        case "theme":
+            return [(name, "") for name in sorted(themes)]
+        case "model" if workspace is not None:
+            here = workspace.state.endpoint.name
+            likely = sorted(
+                workspace.state.config.endpoints,
+                key=lambda at: (at.name != here, at.base_url.startswith(LOOPBACK_URL)),
+            )
+            return [
+                (f"{at.name}/{model}", at.protocol.label) for at in likely for model in at.models
+            ]
+        case "preset" if workspace is not None:
+            return [(name, "") for name in workspace.library.names("presets")]
+        case "role" if workspace is not None:
+            roles = workspace.state.roles
+            return [(each.name, each.model) for each in roles if each.status == "enabled"]
+        case "profile" if workspace is not None:
+            return [(name, "") for name in workspace.library.names("profiles")]
+        case "lorebook" if workspace is not None:
+            in_use = workspace.state.lorebook_names
+            names = workspace.library.names("lorebooks")
+            return [(name, "in use" if name in in_use else "") for name in names]
+        case _:
+            return []

@@ -1,0 +1,175 @@
+"""Completion in the composer: what is typed that can be completed, and the list of suggestions.
+
+The composer posts a `CompletionQuery` for a command, its argument or a path; the area, which knows
+commands and files, answers with suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui_chat.models.sanitize import one_line
+
+CompletionKind = Literal["command", "argument", "path"]
+
+_COMMAND = re.compile(r"/([a-z-]*)")
+_ARGUMENT = re.compile(r"/([a-z-]+) +(.*)")
+_PATH = re.compile(r"(?:^|(?<=\s))@(\S*)\Z")
+
+_MARKS: dict[CompletionKind, str] = {"command": "/", "path": "@", "argument": ""}
+"""The mark before each kind of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionQuery:
+    """Typed text that can be completed."""
+
+    kind: CompletionKind
+    words: str
+    """The text, without `/` and `@`."""
+    start: int
+    """Column in the cursor's line at which a suggestion is inserted."""
+    command: str = ""
+    """The command of an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One completion."""
+
+    text: str
+    """The text that replaces the typed one."""
+    label: str
+    detail: str = ""
+    is_complete: bool = True
+    """True if nothing need be typed after it, so that Enter may submit it."""
+    typed_is_complete: bool = False
+    """True if the typed text, a folder, is complete too: Enter needs a mark to insert this."""
+
+
+def completion_query_at(row: int, before: str) -> CompletionQuery | None:
+    """Return what can be completed at the cursor; `before` is its line up to the cursor."""
+    if row == 0 and (match := _COMMAND.fullmatch(before)):
+        return CompletionQuery("command", match[1], 0)
+    if row == 0 and (match := _ARGUMENT.fullmatch(before)):
+        return CompletionQuery("argument", match[2], match.start(2), match[1])
+    if match := _PATH.search(before):
+        return CompletionQuery("path", match[1], match.start())
+    return None
+
+
+class SuggestionList(OptionList, can_focus=False):
+    """The list of suggestions above the composer; hidden if there are none."""
+
+    DEFAULT_CSS = """
+    SuggestionList {
+        display: none;
+        height: auto;
+        max-height: 9;
+        margin: 0 1;
+        border: none;
+        padding: 0;
+        background: $surface;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._suggestions: Sequence[Suggestion] = ()
+        self.completion: CompletionQuery | None = None
+        """What the suggestions are for."""
+        self.is_marked = False
+        """True if the user moved the mark."""
+
+    @property
+    def is_open(self) -> bool:
+        """True while suggestions are shown."""
+        return bool(self.display)
+
+    def chosen_for(self, query: CompletionQuery | None) -> Suggestion | None:
+        """Return the suggestion to insert for a query.
+
+        Keys may be faster than suggestions: of those for an earlier query, the first that still
+        fits is returned.
+        """
+        then = self.completion
+        if not self.is_open or self.highlighted is None or query is None or then is None:
+            return None
+        if query == then:
+            return self._suggestions[self.highlighted]
+        if (query.kind, query.start, query.command) != (then.kind, then.start, then.command):
+            return None
+        fitting = (c for c in self._suggestions if _name(c, query).startswith(query.words))
+        return next(fitting, None)
+
+    def common_text(self, query: CompletionQuery) -> str:
+        """Return what Tab inserts if several suggestions begin with the typed text: their common
+        beginning, with `/` or `@`. Empty if that is not longer than the typed text, if the user
+        marked a suggestion, or if the last part of the first one's path begins like that: then
+        that suggestion is meant.
+        """
+        chosen = self.chosen_for(query)
+        if chosen is None or self.is_marked:
+            return ""
+        names = (_name(suggestion, query) for suggestion in self._suggestions)
+        matching = [name for name in names if name.startswith(query.words)]
+        common = _name(chosen, query)
+        _, slash, last_part = common.rpartition("/")
+        is_meant = bool(slash) and last_part.startswith(query.words)
+        if is_meant or common not in matching or len(matching) == 1:
+            return ""
+        while not all(name.startswith(common) for name in matching):
+            common = common[:-1]
+        return _MARKS[query.kind] + common if len(common) > len(query.words) else ""
+
+    def offer(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
+        """Show suggestions for a query; none hide the list."""
+        self.completion = query
+        if not suggestions:
+            self.close()
+            return
+        if suggestions != self._suggestions or not self.is_open:
+            self._suggestions = suggestions
+            self.is_marked = False
+            width = min(max(cell_len(suggestion.label) for suggestion in suggestions), 40)
+            self.clear_options()
+            self.add_options([_option(suggestion, width) for suggestion in suggestions])
+            self.highlighted = 0
+            self.display = True
+
+    def close(self) -> None:
+        """Hide the list."""
+        if self.display:
+            self.display = False
+            self._suggestions = ()
+            self.clear_options()
+
+    def move(self, by: int) -> None:
+        """Move the mark to the next (1) or previous (-1) suggestion."""
+        self.is_marked = True
+        if by > 0:
+            self.action_cursor_down()
+        else:
+            self.action_cursor_up()
+
+
+def _name(suggestion: Suggestion, query: CompletionQuery) -> str:
+    return suggestion.text.removeprefix(_MARKS[query.kind])
+
+
+def _option(suggestion: Suggestion, width: int) -> Option:
+    line = Text(one_line(suggestion.label), no_wrap=True, overflow="ellipsis")
+    if suggestion.detail:
+        gap = max(width - line.cell_len, 0) + 2
+        line.append(" " * gap + one_line(suggestion.detail), style="dim")
+    return Option(line)

@@ -1,0 +1,447 @@
+"""The composer: an editor of the draft that grows with its text and submits it on Enter.
+
+An editor that wraps lines cannot wrap a megabyte while the user types. So a large paste is held
+beside the text, in which it is shown as a chip, `[pasted 1.0 MB, 12,000 lines]`, and is put back
+when the text is read. An edit that touches the inside of a chip touches all of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, cast
+
+from rich.text import Text
+from textual import events, on
+from textual.actions import SkipAction
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.document._document import EditResult, Location
+from textual.document._edit import Edit
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import clean
+from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.areas.chat.completion import (
+    CompletionQuery,
+    Suggestion,
+    SuggestionList,
+    completion_query_at,
+)
+from tui_chat.ui.areas.chat.prompt_history import PromptHistory
+from tui_chat.ui.slash_commands import escape_command
+
+LARGE = 4_000
+"""Characters from which a paste is held as a chip."""
+TALL = 100
+"""Lines from which it is."""
+
+PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
+
+# TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
+_EDITING = [
+    binding
+    for binding in TextArea.BINDINGS
+    if not (
+        isinstance(binding, Binding)
+        and (binding.key in ("f6", "f7", "up", "down") or binding.action == "undo")
+    )
+]
+
+_CHIP = re.compile(r"\[pasted (?:#\d+: )?[^\[\]\n]{1,60}\]")
+
+_NOT_EDITING = ("submit", "stop", "up", "down")
+"""Actions that may leave the editor, or that have another meaning while suggestions are shown."""
+
+
+class Composer(TextArea, inherit_bindings=False):
+    """The draft's editor."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--chip"}
+    DEFAULT_CSS = """
+    Composer {
+        height: auto;
+        min-height: 3;
+        max-height: 40%;
+        padding: 0 1;
+        background: $background;
+        border: round $foreground 25%;
+        scrollbar-size-vertical: 1;
+
+        &.-lit { border: round $origin-draft; }
+        &:focus { border: round $primary; background: $background; }
+        & .text-area--placeholder { color: $foreground 67%; }
+        & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Send", tooltip="Send"),
+        Binding(
+            "ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False, tooltip="New line"
+        ),
+        Binding("escape", "stop", "Stop", show=False, tooltip="Stop the reply"),
+        Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
+        Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
+        Binding(UNDO_KEYS, "undo", "Undo", show=False, tooltip="Undo"),
+        *_EDITING,
+    ]
+
+    class Submitted(Message):
+        """Send the text. The composer keeps it until `clear_text` is called."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class StopRequested(Message):
+        """Esc was pressed."""
+
+    class CompletionRequested(Message):
+        """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
+
+        def __init__(self, query: CompletionQuery) -> None:
+            super().__init__()
+            self.query = query
+
+    class AttachRequested(Message):
+        """Attach a file."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    class DetachRequested(Message):
+        """Backspace was pressed at the beginning of the text."""
+
+    class Changed(TextArea.Changed):
+        """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
+
+        @property
+        def text(self) -> str:
+            """The whole text, large pastes included."""
+            return self.text_area.text
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        self._pastes = LargePastes()
+        self.prompt_history = PromptHistory()
+        self.has_attachments = False
+        """True if the draft has attachments: then its text may be empty."""
+        self._recalled = ""
+        """The text that the arrow keys brought last; once edited, it is the draft."""
+        self.suggestions = SuggestionList()
+        """Mounted by the pane, above the composer."""
+        super().__init__(
+            id=id,
+            classes=classes,
+            soft_wrap=True,
+            tab_behavior="focus",
+            placeholder=PLACEHOLDER,
+            highlight_cursor_line=False,
+        )
+
+    @property
+    def text(self) -> str:
+        """The whole text, large pastes included."""
+        return self._pastes.expand(self.document.text)
+
+    @text.setter
+    def text(self, value: str) -> None:
+        self._pastes.clear()
+        self.load_text(self._pastes.hold(_normalized(value)))
+        self.move_cursor(self.document.end)
+
+    def insert_text(self, text: str) -> None:
+        """Replace the selection by a text, as a paste does."""
+        held = self._pastes.hold(_normalized(text))
+        # TextArea's own way to insert what was typed: it keeps read-only and the undo history.
+        if result := self._replace_via_keyboard(held, *self.selection):
+            self.move_cursor(result.end_location)
+
+    def start_path(self) -> None:
+        """Start to type the path of a file to attach."""
+        self.focus()
+        row, column = self.cursor_location
+        before = self.document[row][:column]
+        self.insert_text("@" if not before or before[-1].isspace() else " @")
+
+    def clear_text(self) -> None:
+        """Start an empty draft; undo does not bring the old one back."""
+        self._pastes.clear()
+        self.load_text("")
+
+    # Keys
+
+    # TextArea handles keys and pastes in private handlers of these names, before bindings; there
+    # is no public way to decide earlier.
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
+            self.post_message(self.DetachRequested())
+        if self._suggestion_key(event.key) or await self._edit_now(event.key):
+            event.stop()
+            event.prevent_default()
+        elif event.key == "enter":
+            event.prevent_default()  # TextArea would start a new line; here Enter is bound
+
+    def release_keys(self, keys: Iterable[str]) -> None:
+        """Leave these keys to the app, because the user bound them to its actions."""
+        for key in keys:
+            self._bindings.key_to_bindings.pop(key, None)
+
+    def edits(self, key: str) -> bool:
+        """Return True if a key only edits, so that it is handled in its turn with the letters."""
+        bound = self._bindings.key_to_bindings.get(key, ())
+        return bool(bound) and bound[0].action not in _NOT_EDITING
+
+    async def _edit_now(self, key: str) -> bool:
+        """Run the action of an editing key at once. If the app looked it up, keys that come
+        together would each be drawn on their own.
+        """
+        if not self.edits(key):
+            return False
+        bound = self._bindings.key_to_bindings[key][0]
+        return await self._app.run_action(bound.action, self)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        self.insert_text(event.text)
+
+    def action_submit(self) -> None:
+        """Submit the text."""
+        text = self.text
+        if text.strip() or self.has_attachments:
+            self.post_message(self.Submitted(text))
+
+    def action_new_line(self) -> None:
+        """Start a new line."""
+        self._replace_via_keyboard("\n", *self.selection)
+
+    def action_stop(self) -> None:
+        """Stop the reply, or what Esc means to the app now."""
+        self.post_message(self.StopRequested())
+
+    def action_up(self) -> None:
+        """Move up; from the first line, bring back an earlier text."""
+        if self.navigator.is_first_wrapped_line(self.cursor_location):
+            self._recall(-1)
+        else:
+            self.action_cursor_up()
+
+    def action_down(self) -> None:
+        """Move down; from the last line, go back towards the draft."""
+        if (
+            self.navigator.is_last_wrapped_line(self.cursor_location)
+            and self.prompt_history.is_browsing
+        ):
+            self._recall(1)
+        else:
+            self.action_cursor_down()
+
+    def _recall(self, step: int) -> None:
+        text = self.prompt_history.step(step, self.text)
+        if text is None:
+            return
+        if self.prompt_history.is_browsing:
+            text = escape_command(text)
+        self._recalled = self._pastes.hold(_normalized(text))
+        self.rewrite(text)
+
+    @on(TextArea.Changed)
+    def _edited(self) -> None:
+        if self.prompt_history.is_browsing and self.document.text != self._recalled:
+            self.prompt_history.leave()
+
+    def rewrite(self, text: str) -> None:
+        """Replace the whole text; undo brings the old one back."""
+        self.replace(self._pastes.hold(_normalized(text)), (0, 0), self.document.end)
+        self.move_cursor(self.document.end)
+
+    # Completion
+
+    @on(TextArea.SelectionChanged)
+    def _request_suggestions(self) -> None:
+        """Request suggestions for the text at the cursor, or close the list."""
+        query = self._query() if self.has_focus else None
+        if (
+            query is None
+            or self.selection.start != self.selection.end
+            or self.prompt_history.is_browsing
+        ):
+            self.suggestions.close()
+        elif query != self.suggestions.completion or not self.suggestions.is_open:
+            self.post_message(self.CompletionRequested(query))
+
+    def offer_suggestions(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
+        """Show suggestions for a query, unless its text was sent or left meanwhile."""
+        now = self._query() if self.has_focus else None
+        if now is not None and (now.kind, now.command) == (query.kind, query.command):
+            self.suggestions.offer(query, suggestions)
+
+    def _query(self) -> CompletionQuery | None:
+        row, column = self.cursor_location
+        return completion_query_at(row, self.document[row][:column])
+
+    def on_blur(self) -> None:
+        """Close the suggestions."""
+        self.suggestions.close()
+
+    def _suggestion_key(self, key: str) -> bool:
+        """Do what a key means for the suggestions. Return False if it means nothing there."""
+        if not self.suggestions.is_open:
+            return key == "tab" and self._query() is not None  # suggestions are on their way
+        match key:
+            case "up" | "down":
+                self.suggestions.move(1 if key == "down" else -1)
+            case "escape":
+                self.suggestions.close()
+            case "tab" | "enter":
+                query = self._query()
+                if key == "tab" and query and (text := self.suggestions.common_text(query)):
+                    row, column = self.cursor_location
+                    self.replace(text, (row, query.start), (row, column))
+                    return True
+                chosen = self.suggestions.chosen_for(query)
+                is_marked = self.suggestions.is_marked
+                if key == "enter" and chosen and chosen.typed_is_complete and not is_marked:
+                    return False
+                self.suggestions.close()
+                if query is None or chosen is None:
+                    return key == "tab"
+                self._insert(query, chosen, may_submit=key == "enter")
+            case _:
+                return False
+        return True
+
+    def _insert(self, query: CompletionQuery, chosen: Suggestion, *, may_submit: bool) -> None:
+        row, column = self.cursor_location
+        attaches = query.kind == "path" and chosen.is_complete
+        self.replace("" if attaches else chosen.text, (row, query.start), (row, column))
+        if attaches:
+            self.post_message(self.AttachRequested(chosen.text))
+        elif may_submit and chosen.is_complete:
+            self.action_submit()
+
+    def action_paste(self) -> None:
+        """Paste what was last copied in this app."""
+        self.insert_text(self._app.clipboard)
+
+    def action_copy(self) -> None:
+        """Copy the selection, large pastes included."""
+        if self.selected_text:
+            self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
+        else:
+            raise SkipAction  # the app says how to quit
+
+    @property
+    def _app(self) -> App[object]:
+        return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+
+    def action_cut(self) -> None:
+        """Cut the selection, large pastes included."""
+        selected = self._pastes.expand(self.selected_text)
+        super().action_cut()
+        if selected:
+            self._app.copy_to_clipboard(selected)
+
+    # Chips
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Edit the text. An edit that touches the inside of a chip is extended to all of it."""
+        # Deleting the last line reaches for the line after it.
+        top, bottom = (
+            min(place, self.document.end)
+            for place in sorted((edit.from_location, edit.to_location))
+        )
+        edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
+        wide_top = self._outside_chip(top, start=True)
+        wide_bottom = self._outside_chip(bottom, start=False)
+        if (wide_top, wide_bottom) != (top, bottom):
+            if top == bottom:
+                # Text typed into a chip goes behind it.
+                wide_top = wide_bottom
+            edit = Edit(edit.text, wide_top, wide_bottom, maintain_selection_offset=False)
+        return super().edit(edit)
+
+    def _outside_chip(self, location: Location, *, start: bool) -> Location:
+        row, column = location
+        for low, high in self._pastes.chips(self.document[row]):
+            if low < column < high:
+                return row, low if start else high
+        return location
+
+    # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows, and place the terminal's cursor, at which input methods open their window.
+
+        Textual places it when the cursor moves in the text; but the editor moves too, when it
+        grows or the screen changes.
+        """
+        if self.has_focus:
+            self._app.cursor_position = self.cursor_screen_offset
+        return super().render_lines(crop)
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line as it is drawn, with chips highlighted and control characters masked."""
+        line = super().get_line(line_index)
+        plain = line.plain
+        if (safe := sanitize(plain, "masked")) != plain:
+            line = Text(safe, end="", no_wrap=True)
+        for low, high in self._pastes.chips(plain):
+            line.stylize(self.get_component_rich_style("composer--chip"), low, high)
+        return line
+
+
+def _normalized(text: str) -> str:
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+class LargePastes:
+    """The texts behind the chips of one composer, by their labels."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, str] = {}
+
+    def hold(self, text: str) -> str:
+        """Hold a large text and return its label; return a small text unchanged."""
+        if len(text) < LARGE and text.count("\n") < TALL:
+            return text
+        lines = text.count("\n") + 1
+        facts = f"{_format_size(len(text))}, {lines:,} line{'s' * (lines > 1)}"
+        label = f"[pasted {facts}]"
+        number = 1
+        while self._held.get(label, text) != text:
+            number += 1
+            label = f"[pasted #{number}: {facts}]"
+        self._held[label] = text
+        return label
+
+    def clear(self) -> None:
+        """Drop every text."""
+        self._held.clear()
+
+    def expand(self, text: str) -> str:
+        """Replace the labels in a text by what they stand for."""
+        if not self._held or "[pasted " not in text:
+            return text
+        return _CHIP.sub(lambda chip: self._held.get(chip.group(), chip.group()), text)
+
+    def chips(self, line: str) -> list[tuple[int, int]]:
+        """Return the first column and the end of each chip in a line."""
+        if not self._held or "[pasted " not in line:
+            return []
+        return [chip.span() for chip in _CHIP.finditer(line) if chip.group() in self._held]
+
+
+def _format_size(characters: int) -> str:
+    if characters < 1_000:
+        return f"{characters} characters"
+    if characters < 999_500:
+        return f"{characters / 1000:.0f} kB"
+    return f"{characters / 1_000_000:.1f} MB"

@@ -1,0 +1,377 @@
+"""Drafts: the session that the text in the composer belongs to, its request, and its storage.
+
+1. The draft is stored a fifth of a second after a change, and when its session is left.
+2. Enter takes the draft out of the composer at once. Until it is stored as a message, its text
+   counts as part of the stored draft; if it cannot be stored, it returns to the composer.
+3. A message is stored only in the session that it was typed for. A session is not switched while a
+   submission is being stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+from textual.timer import Timer
+
+from tui_chat.errors import InputError
+from tui_chat.models.message import Part
+from tui_chat.ui.slash_commands import message_text
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Session
+    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.workspace.attachments import Attachment
+    from tui_chat.workspace.workspace import Workspace
+
+SAVE_AFTER = 0.2
+"""Seconds after a change until the draft is written, even if more is typed meanwhile. A stored
+draft is never older than twice that, unless the disk is slow.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A draft that Enter took from the composer and that is not known to be stored yet."""
+
+    session_id: str
+    """The session it was typed for; empty before the workspace is open."""
+    text: str
+    files: tuple[Attachment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingDraft:
+    """What the composer held after its submissions when it was last saved."""
+
+    session: Session | None
+    """None if the session has no message yet."""
+    text: str
+    files: tuple[Attachment, ...]
+
+
+class SessionSwitched(Message):
+    """The composer holds the draft of the session that was opened."""
+
+
+class ComposerDrafts:
+    """Saves, submits and restores what the composer holds."""
+
+    def __init__(self, area: ChatArea) -> None:
+        self._area = area
+        self._composer = area.pane.composer
+        self.attachments: tuple[Attachment, ...] = ()
+        """Files that are sent with the draft."""
+        self.parts: tuple[Part, ...] = ()
+        """Their contents; the same tuple until it changes."""
+        self.is_switching = False
+        """True until the composer holds the draft of the session that is being opened."""
+        self.submission_lock = asyncio.Lock()
+        """Held while a submission is being stored; the next one waits for it."""
+        self._session_id = ""
+        """The session whose draft the composer holds."""
+        self._submissions: tuple[Submission, ...] = ()
+        """Oldest first."""
+        self._remaining: Mapping[str, RemainingDraft] = MappingProxyType({})
+        """By session id, while the session has submissions."""
+        self._switch: object = None
+        """Stands for the latest switch."""
+        self._switched = asyncio.Event()
+        """Cleared while another session is being opened."""
+        self._switched.set()
+        self._is_composing = False
+        """True until the request is composed, before the next frame."""
+        self._save_timer: Timer | None = None
+        """Runs from the first change that is not saved until the draft is saved."""
+
+    def changed(self) -> None:
+        """Compose and save what is in the composer now."""
+        self.compose_soon()
+        if self._save_timer is None:
+            self._save_timer = self._area.set_timer(SAVE_AFTER, self._save_in_background)
+
+    # --- the live request ----------------------------------------------------------------
+
+    def compose_soon(self) -> None:
+        """Compose the request before the next frame, once."""
+        if not self._is_composing:
+            self._is_composing = True
+            self._area.call_after_refresh(self._compose_now)
+
+    def _compose_now(self) -> None:
+        self._is_composing = False
+        workspace = self._area.workspace
+        if workspace is None or not workspace.state.is_branch_loaded:
+            return
+        live = workspace.live_request
+        live.set_draft(message_text(self._composer.text), self.parts)
+        if live.takes_long:
+            composing = self._compose_in_thread(workspace)
+            self._area.run_worker(composing, group="compose", description="compose")
+        else:
+            with self._area.context.report_errors("The request cannot be composed."):
+                live.compose()
+
+    async def _compose_in_thread(self, workspace: Workspace) -> None:
+        with self._area.context.report_errors("The request cannot be composed."):
+            await workspace.live_request.compose_in_thread()
+
+    # --- saving --------------------------------------------------------------------------
+
+    def _save_in_background(self) -> None:
+        self._save_timer = None
+        self._area.run_worker(self.save(), group="draft", description="save the draft")
+
+    async def save(self) -> None:
+        """Store the active session's draft."""
+        # Before the workspace is open, and while a session is being opened, the composer does not
+        # hold the active session's draft.
+        workspace = self._area.workspace
+        if workspace is None or not self._area.host.is_workspace_open or not self.is_active:
+            return
+        session_id, session = workspace.state.session_id, workspace.state.session
+        files = tuple(str(attachment.path) for attachment in self.attachments)
+        submitted = [each.text for each in self._submissions if each.session_id == session_id]
+        text = self._composer.text
+        if submitted:
+            remaining = RemainingDraft(session, text, self.attachments)
+            self._remaining = {**self._remaining, session_id: remaining}
+        await workspace.drafts.save(session, joined_drafts(*submitted, text), files)
+
+    @property
+    def is_active(self) -> bool:
+        """True if the composer holds the active session's draft."""
+        workspace = self._area.workspace
+        return workspace is not None and self._session_id == workspace.state.session_id
+
+    def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
+        """Send these files with the draft, and no others."""
+        self.attachments = attachments
+        self.parts = tuple(attachment.part for attachment in attachments)
+        self._area.pane.show_attachments(tuple(each.label for each in attachments))
+        self.changed()
+
+    # --- switching sessions --------------------------------------------------------------
+
+    async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
+        """Open another session with `opens`: the draft stays with the old one, and that of the new
+        one comes; for a long session before all of it is read.
+        """
+        workspace = self._area.workspace
+        if workspace is None:
+            return
+        self._switch = this = object()
+        self.is_switching = True
+        try:
+            if self._switched.is_set():
+                # A submission is stored first, in its session. One to a session that is still being
+                # loaded would keep the user there; it becomes the draft again.
+                async with self.submission_lock:
+                    pass
+            self._switched.clear()
+            await self.save()
+            left = self._session_id
+            await opens(workspace)
+            if workspace.state.session_id != self._session_id:
+                await self.restore()
+            elif workspace.state.session_id != left and (files := await workspace.drafts.files()):
+                await self._restore_attachments(files)
+        finally:
+            if self._switch is this:  # else a later switch goes on from here
+                self._switched.set()
+                self._end_switch()
+
+    def _end_switch(self) -> None:
+        self.is_switching = False
+        self._area.tui.post_message(SessionSwitched())
+
+    def adopt(self) -> None:
+        """Keep the composer's draft when another program's change switched the session."""
+        workspace = self._area.workspace
+        if workspace is not None and self._area.host.is_workspace_open and not self.is_switching:
+            self._session_id = workspace.state.session_id
+
+    def restore_early(self, draft: str) -> None:
+        """Put the draft of a session that is still being read into the composer."""
+        workspace = self._area.workspace
+        if workspace is not None and self._session_id != workspace.state.session_id:
+            self._session_id = workspace.state.session_id
+            self._composer.text = draft
+            self.show_attachments(())
+            self._end_switch()
+
+    async def restore(self, *, keep_typed: bool = False) -> None:
+        """Put the active session's draft into the composer; with `keep_typed`, in front of what
+        was typed before the workspace was open.
+        """
+        workspace = self._area.workspace
+        if workspace is None:
+            return
+        session_id = workspace.state.session_id
+        stored = await workspace.drafts.text()
+        if workspace.state.session_id != session_id:
+            return  # another session was opened meanwhile, and its draft comes
+        self._composer.text = stored + (self._composer.text if keep_typed else "")
+        self._session_id = session_id
+        files = await workspace.drafts.files()
+        typed = self.attachments if keep_typed else ()
+        if files or (self.attachments and not keep_typed):
+            await self._restore_attachments(files, typed)
+
+    async def _restore_attachments(
+        self, files: tuple[str, ...], typed: tuple[Attachment, ...] = ()
+    ) -> None:
+        """Attach the files of a stored draft before those that the user attached meanwhile; show an
+        error for each that is gone.
+        """
+        from tui_chat.workspace.attachments import read_attachment
+
+        found: list[Attachment] = []
+        for file in files:
+            try:
+                found.append(await asyncio.to_thread(read_attachment, Path(file)))
+            except InputError as error:
+                self._area.show_error(error)
+        self.show_attachments((*found, *typed))
+
+    # --- submitting ----------------------------------------------------------------------
+
+    def submit(self, draft: str, typed: str) -> None:
+        """Take what was typed out of the composer, and send `draft` to the active session."""
+        area, text = self._area, self._composer.text
+        if not (self.is_active or not area.host.is_workspace_open):
+            return
+        if not text.startswith(typed) or not (typed.strip() or self.attachments):
+            return  # Enter repeats, and the first one took the draft already
+        workspace = area.workspace
+        is_open = workspace is not None and area.host.is_workspace_open
+        session_id = workspace.state.session_id if workspace is not None and is_open else ""
+        submission = Submission(session_id, typed, self.attachments)
+        self._submissions = (*self._submissions, submission)
+        self._composer.prompt_history.remember(draft)
+        self._composer.text = text[len(typed) :]
+        parts = self.parts
+        self.show_attachments(())
+        # Without a description Textual makes one of all the arguments, however large.
+        area.run_worker(self._send(draft, parts, submission), group="send", description="send")
+
+    async def wait_until_stored(self) -> None:
+        """Wait until all that Enter took is stored, or given back."""
+        while self._submissions or self.submission_lock.locked():
+            async with self.submission_lock:
+                pass
+            await asyncio.sleep(0)  # a submission may not have begun yet
+
+    async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
+        async with self.submission_lock:
+            # Enter may come before the workspace is open.
+            workspace = await self._area.host.opened_workspace()
+            if workspace is None:
+                return
+            if not submission.session_id:
+                self._remove(submission)
+                submission = replace(submission, session_id=workspace.state.session_id)
+                self._submissions = (submission, *self._submissions)
+            stored: list[Session | None] = []
+            is_first = workspace.state.session is None and self._is_for_active(submission)
+
+            def store() -> None:
+                self._remove(submission)
+                stored.append(workspace.state.session)
+
+            try:
+                await self._store(workspace, draft, parts, submission, store)
+            finally:
+                self._remove(submission)
+                if not stored and self._is_for_active(submission):
+                    self._composer.text = joined_drafts(submission.text, self._composer.text)
+                    self.show_attachments((*submission.files, *self.attachments))
+            await self._save_rest(workspace, submission, stored, is_first=is_first)
+
+    async def _store(
+        self,
+        workspace: Workspace,
+        draft: str,
+        parts: tuple[Part, ...],
+        submission: Submission,
+        stored: Callable[[], None],
+    ) -> None:
+        """Send a draft to its session, unless the user left the session meanwhile or does not
+        consent to send it; `stored` is called as soon as it is on disk.
+        """
+        from tui_chat.ui.dialogs.questions import confirm_send
+
+        pane = self._area.pane
+        if not self._switched.is_set():
+            session_id = workspace.state.session_id
+            listed = (s for s in workspace.state.sessions if s.session_id == session_id)
+            count = next((each.message_count for each in listed), 0)
+            pane.set_status(f"Loading {count:,} messages. Then this is sent.")
+            await self._switched.wait()
+            pane.set_status("")
+        if self._is_for_active(submission) and not workspace.requests.is_lore_searched:
+            pane.set_status("Searching the lorebooks. Then this is sent.")
+            await workspace.requests.search_lore()
+            pane.set_status("")
+        if self._is_for_active(submission) and workspace.state.is_branch_loaded:
+            composed = workspace.requests.compose(draft, parts=parts)
+            if await confirm_send(self._area.tui, composed.errors):
+                await workspace.replies.submit(draft, parts, submission.session_id, stored)
+
+    def _remove(self, submission: Submission) -> None:
+        self._submissions = tuple(each for each in self._submissions if each is not submission)
+
+    def _is_for_active(self, submission: Submission) -> bool:
+        """True if the composer holds the draft of a submission's session."""
+        workspace = self._area.workspace
+        return (
+            workspace is not None
+            and self.is_active
+            and workspace.state.session_id == submission.session_id
+        )
+
+    async def _save_rest(
+        self,
+        workspace: Workspace,
+        submission: Submission,
+        stored: list[Session | None],
+        *,
+        is_first: bool,
+    ) -> None:
+        """Save as the draft what remains of it once a submission is stored (`stored` holds its
+        session) or is given back (`stored` is empty). `is_first` is True if it begins a session.
+        """
+        session_id = submission.session_id
+        remaining = self._remaining.get(session_id)
+        if is_first and stored:
+            # The new chat's draft belongs to its session now; one may still be on its way to disk.
+            await workspace.drafts.save(None, "")
+        if self._is_for_active(submission):
+            await self.save()
+        elif remaining is not None:
+            session = stored[0] if stored else remaining.session
+            text, files = remaining.text, remaining.files
+            if not stored:
+                text = joined_drafts(submission.text, text)
+                files = (*submission.files, *files)
+            self._remaining = {
+                **self._remaining,
+                session_id: RemainingDraft(session, text, files),
+            }
+            waiting = (each.text for each in self._submissions if each.session_id == session_id)
+            await workspace.drafts.save(
+                session, joined_drafts(*waiting, text), tuple(str(file.path) for file in files)
+            )
+        if all(each.session_id != session_id for each in self._submissions):
+            others = {key: each for key, each in self._remaining.items() if key != session_id}
+            self._remaining = others
+
+
+def joined_drafts(*drafts: str) -> str:
+    """Return several drafts as one, a line each."""
+    return "\n".join(draft for draft in drafts if draft)

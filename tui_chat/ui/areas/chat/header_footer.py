@@ -1,0 +1,290 @@
+"""The header above a message (speaker, versions, facts) and the footer below it (its ending)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from rich.cells import cell_len
+
+from tui_chat.models.media import describe, is_damaged
+from tui_chat.models.message import Part
+from tui_chat.models.reply import Reply
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Entry
+from tui_chat.models.usage import NO_TIMING, Timing, Usage
+from tui_chat.ui.areas.chat.markdown import plain_lines
+from tui_chat.ui.areas.chat.text_lines import (
+    BLANK,
+    ClickAction,
+    TextLine,
+    TextRun,
+    clipped,
+    indented,
+    safe_run,
+    width_of,
+    wrap,
+)
+
+REFUSAL_SHOWN = 20_000
+"""Characters of a refusal that are laid out; all of them are, each time that it grows."""
+ATTACHMENTS_LISTED = 100
+"""Attachments of a message that are listed."""
+
+_WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
+_SPEAKER_STYLE = {
+    "user": "speaker-user",
+    "assistant": "speaker-assistant",
+    "system": "speaker-small",
+    "tool": "speaker-small",
+}
+_NORMAL_FINISH = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
+_LIMIT_FINISH = {"length", "max_tokens", "max_output_tokens"}
+_FILTER_FINISH = {
+    *("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+}
+
+_Fact = tuple[int, str]
+"""A fact with its weight; the lightest is left out first if there is no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyProgress:
+    """How far a streaming reply is."""
+
+    seconds: float
+    """Time since the request."""
+    reply: Reply | None = None
+    timing: Timing = NO_TIMING
+
+
+def count_words(text: str) -> int:
+    """Count words; in scripts that write none apart, characters."""
+    return len(_WORD.findall(text))
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration in few characters: 1.5 s, 12 s, 2 min 05 s."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+def day_of(entry: Entry) -> str:
+    """Return the local day on which the message was written; empty if unknown."""
+    at = _local_time(entry)
+    return f"{at:%A} {at.day} {at:%B %Y}" if at else ""
+
+
+# Header
+
+
+def header_lines(
+    entry: Entry,
+    width: int,
+    day: str,
+    progress: ReplyProgress | None,
+    timing: Timing = NO_TIMING,
+) -> list[TextLine]:
+    """Lay out what is above a message.
+
+    `day` is given where a new day begins, `progress` for a streaming reply, `timing` for a
+    finished one.
+    """
+    lines = [TextLine(bare=True)]
+    if day:
+        label = f" {day} "
+        side = "─" * max(2, (width - cell_len(label)) // 2)
+        runs = (TextRun(side, ("rule",)), safe_run(label, "meta"), TextRun(side, ("rule",)))
+        lines += [TextLine(wrap(runs, width)[0].runs, bare=True), TextLine(bare=True)]
+    name = clipped(one_line(_speaker(entry), 80), max(width - 8, 4))
+    left = [TextRun(name, (_SPEAKER_STYLE[entry.message.role],))]
+    if entry.siblings > 1 and width > 20:
+        left += _version_switch(entry)
+    if entry.message.pinned:
+        left.append(TextRun("  ◆ pinned", ("pinned",)))
+    if progress is not None:
+        seconds = progress.seconds
+        elapsed = f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
+        left += [TextRun("  ● ", ("live",)), TextRun(elapsed, ("meta",))]
+    room = width - width_of(left)
+    if room < 0:
+        left, room = left[:1], width - cell_len(name)
+    facts = _facts(entry, timing) if progress is None else _pace(progress.timing, live=True)
+    meta = _fitting(facts, room - 2)
+    right = [TextRun(" " * (room - cell_len(meta))), TextRun(meta, ("meta",))] if meta else []
+    return [*lines, TextLine((*left, *right))]
+
+
+def _speaker(entry: Entry) -> str:
+    message = entry.message
+    match message.role:
+        case "user":
+            return message.name or "You"
+        case "assistant":
+            return entry.model or message.name or "Assistant"
+        case "system":
+            return "System"
+        case "tool":
+            return f"Result of {message.name}" if message.name else "Tool result"
+
+
+def _version_switch(entry: Entry) -> list[TextRun]:
+    """Lay out which of several versions this is, with arrows to the others."""
+    is_first, is_last = entry.sibling == 0, entry.sibling >= entry.siblings - 1
+    return [
+        TextRun("  "),
+        TextRun("‹ ", ("meta" if is_first else "arrow",), action=ClickAction("older")),
+        TextRun(f"{entry.sibling + 1}/{entry.siblings}", ("siblings",)),
+        TextRun(" ›", ("meta" if is_last else "arrow",), action=ClickAction("newer")),
+    ]
+
+
+def _facts(entry: Entry, timing: Timing) -> list[_Fact]:
+    """Return the facts about a message that is not streaming."""
+    facts: list[_Fact] = []
+    if entry.usage.input is not None or entry.usage.output is not None:
+        facts.append((3, _tokens(entry.usage)))
+    facts += _pace(timing, live=False)
+    if entry.seconds is not None:
+        facts.append((5, format_duration(entry.seconds)))
+    if at := _local_time(entry):
+        facts.append((6, f"{at:%H:%M}"))
+    return facts
+
+
+def _pace(timing: Timing, *, live: bool) -> list[_Fact]:
+    """Return the known facts about a reply's cost and pace."""
+    facts: list[_Fact] = []
+    if timing.cost is not None:
+        facts.append((4, ("" if timing.exact else "≈ ") + _dollars(timing.cost)))
+    if timing.first is not None and live:
+        facts.append((2, f"first word {timing.first:.1f} s"))
+    if rate := token_rate(timing):
+        facts.append((3 if live else 1, rate))
+    return facts
+
+
+def token_rate(timing: Timing) -> str:
+    """Return the tokens per second, as shown; empty if the rate would mean nothing.
+
+    If everything came at once, the rate is that of the network or of a buffer and not of the
+    model: it takes half a second of text, or a whole one if the time of the first word is unknown.
+    """
+    rate = timing.per_second
+    seconds = (timing.elapsed or 0.0) - (timing.first or 0.0)
+    if not rate or rate < 1 or seconds < (1 if timing.first is None else 0.5):
+        return ""
+    return f"{'' if timing.exact else '≈ '}{rate:,.0f} tokens/s"
+
+
+def _dollars(cost: Decimal) -> str:
+    """Return a sum with as many digits as matter."""
+    if not cost:
+        return "$0"
+    if cost >= 1:
+        return f"${cost:.2f}"
+    return f"${cost:.4f}" if cost >= Decimal("0.0001") else "<$0.0001"
+
+
+def _tokens(usage: Usage) -> str:
+    sent = "?" if usage.input is None else f"{usage.input:,}"
+    received = "?" if usage.output is None else f"{usage.output:,}"
+    return f"{sent} → {received} tokens"
+
+
+def _fitting(facts: list[_Fact], room: int) -> str:
+    """Join the facts, without the lightest ones if there is no room."""
+    while facts:
+        text = " · ".join(fact for _, fact in facts)
+        if cell_len(text) <= room:
+            return text
+        facts.remove(min(facts, key=lambda fact: fact[0]))
+    return ""
+
+
+def _local_time(entry: Entry) -> datetime | None:
+    stamp = entry.message.timestamp
+    if stamp is None:
+        return None
+    try:
+        return datetime.fromtimestamp(stamp, UTC).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+# Footer
+
+
+def footer_lines(entry: Entry, parts: Sequence[Part], refusal: str, width: int) -> list[TextLine]:
+    """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
+    lines: list[TextLine] = []
+    for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
+        about = one_line(describe(part), 80)
+        label = clipped(f"▣ {part.kind}" + (f"  {about}" if about else ""), width)
+        link = part.url if part.url.startswith(("https://", "http://")) else ""
+        action = None if link or is_damaged(part) else ClickAction("save", str(index))
+        lines.append(TextLine((safe_run(label, "quiet", link=link),), action=action))
+    if (more := len(parts) - ATTACHMENTS_LISTED) > 0:
+        lines.append(TextLine((TextRun(f"▣ … {more:,} more attachments", ("quiet",)),)))
+    if refusal:
+        text = f"Declined: {refusal[:REFUSAL_SHOWN]}"
+        lines += [BLANK, *plain_lines(text, width, ("warning",))]
+        if (more := len(refusal) - REFUSAL_SHOWN) > 0:
+            lines.append(TextLine((TextRun(f"… {more:,} more characters", ("quiet",)),)))
+    lines += _ending(entry, width)
+    if entry.unsaved:
+        text = f"Not saved yet: {one_line(entry.unsaved, 300)}"
+        lines += [BLANK, *_marked("!", "warning", text, width)]
+    return lines
+
+
+def _ending(entry: Entry, width: int) -> list[TextLine]:
+    """Lay out how a message ended, unless it ended normally."""
+    match entry.status:
+        case "streaming":
+            return []
+        case "stopped":
+            text = "Stopped by you; the text received is kept."
+            return [BLANK, *_marked("■", "quiet", text, width)]
+        case "interrupted":
+            text = "The program ended before the reply did; the text received is kept."
+            return _box("~", "warning", "warning-box", text, "", width)
+        case "failed":
+            text = entry.error or "The reply failed."
+            return _box("!", "error", "error-box", text, entry.advice, width)
+        case "complete":
+            finish = entry.finish.lower()
+            if finish in _NORMAL_FINISH:
+                return []
+            if finish in _LIMIT_FINISH:
+                text = "Cut short: the reply reached its token limit."
+            elif finish in _FILTER_FINISH:
+                text = f"Ended by the provider's filter ({one_line(entry.finish, 40)})."
+            else:
+                text = f"Ended with “{one_line(entry.finish, 40)}”."
+            return [BLANK, *_marked("■", "warning", text, width)]
+
+
+def _marked(mark: str, style: str, text: str, width: int) -> list[TextLine]:
+    lines = wrap((safe_run(text, style),), width - 2)
+    return indented(lines, (TextRun(f"{mark} ", (style,)),), (TextRun("  "),))
+
+
+def _box(mark: str, style: str, fill: str, text: str, advice: str, width: int) -> list[TextLine]:
+    """Lay out a box: what happened, what to do, and the key that does it."""
+    bar, indent = TextRun("▌", (style,)), TextRun("  ")
+    lines = wrap((safe_run(one_line(text, 1000), "box-text"),), width - 4, fill=fill)
+    first = (bar, TextRun(f"{mark} ", (style, "strong")))
+    lines = indented(lines, first, (bar, indent))
+    if advice:
+        more = wrap((safe_run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
+        lines += indented(more, (bar, indent), (bar, indent))
+    keys = (bar, indent, TextRun(" r ", ("key",)), TextRun(" Regenerate", ("button",)))
+    return [BLANK, *lines, TextLine(keys, fill, action=ClickAction("retry"))]

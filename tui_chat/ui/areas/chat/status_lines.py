@@ -1,0 +1,271 @@
+"""The one-line widgets of the chat pane: title, activity and the attachments of the draft."""
+
+from __future__ import annotations
+
+from math import ceil
+from time import monotonic
+from typing import ClassVar, Literal, cast
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import App
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+
+from tui_chat.models.reply import Reply
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.header_footer import format_duration, token_rate
+from tui_chat.ui.areas.chat.text_lines import clipped
+from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+Tone = Literal["hint", "warning", "error"]
+"""How urgent a status is."""
+
+HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} inspector"
+"""The hint while nothing happens, with a key for each `{action}`."""
+TRANSCRIPT_HINT = (
+    "j k messages · y copy · / find · e edit · r regenerate · ← → versions · {help} all keys"
+)
+"""The hint while the transcript has the focus."""
+READING_HINT = (
+    "j k messages · y copy · c code · / find · ← → versions · {search} search · {help} all keys"
+)
+"""The hint while a read-only transcript has the focus."""
+NO_REPLY = "No reply yet: {regenerate} generates one"
+"""What precedes the hint if the branch ends with a user message."""
+NOT_SAVED = "Not saved yet"
+"""What precedes everything while something is only in memory."""
+STALLED = 5.0
+"""Seconds without data after which the line says so."""
+_NOW = 2.0
+"""Seconds in which a new attempt is called so, before the line says what it waits for."""
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_REMOVE = "✕"
+
+
+class TitleLine(OnePassWidget):
+    """The session's title, what it is bound to, and at the right a status and the request's size.
+
+    Each is cut if there is no room, the status first.
+    """
+
+    DEFAULT_CSS = """
+    TitleLine { height: 1; padding: 0 1; background: $panel; color: $foreground; }
+    """
+
+    title = reactive("")
+    subtitle = reactive("")
+    status = reactive("")
+    tokens = reactive("")
+    """The size of the request."""
+
+    def render(self) -> Content:
+        """Draw the line."""
+        width = self.content_size.width
+        title, subtitle = one_line(self.title), one_line(self.subtitle)
+        both = " · ".join(text for text in (one_line(self.status), self.tokens) if text)
+        least = min(cell_len(title), 16) + min(cell_len(subtitle), 24) + 6
+        fitting = (text for text in (both, self.tokens) if cell_len(text) + least <= width)
+        status = next(fitting, "")
+        room = width - (cell_len(status) + 2 if status else 0)
+        title = clipped(title, max(room // 2 if subtitle else room, 1))
+        left = room - cell_len(title) - 3
+        subtitle = _fitting(subtitle, left) if subtitle and left >= 8 else ""
+        gap = "  " if subtitle else ""
+        used = cell_len(title) + cell_len(gap) + cell_len(subtitle) + cell_len(status)
+        return Content.assemble(
+            (title, "bold"),
+            (gap + subtitle, "$foreground 72%"),
+            " " * max(width - used, 0),
+            (status, "$foreground 67%"),
+        )
+
+
+class ActivityLine(OnePassWidget):
+    """What happens now: the progress of a streaming reply, else a status, else a hint."""
+
+    DEFAULT_CSS = """
+    ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
+    """
+    _TONES: ClassVar[dict[Tone, str]] = {
+        "hint": "$foreground 67%",
+        "warning": "$text-warning",
+        "error": "$text-error",
+    }
+
+    hint = reactive(insert_keys(HINT, DEFAULT_KEYS))
+    is_saved = reactive(True)
+    """False while something is only in memory that should be on disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._status: str = ""
+        self._tone: Tone = "hint"
+        self._model = ""
+        self._began: float | None = None
+        self._timing = NO_TIMING
+        self._reply: Reply | None = None
+        self._is_ours = True
+        self._is_reply_saved = True
+        self._timer: Timer | None = None
+        self._last_data = 0.0
+        """When more of the reply came, by the monotonic clock."""
+        self._pause: tuple[str, str, float] | None = None
+        """Another attempt that the request waits for: which, why, and when by that clock."""
+
+    def show_status(self, text: str, tone: Tone = "hint") -> None:
+        """Show a status; an empty one brings the hint back."""
+        self._status, self._tone = one_line(text), tone
+        self.refresh()
+
+    def show_streaming(self, model: str | None, *, is_ours: bool = True) -> None:
+        """Show that a model's reply streams, or with None that none does.
+
+        `is_ours` is False if another program receives the reply.
+        """
+        self._is_ours = is_ours
+        if model is None:
+            self._began = self._reply = self._pause = None
+            self._timing, self._is_reply_saved = NO_TIMING, True
+            if self._timer is not None:
+                self._timer.stop()
+                self._timer = None
+        elif self._began is None:
+            self._began = self._last_data = monotonic()
+            self._model = one_line(model, 60)
+            self._timer = self.set_interval(0.1, self.refresh)
+        self.refresh()
+
+    def set_progress(self, reply: Reply, timing: Timing, *, is_saved: bool) -> None:
+        """Set what came of the reply; it is drawn with the next step of the spinner."""
+        if reply is not self._reply:
+            self._last_data = monotonic()
+        self._pause = None
+        self._reply, self._timing, self._is_reply_saved = reply, timing, is_saved
+
+    def show_pause(self, attempt: int, attempts: int, seconds: float, why: str) -> None:
+        """Show that a request waits so many seconds for an attempt, the first being 1, and why."""
+        self._pause = f"Retrying ({attempt} of {attempts})", one_line(why), monotonic() + seconds
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line."""
+        width = self.content_size.width
+        if self._began is None:
+            text = self._status or self.hint
+            if self.is_saved:
+                return Content.styled(_fitting(text, width), self._TONES[self._tone])
+            return Content.styled(_fitting(f"{NOT_SAVED} · {text}", width), self._TONES["warning"])
+        elapsed = monotonic() - self._began
+        app = cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        is_still = app.animation_level == "none"
+        frame = "●" if is_still else _SPINNER[int(elapsed * 10) % len(_SPINNER)]
+        facts = self._wait() or f"{self._progress()} · {format_duration(elapsed)}"
+        if not (self.is_saved and self._is_reply_saved):
+            facts = f"{NOT_SAVED} · {facts}"
+        stops = "Esc stops" if self._is_ours else "in another window"
+        facts = clipped(facts, max(width - 2 - len(stops) - 2, 1))
+        gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)
+        return Content.assemble(
+            (f"{frame} ", "$text-success"),
+            (facts, "$foreground 72%"),
+            gap,
+            (stops, "bold $foreground 80%"),
+        )
+
+    def _wait(self) -> str:
+        """Return when the next attempt begins, and why; empty if none is waited for."""
+        if self._pause is None:
+            return ""
+        which, why, end = self._pause
+        left = end - monotonic()
+        if left < -_NOW:
+            return ""
+        return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"
+
+    def _progress(self) -> str:
+        reply = self._reply
+        if reply is None or reply.is_empty:
+            return f"Waiting for {self._model}" if self._model else "Waiting"
+        verb = "Writing" if len(reply.content) else "Thinking"
+        silent = monotonic() - self._last_data
+        if silent >= STALLED:
+            return f"{verb} · no data for {format_duration(silent // 1)}"
+        rate = token_rate(self._timing)
+        return f"{verb} · {rate}" if rate else verb
+
+
+class AttachmentLine(OnePassWidget):
+    """The draft's attachments as chips with a remove mark; hidden if there are none."""
+
+    DEFAULT_CSS = """
+    AttachmentLine { display: none; height: 1; padding: 0 2; background: $background; }
+    """
+
+    class RemoveRequested(Message):
+        """Remove an attachment."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._labels: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of attachments."""
+        return len(self._labels)
+
+    def show(self, labels: tuple[str, ...]) -> None:
+        """Show attachments, each by its label."""
+        self._labels = tuple(one_line(label, 60) for label in labels)
+        self.display = bool(labels)
+        self.refresh()
+
+    def _chips(self) -> list[tuple[int, str]]:
+        """Return the chips that fit, each with its first column."""
+        room = self.content_size.width
+        chips: list[tuple[int, str]] = []
+        at = 0
+        for label in self._labels:
+            chip = f" {clipped(label, max(room - 5, 1))} {_REMOVE} "
+            width = cell_len(chip)
+            if chips and at + width > room - 5:
+                break
+            chips.append((at, chip))
+            at += width + 1
+        return chips
+
+    def render(self) -> Content:
+        """Draw the chips."""
+        chips = self._chips()
+        pieces: list[Content | tuple[str, str] | str] = []
+        for _, chip in chips:
+            pieces += [(chip, "$text-primary on $primary 20%"), " "]
+        if hidden := len(self._labels) - len(chips):
+            pieces.append((f"+{hidden}", "$foreground 72%"))
+        return Content.assemble(*pieces)
+
+    def on_click(self, event: events.Click) -> None:
+        """Remove the attachment whose mark was clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        for index, (start, chip) in enumerate(self._chips()):
+            end = start + cell_len(chip)
+            if end - 3 <= offset.x < end:
+                self.post_message(self.RemoveRequested(index))
+
+
+def _fitting(text: str, width: int) -> str:
+    """Leave out the last phrases of a text that does not fit."""
+    phrases = text.split(" · ")
+    while len(phrases) > 1 and cell_len(" · ".join(phrases)) > width:
+        phrases.pop()
+    return clipped(" · ".join(phrases), max(width, 1))

@@ -1,0 +1,98 @@
+"""Lays out tool calls: name, arguments, whether there is a result, and how to give one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from rich.cells import cell_len
+
+from tui_chat.models.message import ToolCall
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.areas.chat.code_blocks import code_lines
+from tui_chat.ui.areas.chat.text_lines import (
+    BLANK,
+    ClickAction,
+    TextLine,
+    TextRun,
+    clipped,
+    safe_run,
+    width_of,
+    wrap,
+)
+
+SHOWN = 200_000
+"""Characters of a tool call or tool message that are laid out when it is unfolded."""
+
+LISTED = 200
+"""Maximum tool calls of a message that are listed."""
+
+CallState = Literal["arriving", "awaits", "answered", "unanswered"]
+"""`awaits`: the conversation waits for the result. `unanswered`: it went on without one."""
+
+_STATES: dict[CallState, tuple[str, str]] = {
+    "arriving": ("", ""),
+    "awaits": ("● awaits an answer", "awaiting"),
+    "answered": ("✓ answered", "answered"),
+    "unanswered": ("no answer", "meta"),
+}
+
+
+def call_lines(
+    call: ToolCall, width: int, *, key: str, unfolded: bool, state: CallState
+) -> list[TextLine]:
+    """Lay out a call: name, arguments and state in a line; unfolded, the arguments below it."""
+    label, style = _STATES[state]
+    if width < 2 * cell_len(label) + 8:
+        label = label[:1]
+    name = clipped(one_line(call.name, 60) or "tool", max(width - cell_len(label) - 12, 4))
+    runs = [TextRun("▾ " if unfolded else "▸ ", ("fold-mark",)), TextRun("calls ", ("fold",))]
+    runs.append(TextRun(name, ("tool",)))
+    room = width - width_of(runs) - (cell_len(label) + 2 if label else 0)
+    if not unfolded and call.arguments.strip() not in ("", "{}") and room > 8:
+        runs.append(safe_run("  " + clipped(one_line(call.arguments), room - 2), "quiet"))
+    if label:
+        gap = max(width - width_of(runs) - cell_len(label), 1)
+        runs += [TextRun(" " * gap), TextRun(label, (style,))]
+    lines = [TextLine(wrap(runs, width)[0].runs, action=ClickAction("toggle", key))]
+    if unfolded:
+        lines += code_lines(_indented_json(call.arguments)[:SHOWN], "json", width, opens=False)
+    return lines
+
+
+def answer_line(calls: Sequence[ToolCall], answered: Collection[str]) -> list[TextLine]:
+    """Lay out the keys that give the first waiting call its result."""
+    waiting = next((call for call in calls if call.id not in answered), None)
+    if waiting is None:
+        return []
+    answer, execute = ClickAction("answer", waiting.id), ClickAction("run", waiting.id)
+    which = f" {one_line(waiting.name, 30)}" if len(calls) > 1 else ""
+    return [
+        BLANK,
+        TextLine(
+            (
+                TextRun(" a ", ("key",), action=answer),
+                TextRun(f" Answer{which} yourself", ("button",), action=answer),
+                TextRun("   "),
+                TextRun(" x ", ("key",), action=execute),
+                TextRun(" Run it", ("button",), action=execute),
+            )
+        ),
+    ]
+
+
+def searchable_text(call: ToolCall) -> str:
+    """Return the name and arguments of a call, as they are read when unfolded."""
+    escaped = "\\" in call.arguments
+    return f"{call.name} {_indented_json(call.arguments) if escaped else call.arguments}"
+
+
+def _indented_json(arguments: str) -> str:
+    """Return arguments as indented JSON; broken or very long ones unchanged."""
+    if len(arguments) > SHOWN:
+        return arguments
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments

@@ -1,0 +1,463 @@
+"""The transcript: what keys and clicks do in a conversation.
+
+What concerns only the screen is done here: moving, folding, finding, copying. What concerns the
+conversation is posted as a message (see `messages`) for the area to act on.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+
+from tui_chat.models.session import Entry
+from tui_chat.ui.areas.chat import styles
+from tui_chat.ui.areas.chat.find import Hit
+from tui_chat.ui.areas.chat.text_lines import ClickAction
+from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
+from tui_chat.ui.areas.chat.transcript_messages import (
+    ActionRefused,
+    AnswerCallRequested,
+    BranchesRequested,
+    ContinueRequested,
+    CopyRequested,
+    DeleteMessageRequested,
+    EditRequested,
+    EntryRequest,
+    FindRequested,
+    FindStatus,
+    FocusChanged,
+    ForkRequested,
+    InspectRequested,
+    OpenLinkRequested,
+    PinRequested,
+    RegenerateRequested,
+    RevealMessageRequested,
+    RunCallRequested,
+    SavePartRequested,
+    ToolCallRequest,
+    UndoDeleteRequested,
+    VersionRequested,
+)
+from tui_chat.ui.areas.chat.viewport import START, LinePosition
+
+NO_MESSAGE = "There is no message yet."
+
+
+class Transcript(TranscriptCanvas):
+    """A conversation that can be read, searched, copied from and acted on."""
+
+    DEFAULT_CSS = styles.CSS
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "begin", "Beginning", show=False),
+        Binding("end,G", "end", "End", show=False),
+        Binding(
+            "k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message", show=False
+        ),
+        Binding(
+            "j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message", show=False
+        ),
+        Binding("K,left_curly_bracket", "question(-1)", "Previous question", show=False),
+        Binding("J,right_curly_bracket", "question(1)", "Next question", show=False),
+        Binding("slash", "find", "Find", show=False),
+        Binding("n", "hit(1)", "Next hit", show=False),
+        Binding("N", "hit(-1)", "Previous hit", show=False),
+        Binding("escape", "leave", "Stop finding", show=False),
+        Binding("space,enter", "unfold", "Unfold reasoning, calls, long text", show=False),
+        Binding("left", "sibling(-1)", "Previous version", show=False),
+        Binding("right", "sibling(1)", "Next version", show=False),
+        Binding("b", "branches", "Compare the branches", show=False),
+        Binding("y", "copy", "Copy the message or the selection", show=False),
+        Binding("c", "copy_code", "Copy its code; again, the next block", show=False),
+        Binding("Y", "copy_all", "Copy the conversation", show=False),
+        Binding("o", "open_link", "Open its link; again, the next one", show=False),
+        Binding("s", "save", "Save its picture or file; again, the next one", show=False),
+        Binding("r", "retry", "Regenerate this reply", show=False),
+        Binding("C", "continue", "Continue this reply", show=False),
+        Binding("e", "edit", "Edit, as another version", show=False),
+        Binding("f", "fork", "Fork session from here", show=False),
+        Binding("d,delete", "delete", "Delete it and what follows", show=False),
+        Binding("u", "undo", "Undo the deletion", show=False),
+        Binding("p", "pin", "Pin message (always included)", show=False),
+        Binding("i", "inspect", "Show the request that made the reply", show=False),
+        Binding("w", "reveal", "Show where it is in the request", show=False),
+        Binding("a", "answer", "Answer a tool call by hand", show=False),
+        Binding("x", "run", "Run a tool call's command", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._last_code: tuple[str, int] = "", -1
+        """Entry and index of the code block that was copied last."""
+        self._last_link: tuple[str, int] = "", -1
+        """Entry and index of the link that was opened last."""
+        self._last_part: tuple[str, int] = "", -1
+        """Entry and index of the picture or file that was saved last."""
+        self._find_start = START
+        """Where the search began; typing finds the first hit from there."""
+        self._unfolded_by_search: tuple[int, str] | None = None
+        """Message and key of what the typed words unfolded; the next letter may fold it again."""
+
+    def _refuse(self, why: str) -> None:
+        self.post_message(ActionRefused(why))
+
+    # Moving
+
+    def action_move(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.scroll_by(lines)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll by a screen, less two lines that keep the place."""
+        self.scroll_by(direction * max(self._viewport.height - 2, 1))
+
+    def action_begin(self) -> None:
+        """Go to the first message."""
+        if self.entries:
+            self._viewport.reveal(0)
+            self.cursor = None
+            self._scrolled()
+
+    def action_end(self) -> None:
+        """Go to the end, and follow it."""
+        self.go_to_end()
+
+    def action_message(self, step: int) -> None:
+        """Move the cursor to the previous or next message."""
+        current = self._current
+        if current is None:
+            return
+        top = self._viewport.top
+        if self.cursor is None and step < 0 and (top.message, top.part) != (current, 0):
+            self.go_to(current)
+        elif current + step >= len(self.entries):
+            self.go_to_end()
+        else:
+            self.go_to(max(current + step, 0))
+
+    def action_question(self, step: int) -> None:
+        """Move the cursor to the previous or next message of the user."""
+        index = self._current
+        if index is None:
+            return
+        index += step
+        while 0 <= index < len(self.entries) and self.entries[index].message.role != "user":
+            index += step
+        if index >= len(self.entries):
+            self.go_to_end()
+        elif index >= 0:
+            self.go_to(index)
+
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
+        """Go to a message and mark words in it. Return False if it is not in this branch."""
+        index = next((i for i, e in enumerate(self.entries) if e.message.id == message_id), None)
+        if index is None:
+            return False
+        self._search.find(words)
+        self.go_to(index)
+        if words and (hit := self._search.first_in(index)):
+            self._show_hit(hit)
+        self.post_find_status()
+        return True
+
+    # Finding
+
+    def find(self, words: str) -> None:
+        """Find words from where the search began; an empty string ends the search."""
+        if not self._search.is_on:
+            self._find_start = self._viewport.top
+        if self._unfolded_by_search and self._unfolded_by_search[0] < len(self.entries):
+            message, key = self._unfolded_by_search
+            self._layouts.unfolded.discard(key)
+            self._refold(message)
+        self._unfolded_by_search = None
+        self._search.find((words,))
+        if self.entries and (hit := self._search.first_from(self._find_start)):
+            self._show_hit(hit)
+        self.post_find_status()
+        self.refresh()
+
+    def action_find(self) -> None:
+        """Open the find bar."""
+        self.post_message(FindRequested())
+
+    def action_hit(self, direction: int) -> None:
+        """Go to the next or previous hit."""
+        if hit := self._search.step(direction):
+            self._show_hit(hit)
+            self._unfolded_by_search = None
+            self.post_find_status()
+        else:
+            self._refuse("Nothing is found; / finds words in this conversation.")
+
+    def action_leave(self) -> None:
+        """End the search, or clear the selection."""
+        if self._search.is_on:
+            self.find("")
+        elif self.text_selection:
+            self.screen.clear_selection()
+        else:
+            raise SkipAction
+
+    def _show_hit(self, hit: Hit) -> None:
+        """Show a hit; if it is folded, unfold it."""
+        position = hit[0]
+        if key := self._search.fold_at(position):
+            self._unfolded_by_search = position.message, key
+            self._layouts.unfolded.add(key)
+            self._refold(position.message)
+            position = (self._search.next_in_message(position) or hit)[0]
+        self._viewport.show(position)
+        self.cursor = position.message
+        self._scrolled()
+
+    def post_find_status(self) -> None:
+        """Post how many hits there are, and which is shown."""
+        self.post_message(FindStatus(self._search.number, self._search.count, self._search.is_on))
+
+    # Copying and links
+
+    def action_copy(self) -> None:
+        """Copy the selection, else the message."""
+        selected = self.screen.get_selected_text() if self.text_selection else None
+        current = self._current
+        if selected:
+            self.post_message(CopyRequested(selected, "selection"))
+        elif current is not None:
+            self.post_message(CopyRequested(self._layouts.source(current), "message"))
+        else:
+            self._refuse("There is nothing to copy yet.")
+
+    def action_copy_code(self) -> None:
+        """Copy the message's code; pressed again, its next block."""
+        current = self._current
+        if current is None or not (blocks := self._layouts(current).code_blocks):
+            self._refuse("There is no code block in this message.")
+            return
+        self._copy_code(current, self._next_index(self._last_code, current, len(blocks)))
+
+    def action_copy_all(self) -> None:
+        """Copy the conversation, each message under its speaker's name."""
+        if self.entries:
+            texts = [f"{_speaker(entry)}:\n\n{entry.message.content}" for entry in self.entries]
+            self.post_message(CopyRequested("\n\n".join(texts), "conversation"))
+        else:
+            self._refuse("There is nothing to copy yet.")
+
+    def action_open_link(self) -> None:
+        """Open the message's link; pressed again, its next one."""
+        current = self._current
+        parts = self._all_lines(current) if current is not None else []
+        runs = (run for lines in parts for line in lines for run in line.runs)
+        urls = list(dict.fromkeys(run.link for run in runs if run.link))
+        if current is None or not urls:
+            self._refuse("There is no link in this message.")
+            return
+        index = self._next_index(self._last_link, current, len(urls))
+        self._last_link = self.entries[current].message.id, index
+        self.post_message(OpenLinkRequested(urls[index]))
+
+    def action_save(self) -> None:
+        """Save the message's picture, sound or file; pressed again, its next one."""
+        current = self._current
+        parts = self.entries[current].message.parts if current is not None else ()
+        saved = [index for index, part in enumerate(parts) if part.data or part.text]
+        if current is None or not saved:
+            self._refuse("There is no picture, sound or file in this message.")
+            return
+        next_index = self._next_index(self._last_part, current, len(saved))
+        self._last_part = self.entries[current].message.id, next_index
+        self.post_message(SavePartRequested(self.entries[current].message.id, saved[next_index]))
+
+    def _next_index(self, last: tuple[str, int], message: int, count: int) -> int:
+        """Return the index after the last one used in a message; the first in another message."""
+        last_id, index = last
+        return (index + 1) % count if last_id == self.entries[message].message.id else 0
+
+    def _copy_code(self, message: int, index: int) -> None:
+        blocks = self._layouts(message).code_blocks
+        block = blocks[index]
+        self._last_code = self.entries[message].message.id, index
+        what = f"code block {index + 1} of {len(blocks)}" if len(blocks) > 1 else "code block"
+        self._viewport.show(LinePosition(message, block.part, 0))
+        self.cursor = message
+        self._scrolled()
+        self.post_message(CopyRequested(block.source, what))
+
+    # Acting on messages
+
+    def action_unfold(self) -> None:
+        """Unfold what the message has folded, or fold it again."""
+        current = self._current
+        if current is None:
+            return
+        folds = self._layouts(current).folds
+        if not folds:
+            self._refuse("Nothing of this message is folded.")
+            return
+        unfolded = self._layouts.unfolded
+        if unfolded.isdisjoint(folds):
+            unfolded.update(folds)
+        else:
+            unfolded.difference_update(folds)
+        self.cursor = current  # the end may leave the screen, and the same key folds it again
+        self._refold(current)
+
+    def _request(self, request: type[EntryRequest], *, of_reply: bool = False) -> None:
+        """Post a request about the current entry, unless it is streaming or must be a reply."""
+        entry = self.current
+        if entry is None:
+            self._refuse(NO_MESSAGE)
+        elif entry.status == "streaming":
+            self._refuse("This reply is still arriving; Esc stops it.")
+        elif of_reply and entry.message.role != "assistant":
+            self._refuse("Only replies have a request of their own; w shows this in the next one.")
+        else:
+            self.post_message(request(entry.message.id))
+
+    def action_retry(self) -> None:
+        """Regenerate the reply, or generate one to this message."""
+        self._request(RegenerateRequested)
+
+    def action_continue(self) -> None:
+        """Continue the reply."""
+        self._request(ContinueRequested)
+
+    def action_edit(self) -> None:
+        """Edit the message."""
+        self._request(EditRequested)
+
+    def action_fork(self) -> None:
+        """Fork a session from the branch up to here."""
+        self._request(ForkRequested)
+
+    def action_delete(self) -> None:
+        """Delete the message and what follows it."""
+        self._request(DeleteMessageRequested)
+
+    def action_undo(self) -> None:
+        """Restore what was deleted last."""
+        self.post_message(UndoDeleteRequested())
+
+    def action_inspect(self) -> None:
+        """Show the request that produced the reply."""
+        self._request(InspectRequested, of_reply=True)
+
+    def action_reveal(self) -> None:
+        """Show where the message stands in the request that is being composed."""
+        self._request(RevealMessageRequested)
+
+    def action_pin(self) -> None:
+        """Pin or unpin the message."""
+        entry = self.current
+        if entry is None:
+            self._refuse(NO_MESSAGE)
+        else:
+            self.post_message(PinRequested(entry.message.id, not entry.message.pinned))
+
+    def action_sibling(self, step: int) -> None:
+        """Show another version of the message."""
+        entry = self.current
+        if entry is None:
+            self._refuse(NO_MESSAGE)
+        elif entry.siblings < 2:
+            self._refuse("There is one version of this message; r and e make others.")
+        elif 0 <= entry.sibling + step < entry.siblings:
+            self.post_message(VersionRequested(entry.message.id, step))
+        else:
+            self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
+
+    def action_branches(self) -> None:
+        """Show the branches of the session."""
+        self.post_message(BranchesRequested())
+
+    def action_answer(self) -> None:
+        """Write a tool call's result by hand."""
+        self._request_for_call(AnswerCallRequested)
+
+    def action_run(self) -> None:
+        """Run a tool call."""
+        self._request_for_call(RunCallRequested)
+
+    def _request_for_call(self, request: type[ToolCallRequest]) -> None:
+        current = self._current
+        while current and self.entries[current].message.role == "tool":
+            current -= 1  # some calls of the message above may have their results
+        if current is not None and (call := self._layouts(current).waiting_call) is not None:
+            self.post_message(request(self.entries[current].message.id, call))
+        else:
+            self._refuse("No tool call waits for an answer here.")
+
+    # Clicks and focus
+
+    def on_click(self, event: events.Click) -> None:
+        """Open links, do what a line offers, and move the cursor to the message."""
+        meta = event.style.meta
+        if meta.get("end"):
+            self.go_to_end()
+            return
+        row = event.get_content_offset_capture(self).y
+        if self._mouse.has_selected or not 0 <= row < len(self._viewport.rows):
+            return
+        if link := meta.get("link"):
+            self.post_message(OpenLinkRequested(str(link)))
+            return
+        position, line = self._viewport.rows[row]
+        self.cursor = position.message
+        action = meta.get("action") or line.action
+        if isinstance(action, ClickAction):
+            self._do(action, position)
+        self.report_cursor()
+        self.refresh()
+
+    def _do(self, action: ClickAction, position: LinePosition) -> None:
+        match action.name:
+            case "toggle":
+                self._layouts.unfolded ^= {action.key}
+                self._refold(position.message)
+            case "code":
+                for index, block in enumerate(self._layouts(position.message).code_blocks):
+                    if (block.part, str(block.number)) == (position.part, action.key):
+                        self._copy_code(position.message, index)
+            case "older":
+                self.action_sibling(-1)
+            case "newer":
+                self.action_sibling(1)
+            case "retry":
+                self.action_retry()
+            case "save":
+                entry_id = self.entries[position.message].message.id
+                self.post_message(SavePartRequested(entry_id, int(action.key)))
+            case "answer" | "run":
+                request = AnswerCallRequested if action.name == "answer" else RunCallRequested
+                entry_id = self.entries[position.message].message.id
+                self.post_message(request(entry_id, action.key))
+
+    def on_focus(self) -> None:
+        """Show the cursor."""
+        self.post_message(FocusChanged(True))
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Hide the cursor."""
+        self.post_message(FocusChanged(False))
+        self.refresh()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """Report the cursor; in `on_focus`, `has_focus` is not set yet."""
+        super().watch_has_focus(value)
+        self.report_cursor()
+
+
+def _speaker(entry: Entry) -> str:
+    message = entry.message
+    if message.role == "assistant":
+        return entry.model or message.name or "Assistant"
+    return message.name or message.role.title()

@@ -1,0 +1,147 @@
+"""What the user asks for in the transcript, as messages for the area to act on.
+
+The transcript changes only what it shows; it never changes the conversation. Each message names
+the entry it is about by the id of its stored message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+
+@dataclass
+class EntryRequest(Message):
+    """A request about one entry."""
+
+    entry_id: str
+
+
+class RegenerateRequested(EntryRequest):
+    """Generate the reply again, as another version of this one."""
+
+
+class ContinueRequested(EntryRequest):
+    """Continue a reply from where it ended."""
+
+
+class EditRequested(EntryRequest):
+    """Edit a message; the edited text becomes another version of it."""
+
+
+class ForkRequested(EntryRequest):
+    """Fork a new session from the branch up to this message."""
+
+
+class DeleteMessageRequested(EntryRequest):
+    """Delete a message and everything after it."""
+
+
+@dataclass
+class PinRequested(EntryRequest):
+    """Pin a message, or unpin it."""
+
+    pinned: bool
+    """The wanted state."""
+
+
+class InspectRequested(EntryRequest):
+    """Show the request that produced a reply."""
+
+
+class RevealMessageRequested(EntryRequest):
+    """Show where a message stands in the request that is being composed."""
+
+
+@dataclass
+class VersionRequested(EntryRequest):
+    """Show another version of a message."""
+
+    step: int
+    """-1 for the previous version, 1 for the next."""
+
+
+@dataclass
+class ToolCallRequest(EntryRequest):
+    """A request about one tool call of an entry."""
+
+    call_id: str
+
+
+class AnswerCallRequested(ToolCallRequest):
+    """Let the user write a tool call's result."""
+
+
+class RunCallRequested(ToolCallRequest):
+    """Run a tool call, if that is allowed."""
+
+
+@dataclass
+class SavePartRequested(EntryRequest):
+    """Save a picture, sound or file of a message."""
+
+    index: int
+    """Its index among the message's parts."""
+
+
+class BranchesRequested(Message):
+    """Show the branches of the session."""
+
+
+@dataclass
+class CopyRequested(Message):
+    """Put text on the clipboard."""
+
+    text: str
+    what: str = ""
+    """What it is, in words: `message`, `code block 2 of 3`."""
+
+
+@dataclass
+class OpenLinkRequested(Message):
+    """Open a link. Its address comes from the model and is not to be trusted."""
+
+    url: str
+
+
+class UndoDeleteRequested(Message):
+    """Restore what was deleted last."""
+
+
+@dataclass
+class ActionRefused(Message):
+    """A key can do nothing here."""
+
+    why: str
+    """The reason, as a sentence."""
+
+
+class FindRequested(Message):
+    """Open the find bar."""
+
+
+@dataclass
+class FindStatus(Message):
+    """The hits, or the hit that is shown, changed."""
+
+    number: int
+    """The hit that is shown, from 1; 0 if none is."""
+    count: int
+    """The number of hits."""
+    is_on: bool
+    """True while words are being searched for."""
+
+
+@dataclass
+class CursorMoved(Message):
+    """The cursor came to another message while the transcript has the focus."""
+
+    entry_id: str
+
+
+@dataclass
+class FocusChanged(Message):
+    """The transcript got or lost the focus."""
+
+    has_focus: bool

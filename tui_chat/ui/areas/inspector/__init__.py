@@ -1,0 +1,18 @@
+"""The inspector: the exact request body, live while the user types, and other views of the request.
+
+area            InspectorArea: the live request, or another one in its place
+inspector       Inspector: what keys and clicks do
+frame           InspectorFrame: the parts of the pane, and which view is shown
+payload_view    PayloadView: what keys and clicks do in the body
+payload_canvas  PayloadCanvas: draws the visible rows, follows the draft, has the cursor
+payload_layout  which row shows what, for a width
+payload_blocks  the heights of everything, reused from keystroke to keystroke
+payload_places  where words, sources, the draft and notes are
+drawn_row       a row, its drawn line, and what is under the cursor
+row_painter     a row as a strip
+row_wrapping    where a line breaks
+views           the other views: context, request, diff, reply, budget
+tabs            the lines of protocols and views
+summary  forecast_line  origin_status  legend  notes_list  find_line   the lines around the view
+text_fitting    numbers and texts, shortened to fit
+"""

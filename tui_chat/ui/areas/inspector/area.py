@@ -1,0 +1,343 @@
+"""The area of the inspector: the live request, or another one in its place, and its reply."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.models.request import RawResponse
+from tui_chat.models.session import Entry, last_reply
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.paths import typed_path
+from tui_chat.ui.areas.area import Area, AreaContext
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.inspector.inspector import Inspector
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.state import LiveRequestState
+    from tui_chat.workspace.workspace import Workspace
+
+RECALL_AFTER = 0.5
+"""Seconds after which the last request to an endpoint is looked up: the start comes first."""
+
+
+class InspectorArea(Area):
+    """The inspector. The pane is created with the first request that it can show."""
+
+    DEFAULT_CSS = """
+    InspectorArea > Inspector { width: 1fr; height: 1fr; }
+    """
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("what_if", "replay"))
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "inspector")
+        self.pane: Inspector | None = None
+        self._session_id = ""
+        """The session whose request was shown last."""
+        self._pinned_in: tuple[Entry, ...] = ()
+        """The branch whose pinned messages the pane knows."""
+
+    async def open_pane(self) -> None:
+        """Create the pane."""
+        from tui_chat.ui.areas.inspector.inspector import Inspector
+
+        if self.pane is None:
+            self.pane = Inspector()
+            await self.mount(self.pane)
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show the request, and what is known of its reply."""
+        from tui_chat.workspace import events
+
+        pane, workspace = self.pane, self.workspace
+        if pane is None or workspace is None:
+            return
+        match event:
+            case events.RequestComposed():
+                self._show_request(pane, workspace)
+            case events.BranchChanged() if workspace.state.request.viewed is None:
+                pane.own_protocol = workspace.state.endpoint.protocol
+            case events.ResponseLoaded():
+                self._show_reply(pane, workspace)
+            case events.ReplyGrew() if pane.shows_reply:
+                self._show_reply(pane, workspace)
+            case _:
+                pass
+
+    def _show_request(self, pane: Inspector, workspace: Workspace) -> None:
+        state, request = workspace.state, workspace.state.request
+        composed, viewed = request.shown, request.viewed
+        if composed is None:
+            return
+        is_other_session = state.session_id != self._session_id
+        if is_other_session:
+            self._session_id, self._pinned_in = state.session_id, ()
+            pane.forget()
+        pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
+        pane.show_banner(_banner(request), is_past=viewed is not None)
+        pane.in_protocol = workspace.requests.in_protocol
+        pane.show(composed)
+        if is_other_session:
+            self.host.repost_cursor()  # there was nothing to highlight before
+        if not pane.is_on_screen:
+            return
+        if state.entries is not self._pinned_in:
+            self._pinned_in = state.entries
+            pane.keep_pinned([e.message.id for e in state.entries if e.message.pinned])
+        forecasts, endpoint = workspace.forecasts, composed.endpoint.name
+        forecasts.follow_sent()
+        if viewed is None and forecasts.should_recall(endpoint):
+            self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
+        pane.show_forecast(forecasts.forecast(composed) if viewed is None else None)
+        self._show_reply(pane, workspace)
+        if pane.shows_difference:
+            base = workspace.live_request.comparison()
+            pane.compare_with(base.name, base.payload, base.reason)
+
+    @work(group="recall")
+    async def _recall(self, workspace: Workspace, endpoint: str) -> None:
+        """Look up the last request to an endpoint, for the forecast."""
+        if self.workspace is workspace:
+            await workspace.forecasts.recall(endpoint, workspace.state.request.draft)
+
+    def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
+        from tui_chat.ui.areas.inspector.forecast_line import forecast_versus_usage
+        from tui_chat.ui.areas.inspector.views import ReplyDetails
+
+        state, viewed = workspace.state, workspace.state.request.viewed
+        entry = viewed.entry if viewed is not None else None
+        if entry is None:
+            entry = last_reply(state.entries)
+        if entry is None:
+            pane.show_reply(None)
+            return
+        message, partial = entry.message, state.partial
+        if partial is not None and partial.entry_id == message.id:
+            message = partial.reply.message(state.endpoint.protocol)
+        forecast = workspace.forecasts.of_reply(entry)
+        comparison = ""
+        if forecast is not None and entry.status != "streaming":
+            comparison = forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)
+        response, reason = self._response(pane, workspace, entry)
+        pane.show_reply(ReplyDetails(entry, message, response, reason, comparison))
+
+    def _response(
+        self, pane: Inspector, workspace: Workspace, entry: Entry
+    ) -> tuple[RawResponse | None, str]:
+        """Return the response as it was received, or why there is none; it is loaded once."""
+        if entry.status == "streaming":
+            return None, "shown as soon as it has ended."
+        received = workspace.state.request.received
+        if received is not None and received.entry_id == entry.message.id:
+            return received.response, "…" if received.is_loading else ""
+        if not pane.shows_reply:
+            return None, ""
+        self._load_response(workspace, entry.message.id)
+        return None, "…"
+
+    @work(group="response", exclusive=True)
+    async def _load_response(self, workspace: Workspace, entry_id: str) -> None:
+        await workspace.live_request.load_response(entry_id)
+
+    # --- what other areas show -----------------------------------------------------------
+
+    def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
+        """Show in the request what the cursor of another area is on."""
+        if self.pane is not None and (scroll or self.pane.is_on_screen):
+            self.pane.point(origin)
+
+    def reveal_places(self, origin: Origin) -> None:
+        """Go to all places in the request that came from an origin."""
+        pane = self.pane
+        if pane is None:
+            return
+        self.host.show_area(self)
+
+        def reveal() -> None:
+            pane.focus()
+            if not pane.reveal(origin):
+                sentence = "Nothing of it is in this request."
+                if pane.is_left_out(origin):
+                    sentence = "It was left out to fit: the newest messages that fit are kept."
+                elif origin.kind is OriginKind.PRESET:
+                    sentence = "Nothing of it is sent: the reason is shown below."
+                self.notify(sentence, severity="warning", markup=False)
+
+        self.call_after_refresh(reveal)
+
+    def reveal_in_live(self, origin: Origin) -> None:
+        """Go to the places in the live request, even if another one is shown."""
+        if self.workspace is not None and (
+            self.workspace.state.request.viewed or self.workspace.state.request.what_if
+        ):
+            self.workspace.live_request.return_to_live()
+        self.reveal_places(origin)
+
+    # --- views and comparing -------------------------------------------------------------
+
+    def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
+        """Show the request in another protocol."""
+        if self.workspace is not None:
+            self.workspace.live_request.show_in(event.protocol)
+
+    def on_inspector_view_changed(self) -> None:
+        """Fill the view that is shown now."""
+        if self.pane is not None and self.workspace is not None:
+            with self.context.report_errors("The request cannot be shown."):
+                self._show_request(self.pane, self.workspace)
+
+    def on_inspector_live_wanted(self) -> None:
+        """Show the live request again."""
+        if self.workspace is not None:
+            self.workspace.live_request.return_to_live()
+
+    @work(group="dialog", exclusive=True)
+    async def on_inspector_against_wanted(self) -> None:
+        """Ask what to compare with."""
+        from tui_chat.ui.dialogs.questions import ask_diff_base
+
+        workspace = self.workspace
+        if workspace is None:
+            return
+        current = workspace.state.request.diff_base.choice
+        chosen = await ask_diff_base(self.tui, workspace, current)
+        if chosen is not None:
+            await workspace.live_request.compare_with(chosen)
+
+    # --- other requests in place of the live one -----------------------------------------
+
+    def _show_pane(self) -> None:
+        """Open and focus the inspector."""
+        if self.pane is not None:
+            self.host.show_area(self)
+            self.call_after_refresh(self.pane.focus)
+
+    @work(group="inspect", exclusive=True)
+    async def show_message_request(self, entry_id: str) -> None:
+        """Show the request that produced a reply, or where another message stands in it."""
+        workspace = self.workspace
+        if workspace is None:
+            return
+        entries = workspace.state.entries
+        entry = next((each for each in entries if each.message.id == entry_id), None)
+        if entry is None or entry.message.role != "assistant":
+            self.reveal_places(Origin(OriginKind.HISTORY, entry_id))
+        elif await workspace.live_request.view_sent(entry_id):
+            self._show_pane()
+
+    @work(group="dialog", exclusive=True)
+    async def action_what_if(self) -> None:
+        """Show the request with another limit, model or length; the session stays as it is."""
+        from tui_chat.ui.dialogs.questions import ask_what_if
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None or self.pane is None:
+            return
+        changes = await ask_what_if(self.tui, workspace, workspace.state.request.what_if)
+        if changes is not None:
+            workspace.live_request.set_what_if(changes)
+            if not changes.is_empty:
+                self._show_pane()
+
+    @work(group="dialog", exclusive=True)
+    async def action_open_captured(self) -> None:
+        """Open a request body that was captured somewhere."""
+        from tui_chat.ui.dialogs.questions import ask_captured
+
+        await self.host.opened_workspace()
+        if (text := await ask_captured(self.tui)) is not None:
+            self.show_captured(text)
+
+    @work(group="inspect", exclusive=True, description="open a captured request")
+    async def show_captured(self, text: str) -> None:
+        """Show a captured request, or an exported turn, given as text or as the path of a file."""
+        workspace = await self.host.opened_workspace()
+        if workspace is not None and await workspace.captured_requests.open(text):
+            self._show_pane()
+
+    @work(group="dialog", exclusive=True)
+    async def action_save_captured(self) -> None:
+        """Create a session and a preset of the captured request that is shown."""
+        from tui_chat.ui.dialogs.questions import ask_text
+        from tui_chat.workspace.captured_requests import save_summary
+
+        workspace = self.workspace
+        viewed = workspace.state.request.viewed if workspace is not None else None
+        source = viewed.source if viewed is not None else None
+        if workspace is None or viewed is None or source is None:
+            key = self.context.key_labels["palette"]
+            advice = f"“Open captured request” is in the palette ({key})."
+            self.show_error(InputError("No captured request is open.", advice=advice))
+            return
+        name = await ask_text(self.tui, "Name of the session and its preset", "Captured")
+        if name is None:
+            return
+        await self.host.switch_session(lambda opened: opened.captured_requests.save(name, viewed))
+        used = workspace.requests.compose("").model
+        words, is_complete = save_summary(source.not_kept, viewed.composed.model, used)
+        severity = "information" if is_complete else "warning"
+        self.notify(words, severity=severity, markup=False)
+
+    # --- turns ---------------------------------------------------------------------------
+
+    @work(group="send")
+    async def action_replay(self) -> None:
+        """Send the context of the shown reply to any model; the reply is a version of it."""
+        from tui_chat.ui.dialogs.questions import ask_model
+
+        workspace, entry = self.workspace, self._shown_reply()
+        if workspace is None or entry is None:
+            return
+        chosen = await ask_model(self.tui, workspace)
+        if chosen is not None:
+            workspace.live_request.return_to_live()
+            await workspace.replies.replay(entry.message.id, *chosen)
+
+    @work(group="dialog", exclusive=True)
+    async def action_export_turn(self) -> None:
+        """Write the shown reply, its request and everything it was composed from to one file."""
+        from tui_chat.ui.dialogs.file_questions import confirm_overwrite
+        from tui_chat.ui.dialogs.questions import ask_save_path
+
+        workspace, entry = self.workspace, self._shown_reply()
+        if workspace is None or entry is None:
+            return
+        text = await workspace.request_history.export_turn(entry.message.id)
+        if text is None:
+            return
+        default = f"turn-{entry.message.id[:8]}.json"
+        typed = await ask_save_path(self.tui, "Write the turn to", default)
+        if typed is None:
+            return
+        path = typed_path(typed)
+        if await to_thread(path.exists) and not await confirm_overwrite(self.tui, path):
+            return
+        try:
+            await to_thread(path.write_text, text, encoding="utf-8")
+        except OSError as error:
+            self.show_error(InputError(f"{path} cannot be written: {error.strerror}."))
+        else:
+            self.notify(f"The turn is in {path}.", markup=False)
+
+    def _shown_reply(self) -> Entry | None:
+        """Return the reply that is viewed, else the last one; None, with an error, if none is."""
+        if self.workspace is None:
+            return None
+        viewed = self.workspace.state.request.viewed
+        entry = viewed.entry if viewed is not None else None
+        entry = entry or last_reply(self.workspace.state.entries)
+        if entry is None:
+            self.show_error(InputError("There is no reply yet."))
+        return entry
+
+
+def _banner(request: LiveRequestState) -> str:
+    """Say what is shown if it is not the live request."""
+    if request.viewed is not None:
+        return f"{request.viewed.description} · Esc: back"
+    if request.what_if is not None:
+        return f"what if: {request.what_if.description} · Esc: back"
+    return ""

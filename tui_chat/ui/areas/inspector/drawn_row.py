@@ -1,0 +1,216 @@
+"""A row of the body: where it is in the payload, its drawn line, and what is under the cursor.
+
+Hostile characters of a line are escaped; a run is a stretch of one piece that is drawn alike.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.cells import cell_len
+
+from tui_chat.models.json_tree import Str, Tree
+from tui_chat.models.payload import LinePiece, first_line
+from tui_chat.models.sanitize import character_name, exact_runs
+from tui_chat.models.text import GLUE, Origin, OriginKind
+from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE
+
+Part = Literal["open", "close", "leaf"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A step from a container to one of its children."""
+
+    index: int
+    key: str | None
+    child: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPosition:
+    """A character of the laid-out body, by the nodes around it; survives a new layout."""
+
+    steps: tuple[PathStep, ...]
+    part: Part = "leaf"
+    offset: int = 0
+    """Characters from the start of the drawn line."""
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of its node."""
+        names = (str(s.index) if s.key is None else _escaped(s.key) for s in self.steps)
+        return "".join(f"/{name}" for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyRow:
+    """A row of a layout."""
+
+    place: BodyPosition
+    """The position of its first character."""
+    line: int
+    """Index of its line."""
+    row: int
+    """Index of the row in its line."""
+    depth: int
+    node: Tree
+    """The child that the line shows; for opening and closing rows the container."""
+    owner: Origin
+    """Origin of the innermost container around it that is not of the protocol."""
+    last: bool
+    """True if no comma follows the node."""
+    folded: int = 0
+    """Number of lines folded behind it."""
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+SHOWN = 200_000
+"""Characters laid out of a string; its end says how many more are sent."""
+
+
+def drawn_pieces(node: Tree, key: str | None, last: bool) -> tuple[LinePiece, ...]:
+    """Return the pieces of a node's first line as drawn: of a very long string only the beginning,
+    because laying out 70 MB takes a minute.
+    """
+    if not isinstance(node, Str) or len(node.text) <= SHOWN:
+        return first_line(node, key, last)
+    more = len(node.text) - SHOWN
+    words = f" ⋯ {more:,} more characters are sent and not shown here"
+    return (*first_line(Str(node.text[:SHOWN]), key, last), LinePiece(words, GLUE))
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRun:
+    """Characters of one piece that are drawn alike."""
+
+    start: int
+    """Characters from the start of the drawn line."""
+    end: int
+    piece: LinePiece
+    marks: bool
+    """True for escapes that stand for hostile characters."""
+
+
+class DrawnLine:
+    """A line as drawn, before it is cut into rows."""
+
+    __slots__ = ("breaks", "depth", "head", "runs", "starts", "text")
+
+    def __init__(self, pieces: tuple[LinePiece, ...], depth: int) -> None:
+        runs: list[DrawnRun] = []
+        texts: list[str] = []
+        at = 0
+        self.head = 0
+        for piece in pieces:
+            for text, marks in exact_runs(piece.text):
+                texts.append(text)
+                runs.append(DrawnRun(at, at + len(text), piece, marks))
+                at += len(text)
+            if piece.text == ": " and runs[0].piece.is_key and not self.head:
+                self.head = at
+        self.text = "".join(texts)
+        """Without indent."""
+        self.runs = runs
+        self.starts = [run.start for run in runs]
+        self.depth = depth
+        self.breaks: list[int] = []
+        """Where its second and later rows begin; set by the layout."""
+
+    def slice(self, row: int) -> tuple[int, int]:
+        """Return the start and end of a row."""
+        start = self.breaks[row - 1] if row else 0
+        return start, self.breaks[row] if row < len(self.breaks) else len(self.text)
+
+    def runs_in(self, start: int, end: int) -> list[DrawnRun]:
+        """Return the runs that overlap a slice."""
+        first = max(bisect_right(self.starts, start) - 1, 0)
+        last = first
+        while last < len(self.runs) and self.runs[last].start < end:
+            last += 1
+        return self.runs[first:last]
+
+    def source_offset(self, run: DrawnRun, at: int) -> int | None:
+        """Return the index in the origin's own text of the character at `at`; None if the run is
+        not a quotation.
+        """
+        if run.piece.start is None:
+            return None
+        first = next(other.start for other in self.runs if other.piece is run.piece)
+        # An escape stands for one character.
+        return run.piece.start + len(ESCAPE.sub("x", self.text[first:at]))
+
+
+@dataclass(frozen=True, slots=True)
+class CursorTarget:
+    """What is under the cursor or the mouse."""
+
+    origin: Origin
+    owner: Origin
+    """Origin of the message it is in."""
+    pointer: str
+    """The JSON pointer of its node."""
+    line: int
+    """Number of the line, from 1."""
+    hidden: str = ""
+    """Name of the first hidden character on the row; empty for none."""
+
+
+def target_at(
+    spot: BodyRow, line: DrawnLine, run: DrawnRun | None, chosen: int | None
+) -> CursorTarget | None:
+    """Return what a run shows; without a run, what the cursor on the row is on."""
+    start, end = line.slice(spot.row)
+    runs = line.runs_in(start, end)
+    run = run or main_run(runs, chosen)
+    if run is None:
+        return None
+    marks = run if run.marks else next((other for other in runs if other.marks), None)
+    hidden = character_name(line.text[max(marks.start, start) : marks.end]) if marks else ""
+    return CursorTarget(run.piece.origin, spot.owner, spot.place.pointer, spot.line + 1, hidden)
+
+
+def main_run(runs: list[DrawnRun], chosen: int | None) -> DrawnRun | None:
+    """Return the run the cursor is on: the chosen one, else the first not of the protocol."""
+    if chosen is not None and chosen < len(runs):
+        return runs[chosen]
+    written = (run for run in runs if display_kind(run.piece) is not OriginKind.GLUE)
+    return next(written, runs[0] if runs else None)
+
+
+def run_at(spot: BodyRow, line: DrawnLine, x: int) -> DrawnRun | None:
+    """Return the run at a column, counted from the indent; None beside the text."""
+    start, end = line.slice(spot.row)
+    if x < 0:
+        return None
+    for run in line.runs_in(start, end):
+        x -= cell_len(line.text[max(run.start, start) : min(run.end, end)])
+        if x < 0:
+            return run
+    return None
+
+
+def display_kind(piece: LinePiece) -> OriginKind:
+    """Return the kind that colours a piece: keys and brackets are the protocol's, whoever's object
+    it is.
+    """
+    if piece.is_key or (piece.start is None and piece.text in _PUNCTUATION):
+        return OriginKind.GLUE
+    return piece.origin.kind
+
+
+_PUNCTUATION = frozenset(("{", "}", "[", "]", "{}", "[]"))
+
+
+def bar_kind(runs: list[DrawnRun], spot: BodyRow) -> OriginKind:
+    """Return the kind that colours a row's bar: that of its text, else of its message."""
+    for run in runs:
+        kind = display_kind(run.piece)
+        if kind is not OriginKind.GLUE:
+            return kind
+    return spot.owner.kind

@@ -1,0 +1,373 @@
+"""What the inspector shows: a request in one of the views, with lines around it.
+
+1. Only the visible view is updated; the others catch up when they are chosen.
+2. A banner says so if the request is not the live one that Enter would send, but one that was
+   sent or pasted, or a what-if.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Self
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import Origin
+from tui_chat.ui.areas.inspector.find_line import FindLine
+from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
+from tui_chat.ui.areas.inspector.legend import Legend
+from tui_chat.ui.areas.inspector.notes_list import NotesList
+from tui_chat.ui.areas.inspector.origin_status import OriginStatus
+from tui_chat.ui.areas.inspector.payload_view import PayloadView
+from tui_chat.ui.areas.inspector.summary import Summary
+from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
+from tui_chat.ui.areas.inspector.views import (
+    SETTLED,
+    BudgetView,
+    ContextView,
+    DiffView,
+    InProtocol,
+    ReplyDetails,
+    ReplyView,
+    RequestView,
+    RowsView,
+    View,
+    ViewTabs,
+)
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from tui_chat.analysis import Forecast
+    from tui_chat.compose import Composed
+    from tui_chat.models.payload import Payload
+
+_EMPTY = """[bold]Nothing to send yet[/]
+
+[$foreground 72%]Write a message: the request that Enter would send appears here while you \
+type, byte for byte, each character in the colour of where it came from.[/]"""
+
+_MANY = 1_000
+"""Turns from which encoding the body takes too long for a keystroke."""
+
+_VIEWS: dict[View, type[RowsView]] = {
+    View.CONTEXT: ContextView,
+    View.REQUEST: RequestView,
+    View.DIFF: DiffView,
+    View.REPLY: ReplyView,
+    View.BUDGET: BudgetView,
+}
+
+
+class Body(Vertical, OnePassWidget):
+    """Holds the views."""
+
+
+class InspectorFrame(OnePassWidget):
+    """Tabs, summary, view, status, legend and notes of a request."""
+
+    DEFAULT_CSS = """
+    InspectorFrame {
+        layout: vertical;
+        background: $background;
+        color: $foreground;
+        & > #inspector-body { height: 1fr; }
+        #inspector-banner {
+            display: none;
+            height: 1;
+            padding: 0 1;
+            background: $warning-muted;
+            color: $text-warning;
+            &.-shown { display: block; }
+        }
+        .-away { display: none; }
+        #inspector-empty { display: none; height: 1fr; padding: 1 2; }
+        &.-empty #inspector-empty { display: block; }
+        &.-empty PayloadView, &.-empty OriginStatus, &.-empty Legend, &.-empty Summary,
+        &.-empty NotesList, &.-empty RowsView, &.-empty ForecastLine { display: none; }
+        &.-tiny Legend, &.-small ForecastLine { display: none; }
+        &.-tiny ForecastLine.-long { height: 1; }
+        &.-low ViewTabs { display: none; }
+    }
+    """
+
+    own_protocol: reactive[Protocol | None] = reactive[Protocol | None](None)
+    """The protocol of the session's endpoint, which Enter sends; its tab has a dot."""
+    active: reactive[Protocol] = reactive(Protocol.OPENAI_CHAT)
+    """The protocol shown; set by `show`."""
+
+    class ViewChanged(Message, namespace="inspector"):
+        """Another view is shown, and may need its data."""
+
+        def __init__(self, view: View) -> None:
+            super().__init__()
+            self.view = view
+
+    view_shown: reactive[View] = reactive(View.PAYLOAD)
+    """The view shown."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.composed: Composed | None = None
+        """The request shown; None for none yet."""
+        self.in_protocol: InProtocol | None = None
+        """Gives a request in another protocol."""
+        self._stale = True
+        """True if `composed` is not drawn yet."""
+        self._reply_details: ReplyDetails | None = None
+        self._against: tuple[str, Payload | None, str] = ("", None, "")
+        self._pinned: Collection[str] = ()
+        self._tabs = ProtocolTabs()
+        self._view_tabs = ViewTabs()
+        self._banner = Static(id="inspector-banner")
+        self._banner_words = ""
+        self._size_timer: Timer | None = None
+        """Runs while the size of a long body waits for a pause in typing."""
+        self._summary = Summary()
+        self._view = PayloadView()
+        self._views: dict[View, RowsView] = {}
+        """The other views, each created when first chosen."""
+        self._body = Body(id="inspector-body")
+        self._find: FindLine | None = None
+        """The line to find words; None until it is opened."""
+        self._forecast = ForecastLine()
+        self._status = OriginStatus()
+        self._legend = Legend()
+        self._notes = NotesList()
+
+    def compose(self) -> ComposeResult:
+        """Put the views in the middle, lines around them."""
+        yield self._tabs
+        yield self._view_tabs
+        yield self._banner
+        yield self._summary
+        with self._body:
+            yield self._view
+            yield Static(_EMPTY, id="inspector-empty")
+        yield self._forecast
+        yield self._status
+        yield self._legend
+        yield self._notes
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the view shown."""
+        self.view_now.focus(scroll_visible)
+        return self
+
+    @property
+    def view(self) -> PayloadView:
+        """The view of the body."""
+        return self._view
+
+    @property
+    def view_now(self) -> PayloadView | RowsView:
+        """The view widget shown."""
+        return self._views.get(self.view_shown, self._view)
+
+    @property
+    def is_banner_up(self) -> bool:
+        """True if the request shown is not the live one."""
+        return bool(self._banner_words)
+
+    @property
+    def shows_reply(self) -> bool:
+        """True if the reply view is visible."""
+        return self.view_shown is View.REPLY and self.is_on_screen
+
+    @property
+    def shows_difference(self) -> bool:
+        """True if the diff view is visible."""
+        return self.view_shown is View.DIFF and self.is_on_screen
+
+    # What to show
+
+    def show(self, composed: Composed | None) -> None:
+        """Show a request. While the inspector is hidden this costs nothing."""
+        self.composed = composed
+        if composed is not None:
+            self.active = composed.protocol
+        self._stale = True
+        if self.is_on_screen:
+            self._draw()
+
+    def forget(self) -> None:
+        """Drop the data of a conversation that was left.
+
+        Visible data is replaced by the next request; hidden data would stay until its view is
+        chosen.
+        """
+        self._against, self._reply_details = ("", None, ""), None
+        self._view.forget()
+        for view in self._views.values():
+            if not view.is_on_screen:
+                view.forget()
+
+    def show_reply(self, details: ReplyDetails | None) -> None:
+        """Show a reply in the reply view."""
+        self._reply_details = details
+        if isinstance(view := self.view_now, ReplyView):
+            view.show(details)
+
+    def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
+        """Set what the diff view compares with; None with the reason in `why`."""
+        self._against = name, was, why
+        if isinstance(view := self.view_now, DiffView):
+            view.compare_with(name, was, why)
+
+    def show_forecast(self, forecast: Forecast | None) -> None:
+        """Show a cache forecast."""
+        self._forecast.forecast = forecast
+
+    def show_banner(self, words: str, *, is_past: bool = False) -> None:
+        """Say what is shown if it is not the live request; empty for the live one.
+
+        `is_past` is True for a request that was sent.
+        """
+        self._summary.own_words = "it was" if is_past else "Enter sends"
+        if words != self._banner_words:  # an update asks for a layout
+            self._banner_words = words
+            self._banner.update(Content(sanitize(words, "exact")))
+            self._banner.set_class(bool(words), "-shown")
+
+    def keep_pinned(self, ids: Collection[str]) -> None:
+        """Set the pinned messages, which are never dropped."""
+        self._pinned = ids
+
+    def point(self, origin: Origin | None) -> None:
+        """Show the origin under the cursor of another pane; None if that pane was left.
+
+        A view without places leaves it to the body.
+        """
+        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
+            if origin is not None:
+                view.reveal(origin)
+        else:
+            self._view.point(origin)
+
+    def reveal(self, origin: Origin) -> int:
+        """Go to the text of an origin, highlight all its places, and return their number.
+
+        Without any, show the context, at the line that says why.
+        """
+        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
+            return int(view.reveal(origin))
+        if not self.is_left_out(origin):
+            self.view_shown = View.PAYLOAD
+            if count := self._view.reveal(origin):
+                return count
+        self.view_shown = View.CONTEXT
+        if isinstance(view := self.view_now, ContextView):
+            view.reveal(origin)
+        return 0
+
+    def is_left_out(self, origin: Origin) -> bool:
+        """Return True if a message was dropped to fit the budget; the context view says more."""
+        dropped = self.composed.envelope.dropped if self.composed is not None else ()
+        return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
+
+    # Updating
+
+    def _draw(self) -> None:
+        self._stale = False
+        composed = self.composed
+        self.set_class(composed is None, "-empty")
+        if composed is None:
+            self._view.show(None)
+            self._notes.show(())
+            return
+        self._draw_view(composed)
+        self._notes.show(composed.notes)
+        self._show_size()
+
+    def _draw_view(self, composed: Composed) -> None:
+        """Update the view shown."""
+        match self.view_now:
+            case ContextView() as view:
+                view.show(composed, self.in_protocol)
+            case RequestView() as view:
+                view.show(composed)
+            case DiffView() as view:
+                view.compare_with(*self._against)
+                view.show(composed)
+            case ReplyView() as view:
+                view.show(self._reply_details)
+            case BudgetView() as view:
+                view.show(composed, self._pinned)
+            case _:
+                self._view.show(composed.payload, composed.protocol, composed.notes)
+
+    def _show_size(self) -> None:
+        """Show the body's size and kinds of origin, once they are known."""
+        composed = self.composed
+        if composed is None:
+            return
+        layout = self._view.layout_now
+        if layout is not None and layout.payload is composed.payload:
+            self._summary.show(composed, layout.size, self.own_protocol)
+            self._legend.kinds = layout.kinds()
+        elif self.view_shown is View.PAYLOAD or len(composed.envelope.turns) > _MANY:
+            self._summary.show(composed, None, self.own_protocol)
+            if self._size_timer is not None:
+                self._size_timer.stop()
+            self._size_timer = self.set_timer(SETTLED, self._show_encoded_size)
+        else:
+            self._show_encoded_size()
+
+    def _show_encoded_size(self) -> None:
+        """Show the size of a body that is not laid out, for a long one when typing has paused."""
+        composed = self.composed
+        if composed is not None and self.view_shown is not View.PAYLOAD and self.is_attached:
+            self._summary.show(composed, len(composed.payload.body), self.own_protocol)
+
+    def watch_view_shown(self) -> None:
+        """Show the view, creating it at first use."""
+        view = self.view_shown
+        self._view_tabs.active = view
+        if view is not View.PAYLOAD and view not in self._views:
+            self._views[view] = _VIEWS[view]()
+            self._body.mount(self._views[view])
+        had_focus = self.has_focus_within
+        now = self.view_now
+        for other in (self._view, *self._views.values()):
+            other.set_class(other is not now, "-away")
+        self._legend.set_class(view is not View.PAYLOAD, "-away")
+        if had_focus:
+            now.focus()
+        if self.composed is not None and not self._stale:
+            self._draw()
+        if isinstance(now, RowsView):
+            now.post_highlighted_again()
+        self.post_message(self.ViewChanged(view))
+
+    def watch_own_protocol(self) -> None:
+        """Update the dot."""
+        self._tabs.own = self.own_protocol
+        if not self._stale:
+            self._show_size()
+
+    def watch_active(self) -> None:
+        """Update the tab."""
+        self._tabs.active = self.active
+
+    def on_show(self) -> None:
+        """Catch up with the requests composed while it was hidden."""
+        if self._stale:
+            self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the view its room: in a low pane the lines around it shrink."""
+        height = event.size.height
+        self.set_class(height < 18, "-tiny")
+        self.set_class(height < 14, "-small")
+        self.set_class(height < 10, "-low")
+        self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
+        self._status.lines = 1 if height < 14 else 2 if height < 30 else 3
+        self._notes.make_room(height >= 22)

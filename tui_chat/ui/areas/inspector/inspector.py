@@ -1,0 +1,306 @@
+"""The inspector: the exact request, live, before it is sent.
+
+This module is what keys and clicks do; what the inspector shows is in `frame`. It decides nothing
+about the session: requests are posted as messages.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import GLUE, Origin
+from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
+from tui_chat.ui.areas.inspector.find_line import FindLine
+from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
+from tui_chat.ui.areas.inspector.frame import InspectorFrame
+from tui_chat.ui.areas.inspector.legend import Legend
+from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesList
+from tui_chat.ui.areas.inspector.origin_status import placement_rule
+from tui_chat.ui.areas.inspector.payload_view import PayloadView
+from tui_chat.ui.areas.inspector.tabs import VIEW_KEYS, ProtocolTabs
+from tui_chat.ui.areas.inspector.text_fitting import size_in_words
+from tui_chat.ui.areas.inspector.views import (
+    ContextView,
+    RowsView,
+    View,
+    ViewTabs,
+)
+from tui_chat.ui.areas.inspector.views import diff as diffs
+from tui_chat.ui.areas.inspector.views import request as requests
+
+_CLIPBOARD_LIMIT = 100_000
+"""Bytes above which some terminals ignore a copy to the clipboard."""
+
+
+class Inspector(InspectorFrame):
+    """The frame with keys and clicks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"protocol('{protocol}')", protocol.label, show=False)
+            for number, protocol in enumerate(Protocol, 1)
+        ),
+        *(
+            Binding(key, f"view('{view}')", view.title(), show=False)
+            for view, key in VIEW_KEYS.items()
+        ),
+        Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
+        Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
+        Binding("o", "notes", "Notes", show=False),
+        Binding("w", "source", "To where it came from", show=False),
+        Binding("a", "against", "Compare with", show=False),
+        Binding("m", "mark", "Cache mark", show=False),
+        Binding("Y", "copy('http')", "Copy as HTTP", show=False),
+        Binding("escape", "live", "Back to live", show=False),
+    ]
+
+    class ProtocolChosen(Message):
+        """The user wants to see the request in another protocol; the session stays as it is."""
+
+        def __init__(self, protocol: Protocol) -> None:
+            super().__init__()
+            self.protocol = protocol
+
+    class OriginChosen(Message):
+        """The user wants to see the origin of a piece of the body."""
+
+        def __init__(self, origin: Origin, start: int | None) -> None:
+            super().__init__()
+            self.origin = origin
+            self.start = start
+            """Index in the origin's own text; None if it is not a quotation."""
+
+    class OriginPointed(Message):
+        """The origin under the cursor changed; None for none."""
+
+        def __init__(self, origin: Origin | None) -> None:
+            super().__init__()
+            self.origin = origin
+
+    class MarkWanted(Message):
+        """The user wants the next cache mark at the cursor: another lifetime, or none."""
+
+        def __init__(self, origin: Origin | None) -> None:
+            super().__init__()
+            self.origin = origin
+
+    class AgainstWanted(Message):
+        """The user wants to compare with something else."""
+
+    class LiveWanted(Message):
+        """The user wants the live request again: the one that Enter would send."""
+
+    def on_descendant_focus(self) -> None:
+        """Post the origin under the cursor, although the cursor did not move."""
+        under = self._status.under
+        self.post_message(self.OriginPointed(under.origin if under is not None else None))
+
+    def on_view_tabs_view_chosen(self, event: ViewTabs.ViewChosen) -> None:
+        """Show the chosen view."""
+        event.stop()
+        self._show_view(event.view)
+
+    def action_view(self, name: str) -> None:
+        """Show a view by its key."""
+        self._show_view(View(name))
+
+    def action_step_view(self, step: int) -> None:
+        """Show the next view, round the end."""
+        order = list(View)
+        self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
+
+    def _show_view(self, view: View) -> None:
+        """Show a view. Between context and payload the cursor stays on the same origin."""
+        before = self.view_now
+        self.view_shown = view
+        now = self.view_now
+        if isinstance(before, ContextView) and isinstance(now, PayloadView):
+            origin = before.origin_near_cursor
+            if origin is None:
+                now.action_follow()
+            elif not self.is_left_out(origin):
+                now.point(origin)
+        elif isinstance(before, PayloadView) and isinstance(now, ContextView):
+            origin = before.origin_at_cursor
+            if origin is not None:
+                now.reveal(origin)
+
+    def action_source(self) -> None:
+        """Request the origin of what the cursor is on."""
+        view = self.view_now
+        if self._notes.has_focus_within:
+            origin = note.origin if (note := self._notes.current) is not None else None
+        elif isinstance(view, PayloadView):
+            view.action_open()
+            return
+        else:
+            row = view.row_here
+            origin = row.origin if row is not None else None
+        self.post_message(self.OriginChosen(origin or GLUE, None))
+
+    def action_against(self) -> None:
+        """Compare with something else."""
+        self.view_shown = View.DIFF
+        self.post_message(self.AgainstWanted())
+
+    def action_mark(self) -> None:
+        """Request a cache mark at the cursor."""
+        under = self._status.under
+        self.post_message(self.MarkWanted(under.origin if under is not None else None))
+
+    def action_live(self) -> None:
+        """Go back to the live request; if it is shown, leave Esc to the app."""
+        if not self.is_banner_up:
+            raise SkipAction
+        self.post_message(self.LiveWanted())
+
+    def action_copy(self, form: str) -> None:
+        """Copy the request as curl or as HTTP."""
+        from tui_chat.analysis.http_text import as_curl, as_http
+
+        if self.composed is not None:
+            text = as_curl(self.composed) if form == "curl" else as_http(self.composed)
+            self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
+            self._notify_copied("the request as curl" if form == "curl" else "the request", text)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go back to the live request by a click on the banner."""
+        if event.widget is self._banner:
+            self.post_message(self.LiveWanted())
+
+    def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
+        """Show what is under the cursor in the status line."""
+        event.stop()
+        row = event.row
+        origin = row.origin if row is not None else None
+        self._status.under = None if origin is None else CursorTarget(origin, origin, "", 0)
+        self._status.rule = row.hint if row is not None else ""
+        self.post_message(self.OriginPointed(origin))
+
+    def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
+        """Do what the row offers."""
+        event.stop()
+        match event.row.action:
+            case diffs.CHOOSE:
+                self.post_message(self.AgainstWanted())
+            case requests.COPY_CURL:
+                self.action_copy("curl")
+            case requests.COPY_HTTP:
+                self.action_copy("http")
+            case _ if event.row.origin is not None:
+                self.post_message(self.OriginChosen(event.row.origin, None))
+            case _:
+                pass
+
+    def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
+        """Go to the first difference."""
+        event.stop()
+        forecast = self._forecast.forecast
+        if forecast is not None and forecast.at.origin is not None:
+            self.reveal(forecast.at.origin)
+
+    def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
+        """Post it to the area."""
+        event.stop()
+        self.post_message(self.ProtocolChosen(event.protocol))
+
+    def action_protocol(self, name: str) -> None:
+        """Choose a protocol by its number."""
+        self._tabs.choose(Protocol(name))
+
+    def action_notes(self) -> None:
+        """Open or close the notes, if there are any."""
+        if not self._notes.toggle():
+            self.notify("There are no notes: nothing is changed or left out.")
+
+    def on_payload_view_laid_out(self, event: PayloadView.LaidOut) -> None:
+        """Show the size, which is known now."""
+        event.stop()
+        self._show_size()
+
+    def on_payload_view_target_changed(self, event: PayloadView.TargetChanged) -> None:
+        """Show what is under the cursor in the status line."""
+        event.stop()
+        under = event.under
+        self._status.under = under
+        note, composed = self._view.note_here, self.composed
+        sentences = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
+        if under is not None and composed is not None:
+            turns, tree = composed.envelope.turns, composed.payload.tree
+            sentences.append(placement_rule(under, turns, tree, composed.protocol))
+        self._status.rule = " ".join(sentences)
+        self._status.places = ""
+        self._legend.current = under.origin.kind if under is not None else None
+        self.post_message(self.OriginPointed(under.origin if under is not None else None))
+
+    def on_payload_view_origin_selected(self, event: PayloadView.OriginSelected) -> None:
+        """Post it to the area."""
+        event.stop()
+        self.post_message(self.OriginChosen(event.origin, event.start))
+
+    def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
+        """Notify that the body was copied."""
+        event.stop()
+        self._notify_copied("the body", event.text)
+
+    def _notify_copied(self, what: str, text: str) -> None:
+        size = len(text.encode())
+        sentence = f"Copied {what}: {size_in_words(size)}."
+        if size > _CLIPBOARD_LIMIT:
+            sentence += " Some terminals refuse so much."
+        self.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
+
+    def on_payload_view_find_wanted(self, event: PayloadView.FindWanted) -> None:
+        """Open the line to find words."""
+        event.stop()
+        if self._find is None:
+            self._find = FindLine()
+            self.mount(self._find, after=self._body)
+        self.call_after_refresh(self._find.ask)
+
+    def on_find_line_typed(self, event: FindLine.Typed) -> None:
+        """Highlight the words."""
+        event.stop()
+        self._view.find(event.words)
+
+    def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
+        """Go to another hit."""
+        event.stop()
+        self._view.action_hit(event.step)
+
+    def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
+        """Go back to the body; hits stay highlighted if they are kept."""
+        event.stop()
+        self._view.focus()
+        if not event.kept:
+            self._view.find("")
+            if self._find is not None:
+                self._find.remove()
+                self._find = None
+
+    def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
+        """Show which of the highlighted places the cursor is on."""
+        event.stop()
+        if self._find is not None and self._find.is_mounted:
+            self._find.show_count(event.number, event.count)
+        elif event.count:
+            self._status.places = f"place {event.number:,} of {event.count:,} · n N"
+
+    def on_legend_picked(self, event: Legend.Picked) -> None:
+        """Go to the next place of the kind."""
+        event.stop()
+        self._view.jump(event.kind)
+
+    def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
+        """Go to the place of the note."""
+        event.stop()
+        origin = event.note.origin
+        if origin is None or not self.reveal(origin):
+            self.notify("It has no place in the body; w goes to where it came from.")
+        self.view_now.focus()

@@ -1,0 +1,284 @@
+"""The notes of a request: a line that counts them by level, and the notes, worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
+from tui_chat.ui.areas.inspector.text_fitting import counted, fitting
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.row_list import RowList
+
+SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
+MOST = 200
+"""Most notes listed; the count is of all."""
+
+_COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
+
+
+class NotesList(Vertical, OnePassWidget):
+    """The count, and below it the notes if one of them is an error or a warning."""
+
+    DEFAULT_CSS = """
+    NotesList {
+        height: auto;
+        background: $surface;
+    }
+    """
+
+    expanded: reactive[bool] = reactive(False)
+    """True if the notes themselves are shown."""
+
+    class NoteSelected(Message):
+        """The user wants to see the place of a note."""
+
+        def __init__(self, note: Note) -> None:
+            super().__init__()
+            self.note = note
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._header = NotesHeader()
+        self._rows = NoteRows()
+        self._wanted: bool | None = None
+        """What the user chose for `expanded`; None to decide by the notes."""
+        self._room = True
+
+    def compose(self) -> ComposeResult:
+        """Put the count above the list."""
+        yield self._header
+        yield self._rows
+
+    def show(self, notes: Sequence[Note]) -> None:
+        """Show notes, worst first."""
+        self._header.notes = tuple(notes)
+        self._rows.show(notes[:MOST])
+        self._settle()
+
+    @property
+    def current(self) -> Note | None:
+        """The note under the cursor."""
+        return self._rows.current
+
+    def make_room(self, room: bool) -> None:
+        """Set whether there is room for more than the count."""
+        self._room = room
+        self._settle()
+
+    def toggle(self) -> bool:
+        """Open or close the list for the user; return False if there are no notes."""
+        if not self._header.notes:
+            return False
+        self._wanted = not self.expanded
+        self._settle()
+        if self.expanded:
+            self._rows.focus()
+        return True
+
+    def _settle(self) -> None:
+        notes = self._header.notes
+        serious = any(note.level is not Level.INFO for note in notes)
+        wanted = (serious and self._room) if self._wanted is None else self._wanted
+        self.expanded = bool(notes) and wanted
+        self._header.expanded = self.expanded
+        self._rows.display = self.expanded
+
+    def on_notes_header_header_clicked(self, event: NotesHeader.HeaderClicked) -> None:
+        """Open or close the list."""
+        event.stop()
+        self.toggle()
+
+
+def _sentence(note: Note) -> str:
+    """Return the sentence of a note, with its origin if the sentence does not name it."""
+    about = note.origin
+    if about is None or about.kind in (OriginKind.GLUE, OriginKind.SETTING):
+        return note.sentence
+    called = about.name or about.id
+    return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
+
+
+class NotesHeader(OnePassWidget):
+    """The number of notes by level."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    NotesHeader {
+        height: 1;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+    }
+    """
+
+    notes: reactive[tuple[Note, ...]] = reactive[tuple[Note, ...]](())
+    expanded: reactive[bool] = reactive(False)
+
+    class HeaderClicked(Message):
+        """The header was clicked."""
+
+    def render(self) -> Content:
+        """Draw the count."""
+        if not self.notes:
+            text = "✓ nothing changed or left out"
+            text = text if self.size.width >= len(text) else "✓ no notes"
+            return Content.styled(text, "$foreground 72%")
+        numbers = Counter(note.level for note in self.notes)
+        fold = "▾ " if self.expanded else "▸ "
+        words = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
+        parts: list[tuple[str, str]] = [(fold, "$foreground 72%")]
+        for level, word in words.items():
+            if numbers[level]:
+                parts.append(
+                    (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level])
+                )
+        if len(self.notes) > MOST:
+            parts.append((fitting([f"the first {MOST} below"], 30), "$foreground 72%"))
+        return Content.assemble(*parts)
+
+    def on_click(self) -> None:
+        """Post the click."""
+        self.post_message(self.HeaderClicked())
+
+
+class NoteRows(RowList):
+    """The notes, wrapped; one of them is under the cursor."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"notes--{level}" for level in Level),
+        "notes--cursor",
+        "notes--hover",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("home,g", "first", "First", show=False),
+        Binding("end,G", "last", "Last", show=False),
+        Binding("enter", "choose", "Show place"),
+    ]
+    DEFAULT_CSS = """
+    NoteRows {
+        height: auto;
+        max-height: 6;
+        padding: 0 0 0 1;
+        scrollbar-gutter: stable;
+        & > .notes--error { color: $text-error; }
+        & > .notes--warning { color: $text-warning; }
+        & > .notes--info { color: $text-accent; }
+        & > .notes--cursor { background: $panel; }
+        & > .notes--hover { background: $foreground 5%; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("notes", classes="-raised")
+        self._notes: tuple[Note, ...] = ()
+        self._lines: list[tuple[int, str]] = []
+        """For each line the number of its note, and its text."""
+        self._starts: list[int] = []
+        """The first line of each note."""
+        self._wrapped_for = 0
+
+    @property
+    def current(self) -> Note | None:
+        """The note under the cursor."""
+        return self._notes[self.cursor] if self.cursor < len(self._notes) else None
+
+    @property
+    def row_count(self) -> int:
+        """Number of notes."""
+        return len(self._notes)
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines of all notes."""
+        return len(self._lines)
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the lines of a note."""
+        ends = (*self._starts[1:], len(self._lines))
+        return self._starts[row], ends[row] - self._starts[row]
+
+    def row_at(self, line: int) -> int:
+        """Return the note of a line."""
+        return self._lines[line][0] if 0 <= line < len(self._lines) else -1
+
+    def show(self, notes: Sequence[Note]) -> None:
+        """Show notes; the cursor stays on its note if that is still there."""
+        if tuple(notes) == self._notes:
+            return
+        before = self.current
+        self._notes = tuple(notes)
+        self.cursor = self._notes.index(before) if before in self._notes else 0
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._wrap(self.scrollable_content_region.width)
+        self.update_extent()
+        self.refresh(layout=True)
+
+    def _wrap(self, width: int) -> None:
+        self._wrapped_for = width
+        room = max(width - 2, LEAST)
+        self._lines, self._starts = [], []
+        for number, note in enumerate(self._notes):
+            text = sanitize(_sentence(note), "exact")
+            cuts = [0, *breaks(text, room, room), len(text)]
+            self._starts.append(len(self._lines))
+            self._lines += [(number, text[start:end]) for start, end in pairwise(cuts)]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines that the notes take at a width."""
+        width -= self.scrollbar_gutter.width
+        if width != self._wrapped_for:
+            self._wrap(width)
+        return len(self._lines)
+
+    def resized(self) -> None:
+        """Wrap for another width."""
+        width = self.scrollable_content_region.width
+        if width != self._wrapped_for or self.virtual_size.height != len(self._lines):
+            self._lay_out()
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """Render a line of a note; the first one begins with the symbol of its level."""
+        width = self.size.width
+        if line >= len(self._lines):
+            return Strip.blank(width, self.palette())
+        number, text = self._lines[line]
+        emphasis = self.emphasis(number)
+        if emphasis == "cursor" and not self.has_focus:
+            emphasis = ""
+        style = self.palette(emphasis)
+        note = self._notes[number]
+        symbol = f"{SYMBOLS[note.level]} " if line == self._starts[number] else "  "
+        segments = [Segment(symbol, self.palette(emphasis, note.level)), Segment(text, style)]
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Show the place of the clicked note."""
+        super().row_clicked(row, event)
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Request the place of the note under the cursor."""
+        if (note := self.current) is not None:
+            self.post_message(NotesList.NoteSelected(note))

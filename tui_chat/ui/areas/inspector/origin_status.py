@@ -1,0 +1,172 @@
+"""The status line of the inspector: origin, placement rule and JSON pointer under the cursor."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
+from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
+from tui_chat.ui.areas.inspector.text_fitting import cut, cut_front
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+_SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")
+"""Keys of a body that hold the system prompt apart from the messages."""
+
+
+def placement_rule(
+    under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: Protocol
+) -> str:
+    """Return the rule that placed the turn under the cursor, and how the protocol changed the turn;
+    empty if no turn is there.
+    """
+    turn = _turn_at(under, turns)
+    if turn is None:
+        return ""
+    top, item = _item(tree, under.pointer)
+    role = item.get("role") if isinstance(item, Obj) else None
+    role_word = role.text.plain if isinstance(role, Str) else turn.role
+    adapted = SYSTEM_INSTRUCTION if top in _SYSTEM_KEYS else role_word
+    sentences = [turn.placement.rule]
+    sentences.append(describe_adapted_role(turn.role, adapted, protocol))
+    if top not in _SYSTEM_KEYS and item is not None and (count := len(_turns_in(item))) > 1:
+        sentences.append(f"{protocol.label} has it in one message with {_others(count - 1)}.")
+    return " ".join(words for words in sentences if words)
+
+
+def _others(count: int) -> str:
+    return "its neighbour" if count == 1 else f"{count} neighbours"
+
+
+def _item(tree: Tree, pointer: str) -> tuple[str, Tree | None]:
+    """Return the top-level key of a pointer, and the item of its array."""
+    names = pointer.split("/")
+    array = tree.get(names[1]) if isinstance(tree, Obj) and len(names) > 1 else None
+    if not isinstance(array, Arr) or len(names) < 3 or int(names[2]) >= len(array.items):
+        return names[1] if len(names) > 1 else "", None
+    return names[1], array.items[int(names[2])]
+
+
+def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
+    """Return the turns whose texts are in a message."""
+    match node:
+        case Str():
+            found = (_source(span.origin) for span in node.text.spans)
+            return {(o.kind, o.id) for o in found if o.kind not in _NOT_TURNS}
+        case Obj():
+            children = [child for _, child in node.items]
+        case Arr():
+            children = list(node.items)
+        case _:
+            children = []
+    return {turn for child in children for turn in _turns_in(child)}
+
+
+_NOT_TURNS = (OriginKind.GLUE, OriginKind.SETTING, OriginKind.MACRO)
+
+
+def _source(origin: Origin) -> Origin:
+    while origin.within is not None:
+        origin = origin.within
+    return origin
+
+
+def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:
+    around: Origin | None = under.origin
+    while around is not None:
+        if around.kind is not OriginKind.GLUE and (turn := _turn_of(around, turns)):
+            return turn
+        around = around.within
+    return _turn_of(under.owner, turns)
+
+
+def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:
+    """Return the newest turn of an origin, by identity before equality."""
+    for turn in reversed(turns):
+        if turn.origin is origin:
+            return turn
+    for turn in reversed(turns):
+        if turn.origin.kind is origin.kind and turn.origin == origin:
+            return turn
+    return None
+
+
+class OriginStatus(OnePassWidget):
+    """Up to three lines below the body."""
+
+    DEFAULT_CSS = """
+    OriginStatus {
+        height: auto;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+    }
+    """
+
+    lines: reactive[int] = reactive(2, layout=True)
+    """How many lines there is room for, 1 to 3."""
+    under: reactive[CursorTarget | None] = reactive[CursorTarget | None](None)
+    """What the cursor is on."""
+    rule: reactive[str] = reactive("")
+    """The placement rule of its turn, as a sentence; empty for none."""
+
+    places: reactive[str] = reactive("")
+    """Which of the highlighted places the cursor is on, in words; empty for none."""
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Always take the lines there are, so that the body does not move."""
+        return self.lines
+
+    def render(self) -> Content:
+        """Draw the origin and pointer, then the rule."""
+        under = self.under
+        width = self.size.width
+        if under is None:
+            lines = _wrapped(self.rule, width, self.lines)
+            return Content.styled("\n".join(lines), "$foreground 72%")
+        label = cut(origin_phrase(under), width - 2)
+        kind = under.origin.kind
+        parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
+        room = width - 2 - cell_len(label)
+        if self.lines == 1 and self.rule and not self.places and room >= 10:
+            parts.append((f"  {cut(self.rule, room - 2)}", "$foreground 72%"))
+        elif room >= 10:
+            place = self.places or under.pointer or "/" * bool(under.line)
+            place = cut_front(place, room - 2)
+            parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground 72%")]
+        rule = f"hides {under.hidden}" if under.hidden else self.rule
+        style = "$text-warning" if under.hidden else "$foreground 72%"
+        for row in _wrapped(rule, width - 2, self.lines - 1):
+            parts.append((f"\n  {row}", style))
+        return Content.assemble(*parts)
+
+
+def _wrapped(text: str, width: int, lines: int) -> list[str]:
+    """Wrap a sentence to at most so many lines; the last is cut."""
+    text = sanitize(text, "exact")
+    room = max(width, LEAST)
+    at = [0, *breaks(text, room, room)][:lines]
+    rows = [text[start:end].rstrip() for start, end in pairwise(at)]
+    return [*rows, cut(text[at[-1] :], width)] if at else []
+
+
+def origin_phrase(under: CursorTarget) -> str:
+    """Return an origin in words: `macro “date” in preset message “Style”`."""
+    words = [under.origin.label]
+    around: Origin | None = under.origin.within
+    while around is not None:
+        words.append(around.label)
+        around = around.within
+    if under.origin.kind is OriginKind.GLUE and under.owner.kind is not OriginKind.GLUE:
+        words.append(under.owner.label)
+    return " in ".join(words)

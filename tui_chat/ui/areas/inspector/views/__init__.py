@@ -1,0 +1,33 @@
+"""The views of a request other than its body.
+
+rows_view  RowsView: a list of rows that are made when they come into sight
+context    ContextView: the turns with origin, rule and tokens, and what was left out; its section
+           of settings is in settings_rows
+request    RequestView: method, URL, headers, size
+diff       DiffView: compared with another request
+reply      ReplyView: the reply and the response as received
+budget     BudgetView: tokens by origin
+"""
+
+from tui_chat.ui.areas.inspector.tabs import View, ViewTabs
+from tui_chat.ui.areas.inspector.views.budget import BudgetView
+from tui_chat.ui.areas.inspector.views.context import ContextView
+from tui_chat.ui.areas.inspector.views.diff import DiffView
+from tui_chat.ui.areas.inspector.views.reply import ReplyDetails, ReplyView
+from tui_chat.ui.areas.inspector.views.request import SETTLED, RequestView
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.areas.inspector.views.settings_rows import InProtocol
+
+__all__ = [
+    "SETTLED",
+    "BudgetView",
+    "ContextView",
+    "DiffView",
+    "InProtocol",
+    "ReplyDetails",
+    "ReplyView",
+    "RequestView",
+    "RowsView",
+    "View",
+    "ViewTabs",
+]

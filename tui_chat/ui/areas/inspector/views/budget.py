@@ -1,0 +1,158 @@
+"""The budget view: tokens by origin, what is free, and what is dropped next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from tui_chat.analysis import ShareCalculator, Shares
+from tui_chat.models.envelope import Budget
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.text_fitting import counted
+from tui_chat.ui.areas.inspector.text_fitting import shares as divided
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    Piece,
+    RowsView,
+    ViewRows,
+    first_words,
+    line,
+    text_part,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+
+_NAMES = {
+    OriginKind.SYSTEM: "system prompt",
+    OriginKind.PRESET: "preset",
+    OriginKind.PROFILE: "profile",
+    OriginKind.LORE: "lore",
+    OriginKind.HISTORY: "history",
+    OriginKind.DRAFT: "draft",
+    OriginKind.MACRO: "macros",
+    OriginKind.SETTING: "settings",
+    OriginKind.GLUE: "framing",
+}
+_LABEL = 16
+
+
+class BudgetView(RowsView):
+    """Shows the token budget of a request."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._account = ShareCalculator()
+        self._shares: Shares | None = None
+        self._budget: Budget | None = None
+        self._dropped = 0
+
+    def show(self, composed: Composed, pinned: Collection[str] = ()) -> None:
+        """Show the budget of a request. `pinned` are ids of messages that are never dropped."""
+        envelope = composed.envelope
+        self._shares, self._budget = self._account(envelope, pinned), envelope.budget
+        self._dropped = len(envelope.dropped)
+        self.rebuild()
+
+    def forget(self) -> None:
+        """Drop the budget."""
+        super().forget()
+        self._account = ShareCalculator()
+        self._shares = self._budget = None
+
+    def build(self, width: int) -> ViewRows:
+        """Lay the budget out."""
+        shares, budget = self._shares, self._budget
+        if shares is None:
+            return ViewRows()
+        about = "" if budget is None or budget.exact else "~"
+        parts: list[Part] = [_total(shares, about), *_bar(shares, width), BLANK]
+        whole = shares.limit or max(shares.used, 1)
+        for share in shares.shares:
+            detail = counted(share.turns, "turn")
+            parts.append(
+                _amount(_NAMES[share.kind], share.tokens, whole, detail, share.kind.value, width)
+            )
+        if shares.framing:
+            parts.append(
+                _amount("framing", shares.framing, whole, "tools and request", "glue", width)
+            )
+        if shares.limit is not None:
+            free = shares.free or 0
+            parts += [
+                BLANK,
+                _amount("for the reply", shares.reserve, whole, "kept free", "setting", width),
+                _amount(
+                    "free" if free >= 0 else "over the limit",
+                    abs(free),
+                    whole,
+                    "",
+                    "good" if free >= 0 else "error",
+                    width,
+                ),
+            ]
+        parts.append(BLANK)
+        parts += self._what_next(shares, width)
+        if budget is not None:
+            how = budget.how or f"counted with {budget.counter}"
+            parts += [
+                BLANK,
+                text_part(f"{how[0].upper()}{how[1:]}.", width, "", "muted"),
+            ]
+        return ViewRows(parts)
+
+    def _what_next(self, shares: Shares, width: int) -> list[Part]:
+        parts: list[Part] = []
+        if self._dropped and self._budget is not None:
+            words = f"{self._dropped:,} messages are left out: {self._budget.dropped:,} tokens"
+            parts.append(line((words, "warning")))
+        turn = shares.next_out
+        if turn is None or shares.limit is None:
+            words = "Nothing falls out: no limit is known." if shares.limit is None else ""
+            return [*parts, line((words, "muted"))] if words else parts
+        words = first_words(turn.text.plain, width)
+        parts.append(line(("Falls out next", "heading")))
+        parts.append(
+            line(("▎", "history"), (f"{turn.role:<10}", "strong"), (words, ""), origin=turn.origin)
+        )
+        return parts
+
+
+def _total(shares: Shares, about: str) -> Part:
+    used = (f"{about}{shares.used:,}", "strong")
+    if shares.limit is None:
+        return line(used, (" tokens, the limit is not known", "muted"))
+    return line(used, (f" of {shares.limit:,} tokens", "muted"))
+
+
+def _bar(shares: Shares, width: int) -> list[Part]:
+    """Draw the whole budget as one bar as wide as the pane."""
+    amounts: list[tuple[str, int, str]] = [
+        ("█", share.tokens, share.kind.value) for share in shares.shares
+    ]
+    amounts.append(("█", shares.framing, "glue"))
+    if shares.limit is not None:
+        amounts += [("░", max(shares.free or 0, 0), "bar"), ("▒", shares.reserve, "setting")]
+    cells = divided([amount for _, amount, _ in amounts], width)
+    pieces: list[Piece] = [
+        (sign * count, name) for (sign, _, name), count in zip(amounts, cells, strict=True) if count
+    ]
+    return [line(*pieces)]
+
+
+def _amount(name: str, tokens: int, whole: int, detail: str, style: str, width: int) -> Part:
+    """Draw a kind of origin: name, tokens, share and bar."""
+    share = tokens / whole if whole else 0.0
+    figures = f"{tokens:>9,} {share:>6.1%} "
+    room = max(width - _LABEL - len(figures) - 2, 0)
+    long = min(max(round(room * share), 1 if tokens else 0), room)
+    hint = f"{name}: {counted(tokens, 'token')}" + (f", {detail}" if detail else "")
+    return line(
+        ("■ ", style),
+        (f"{name:<{_LABEL - 2}}", ""),
+        (figures, "strong"),
+        ("━" * long, style),
+        (f" {detail}" if detail and len(detail) < room - long else "", "muted"),
+        hint=hint,
+    )

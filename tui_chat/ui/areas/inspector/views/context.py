@@ -1,0 +1,396 @@
+"""The context view: the turns before encoding, with origin, placement rule and tokens.
+
+1. Turns are in zones: system messages first, the preset's list, the chat history, the list
+   again. The heading of a zone has its turns and tokens.
+2. A turn is one row; unfolded it has its rule and its whole text. It stays unfolded from
+   keystroke to keystroke, by its source.
+3. What is not sent has a zone too, each message with the reason.
+4. Settings go before the turns; see `settings_rows`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    first_words,
+    line,
+    made_rows,
+    spread,
+    text_rows,
+)
+from tui_chat.ui.areas.inspector.views.settings_rows import InProtocol, setting_parts
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+
+
+_ZONES = {
+    "system": "First of all",
+    "skeleton": "Preset list",
+    "before": "Preset list",
+    "after": "Preset list",
+    "depth": "Chat history",
+    "history": "Chat history",
+    "draft": "Chat history",
+}
+
+
+class ContextCounts:
+    """Zones and counts of a context; the next context costs its new turns only."""
+
+    def __init__(self) -> None:
+        self.zones: list[tuple[str, int, int]] = []
+        """The zones: name, index of the first turn, index after the last."""
+        self.ids = Counter[str]()
+        """Number of turns of each source other than the history, by its id."""
+        self.anchors = Counter[str]()
+        """Number of turns placed at each anchor."""
+        self._turns: tuple[Turn, ...] = ()
+
+    def update(self, turns: tuple[Turn, ...]) -> None:
+        """Count the turns of another context."""
+        same = common_prefix(self._turns, turns)
+        self._count(self._turns[same:], -1)
+        self._count(turns[same:], 1)
+        self._turns = turns
+        zones = [(name, at, min(end, same)) for name, at, end in self.zones if at < same]
+        for index in range(same, len(turns)):
+            name = _ZONES[turns[index].placement.kind]
+            if zones and zones[-1][0] == name:
+                zones[-1] = name, zones[-1][1], index + 1
+            else:
+                zones.append((name, index, index + 1))
+        self.zones = zones
+
+    def _count(self, turns: tuple[Turn, ...], times: int) -> None:
+        for turn in turns:
+            if turn.origin.kind is not OriginKind.HISTORY:
+                self.ids[turn.origin.id] += times
+            self.anchors[turn.placement.anchor] += times
+
+
+_ROLES: dict[MessageRole, str] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "model",
+    "tool": "tool",
+}
+_FAR = 100
+"""ViewRows in each direction in which the cursor's source is looked for."""
+_UNFOLD = "unfold"
+_UNFOLD_DROPPED = "unfold dropped"
+_GO_TO_DROPPED = "go to dropped"
+
+
+class ContextView(RowsView):
+    """Shows the turns of an envelope."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._envelope: ChatEnvelope | None = None
+        self._preset: Preset | None = None
+        self._composed: Composed | None = None
+        self._in_protocol: InProtocol | None = None
+        self._counts = ContextCounts()
+        self._open: set[tuple[OriginKind, str]] = set()
+        self._dropped_open = False
+        self._at_end = True
+        self._wanted: Origin | None = None
+        """The origin to go to once there are rows."""
+
+    def show(self, composed: Composed, in_protocol: InProtocol | None = None) -> None:
+        """Show a request's context; `in_protocol` gives it in another protocol."""
+        self._composed, self._in_protocol = composed, in_protocol
+        self._envelope = composed.envelope
+        self._preset = composed.inputs.preset if composed.inputs is not None else None
+        self.rebuild()
+
+    def forget(self) -> None:
+        """Drop the context."""
+        super().forget()
+        self._envelope = self._preset = self._composed = self._wanted = None
+        self._counts = ContextCounts()
+        self._at_end = True
+
+    @property
+    def origin_near_cursor(self) -> Origin | None:
+        """The origin of the row under the cursor, or of the nearest row that has one; None while
+        the cursor stays at the end.
+        """
+        if self._at_end:
+            return None
+        near = (self.rows[number].origin for number in _outward(self.cursor, len(self.rows)))
+        return next((origin for origin in near if origin is not None), None)
+
+    def reveal(self, origin: Origin) -> bool:
+        """Put the cursor on the turn of an origin, or on the row that says why there is none.
+
+        Returns False if there is neither.
+        """
+        if not self._built_for:
+            self._wanted = origin
+            return False
+        key = _key(origin)
+        dropped = self._envelope.dropped if self._envelope is not None else ()
+        if not self._dropped_open and any(_key(one.origin) == key for one in dropped):
+            self._dropped_open = True
+            self.rebuild()
+        number = self._row_of(key)
+        if number is None:
+            return False
+        self._at_end = False
+        self.set_cursor(number)
+        return True
+
+    def _row_of(self, key: tuple[OriginKind, str]) -> int | None:
+        """Return the first row of a source, without making the rows of turns."""
+        kind, name = key
+        for numbers, make in self.rows.parts():
+            if isinstance(make, _Turns):
+                turns = make.turns[make.start : make.start + len(numbers)]
+                for number, turn in zip(numbers, turns, strict=True):
+                    if turn.origin.id == name and turn.origin.kind is kind:
+                        return number
+                continue
+            for number in numbers:
+                origin = make(number - numbers.start).origin
+                if origin is not None and _key(origin) == key:
+                    return number
+        return None
+
+    def rebuild(self) -> None:
+        """Build the rows again; the cursor stays on the same source."""
+        was = self.rows[self.cursor].origin if self.cursor < len(self.rows) else None
+        super().rebuild()
+        if self._built_for and self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            self.reveal(wanted)
+            return
+        if was is not None and not self._at_end and self.cursor < len(self.rows):
+            for number in _outward(self.cursor, len(self.rows)):
+                origin = self.rows[number].origin
+                if origin is not None and _key(origin) == _key(was):
+                    if number != self.cursor:
+                        self.set_cursor(number)
+                    return
+
+    def choose(self, row: ViewRow) -> bool:
+        """Fold and unfold."""
+        if row.action == _UNFOLD_DROPPED:
+            self._dropped_open = not self._dropped_open
+        elif row.action == _GO_TO_DROPPED:
+            return self._envelope is not None and self.reveal(self._envelope.dropped[-1].origin)
+        elif row.action == _UNFOLD and row.origin is not None:
+            self._open ^= {_key(row.origin)}
+        else:
+            return False
+        at, self._at_end = self.cursor, False
+        self.rebuild()
+        self.set_cursor(at)
+        return True
+
+    def build(self, width: int) -> ViewRows:
+        """Lay the turns out in their zones."""
+        envelope = self._envelope
+        return ViewRows() if envelope is None else ViewRows(self._parts(envelope, width))
+
+    def _parts(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        turns, tokens = envelope.turns, envelope.tokens or (0,) * len(envelope.turns)
+        self._counts.update(turns)
+        if self._composed is not None:
+            yield from setting_parts(self._composed, self._in_protocol, self._open, width, _UNFOLD)
+        zones = self._counts.zones
+        for number, (name, start, stop) in enumerate(zones):
+            if number:
+                yield BLANK
+            cost = counted(sum(tokens[start:stop]), "token")
+            summary = f"{counted(stop - start, 'turn')} · {cost}"
+            yield line(*spread(width, ((name, "heading"),), summary))
+            if name == "Chat history" and envelope.dropped:
+                yield from self._dropped(envelope, width)
+            yield from self._zone(turns, tokens, range(start, stop), width)
+        missing = _missing(self._counts, self._preset)
+        if missing or envelope.dropped:
+            yield BLANK
+            yield line(("Not sent", "heading"))
+            if envelope.dropped:
+                yield _dropped_link(envelope, width)
+            yield made_rows([_missing_row(message, why, width) for message, why in missing])
+
+    def _zone(
+        self, turns: Sequence[Turn], tokens: Sequence[int], zone: range, width: int
+    ) -> Iterator[Part]:
+        """Yield the turns of a zone: rows made when visible, around the unfolded ones."""
+        at = zone.start
+        if self._open:
+            for index in zone:
+                if _key(turns[index].origin) in self._open:
+                    yield self._folded(turns, tokens, at, index + 1, width)
+                    yield made_rows(_unfolded(turns[index], width))
+                    at = index + 1
+        yield self._folded(turns, tokens, at, zone.stop, width)
+
+    def _folded(
+        self, turns: Sequence[Turn], tokens: Sequence[int], start: int, stop: int, width: int
+    ) -> Part:
+        return stop - start, _Turns(turns, tokens, start, width, self._open)
+
+    def _dropped(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        dropped, budget = envelope.dropped, envelope.budget
+        cost = sum(one.tokens for one in dropped) if budget is None else budget.dropped
+        sign = "▾" if self._dropped_open else "▸"
+        why = "The newest messages that fit are kept; pinned ones always, calls with their results."
+        yield line(
+            *spread(width, ((f"{sign} {len(dropped):,} left out to fit", "warning"),), f"{cost:,}"),
+            action=_UNFOLD_DROPPED,
+            hint=why,
+        )
+        if self._dropped_open:
+            yield len(dropped), _Turns(dropped, (), 0, width, self._open)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Makes the rows of turns from an index on."""
+
+    turns: Sequence[Turn | Dropped]
+    tokens: Sequence[int]
+    start: int
+    width: int
+    open: Set[tuple[OriginKind, str]]
+    """The unfolded sources."""
+
+    def __call__(self, number: int) -> ViewRow:
+        turn = self.turns[self.start + number]
+        if isinstance(turn, Dropped):
+            return _dropped_row(turn, self.width)
+        is_open = _key(turn.origin) in self.open
+        return _turn_row(turn, self.tokens[self.start + number], is_open, self.width)
+
+
+def _outward(number: int, count: int) -> Iterator[int]:
+    """Yield row numbers around one, nearest first, as far as an edit moves rows."""
+    if number < count:
+        yield number
+    for distance in range(1, _FAR):
+        for near in (number + distance, number - distance):
+            if 0 <= near < count:
+                yield near
+
+
+def _key(origin: Origin) -> tuple[OriginKind, str]:
+    return origin.kind, origin.id
+
+
+def _placement(turn: Turn) -> str:
+    """Return where a turn was placed, if its zone does not say so; at most two words."""
+    place = turn.placement
+    match place.kind:
+        case "before" | "after":
+            return f"{place.kind} {_anchor_name(place.anchor)}"
+        case "depth":
+            return f"depth {place.depth if place.asked is None else place.asked}"
+        case "draft" if turn.origin.kind is OriginKind.DRAFT:
+            return "draft"
+        case "skeleton" if place.anchor:
+            return f"at {_anchor_name(place.anchor)}"
+        case _:
+            return ""
+
+
+def _anchor_name(anchor: str) -> str:
+    return "history" if anchor == "__CHAT_HISTORY__" else anchor
+
+
+def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
+    kind = turn.origin.kind
+    pieces = [("▎", kind), (f"{_ROLES[turn.role]:<7}", "strong")]
+    if where := _placement(turn):
+        pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
+    if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
+        pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
+    words = first_words(turn.text.plain, width)
+    if not words:
+        calls = ", ".join(call.name for call in turn.tool_calls)
+        words = f"calls {calls}" if calls else counted(len(turn.parts), "file")
+    pieces.append((words, "" if is_open else "muted"))
+    return ViewRow(
+        spread(width, pieces, f"{tokens:,}"),
+        turn.origin,
+        _UNFOLD,
+        turn.placement.rule,
+    )
+
+
+def _unfolded(turn: Turn, width: int) -> list[ViewRow]:
+    origin = turn.origin
+    rows = text_rows(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
+    rows += text_rows(turn.text.plain, width, "  │ ", "", origin)
+    for call in turn.tool_calls:
+        rows += text_rows(f"calls {call.name}({call.arguments})", width, "  │ ", "setting", origin)
+    for part in turn.parts:
+        rows += text_rows(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
+    return rows
+
+
+def _dropped_link(envelope: ChatEnvelope, width: int) -> Part:
+    """Return the row at the end that leads to the dropped messages."""
+    words = counted(len(envelope.dropped), "message")
+    pieces = (("┆", "bar"), (f"{words} of the history", "history"))
+    hint = "Enter shows them, each with its tokens."
+    return line(*spread(width, pieces, "left out to fit"), action=_GO_TO_DROPPED, hint=hint)
+
+
+def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
+    pieces = (
+        ("┆", "bar"),
+        (f"{_ROLES[dropped.role]:<7}", "muted"),
+        (first_words(dropped.preview, width), "muted"),
+    )
+    return ViewRow(
+        spread(width, pieces, f"{dropped.tokens:,}"),
+        dropped.origin,
+        hint=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
+    )
+
+
+def _missing(counts: ContextCounts, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
+    """Return the preset messages that are not in the context, each with the reason."""
+    if preset is None:
+        return []
+    found: list[tuple[PresetMessage, str]] = []
+    for message in preset.messages:
+        if not message.enabled:
+            why = "disabled"
+        elif message.is_anchor:
+            empty = not counts.anchors[message.anchor_id] and message.type != "chat_history"
+            why = "an anchor at which nothing stands" if empty else ""
+        elif not counts.ids[message.id]:
+            why = "says nothing" if not message.content.strip() else "nothing is left of it here"
+        else:
+            why = ""
+        if why:
+            found.append((message, why))
+    return found
+
+
+def _missing_row(message: PresetMessage, why: str, width: int) -> ViewRow:
+    sign = "⚓ " if message.is_anchor else ""
+    pieces = (("┆", "bar"), (sign, "muted"), (f"{message.name or message.id}  ", "preset"))
+    origin = Origin(OriginKind.PRESET, message.id, message.name)
+    return ViewRow(spread(width, pieces, why), origin, hint=f"{origin.label} is not sent: {why}.")

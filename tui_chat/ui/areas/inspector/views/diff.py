@@ -1,0 +1,253 @@
+"""The diff view: a request beside another one, line by line of the laid-out bodies.
+
+1. Equal lines are folded except a few around differences. Only visible rows are made.
+2. The changed part of a line is marked; a long line is cut so that the change is in sight, and
+   unfolds to all of it.
+3. While comparing is quick it follows each keystroke; else it waits for a pause and runs in a
+   thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.timer import Timer
+
+from tui_chat.analysis import Difference, diff_payloads
+from tui_chat.analysis.diff import CONTEXT, DiffRun, changed_part
+from tui_chat.models.payload import Payload, PrettyLine
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import Origin
+from tui_chat.ui.areas.inspector.drawn_row import display_kind
+from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    Part,
+    Piece,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    line,
+    spread,
+    text_part,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+
+CHOOSE = "choose what to compare with"
+QUICK = 0.006
+"""Seconds up to which comparing follows each keystroke."""
+PAUSE = 0.25
+"""Seconds without a keystroke after which a slow comparison runs."""
+_UNFOLD = "unfold line "
+
+
+class DiffView(RowsView):
+    """Shows the difference of a request from another one."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._name = ""
+        self._was: Payload | None = None
+        self._now: Payload | None = None
+        self._found: Difference | None = None
+        self._why = ""
+        self._took = 0.0
+        self._timer: Timer | None = None
+        self._open: set[tuple[str, int]] = set()
+
+    @property
+    def against(self) -> Payload | None:
+        """The body to compare with."""
+        return self._was
+
+    def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
+        """Set the body to compare with; None with the reason in `why`."""
+        if (name, was, why) == (self._name, self._was, self._why):
+            return
+        if was is not self._was:
+            self._found, self._took = None, 0.0
+            self._open.clear()
+        self._name, self._was, self._why = name, was, why
+        self._compare()
+
+    def show(self, composed: Composed) -> None:
+        """Compare a request."""
+        if composed.payload is self._now:
+            return
+        self._now = composed.payload
+        self._compare()
+
+    def forget(self) -> None:
+        """Drop both bodies."""
+        super().forget()
+        self._was = self._now = self._found = None
+        self._name, self._took = "", 0.0
+        self._open.clear()
+
+    def _compare(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._was is None or self._now is None:
+            self._found = None
+            self.rebuild()
+        elif self._took <= QUICK:
+            begun = perf_counter()
+            self._found = diff_payloads(self._was, self._now)
+            self._took = perf_counter() - begun
+            self.rebuild()
+        else:
+            self._timer = self.set_timer(PAUSE, self._compare_in_thread)
+
+    async def _compare_in_thread(self) -> None:
+        was, now = self._was, self._now
+        if was is None or now is None:
+            return
+        begun = perf_counter()
+        found = await asyncio.to_thread(diff_payloads, was, now)
+        if (was, now) == (self._was, self._now) and self.is_attached:
+            self._took = perf_counter() - begun
+            self._found = found
+            self.rebuild()
+
+    def choose(self, row: ViewRow) -> bool:
+        """Unfold a line, or fold it again."""
+        if not row.action.startswith(_UNFOLD):
+            return False
+        side, _, number = row.action.removeprefix(_UNFOLD).partition(" ")
+        self._open ^= {(side, int(number))}
+        self.rebuild()
+        return True
+
+    def build(self, width: int) -> ViewRows:
+        """Lay the difference out."""
+        return ViewRows(self._parts(width))
+
+    def _parts(self, width: int) -> Iterator[Part]:
+        found = self._found
+        summary = ""
+        if found is not None:
+            summary = "the same" if found.is_none else f"-{found.gone:,} +{found.new:,}"
+        name = cut(self._name or "nothing yet", width - 22)
+        head = (("against ", "muted"), (name, "link"), (" a", "muted"))
+        yield line(
+            *spread(width, head, summary),
+            action=CHOOSE,
+            hint="Enter or a: compare with something else.",
+        )
+        if found is None:
+            yield text_part(self._why or "Comparing…", width, "", "muted")
+            return
+        last = len(found.runs) - 1
+        for index, run in enumerate(found.runs):
+            if run.same:
+                yield from self._equal(found, run, index == 0, index == last, width)
+            else:
+                yield from self._other(found, run, width)
+
+    def _equal(
+        self, found: Difference, run: DiffRun, first: bool, last: bool, width: int
+    ) -> Iterator[Part]:
+        head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
+        count = len(run.now)
+        if count <= head + tail + 1:
+            head, tail = count, 0
+        yield from self._lines(found.now, " ", run.now[:head], None, width)
+        folded = count - head - tail
+        if folded:
+            words = f"  ⋯ {counted(folded, 'equal line')}"
+            yield line((words, "bar"))
+        yield from self._lines(found.now, " ", run.now[count - tail :], None, width)
+
+    def _other(self, found: Difference, run: DiffRun, width: int) -> Iterator[Part]:
+        pairs = min(len(run.was), len(run.now))
+        if pairs and len(run.was) == len(run.now) == 1:
+            yield from self._lines(found.was, "-", run.was, (found.now, run.now), width)
+            yield from self._lines(found.now, "+", run.now, (found.was, run.was), width)
+            return
+        beside = (found.now, run.now) if pairs == len(run.was) == len(run.now) else None
+        yield from self._lines(found.was, "-", run.was, beside, width)
+        beside = (found.was, run.was) if beside else None
+        yield from self._lines(found.now, "+", run.now, beside, width)
+
+    def _lines(
+        self,
+        payload: Payload,
+        sign: str,
+        numbers: range,
+        beside: tuple[Payload, range] | None,
+        width: int,
+    ) -> Iterator[Part]:
+        """Yield lines of one side; `beside` are the corresponding lines of the other."""
+
+        def rows(start: int, stop: int) -> Part:
+            def row(index: int) -> ViewRow:
+                at = start + index
+                here = payload.lines[numbers[at]]
+                part = None
+                if beside is not None:
+                    there = beside[0].lines[beside[1][at]]
+                    part = changed_part(_plain(there), _plain(here))[1]
+                return _row(here, sign, part, width, f"{_UNFOLD}{sign} {numbers[at]}")
+
+            return stop - start, row
+
+        at = 0
+        for side, number in sorted(self._open):
+            if side == sign and number in numbers:
+                index = numbers.index(number)
+                yield rows(at, index + 1)
+                yield text_part(_plain(payload.lines[number]), width, f"{sign} │ ")
+                at = index + 1
+        yield rows(at, len(numbers))
+
+
+def _plain(line: PrettyLine) -> str:
+    return "".join(piece.text for piece in line.pieces)
+
+
+def _row(line: PrettyLine, sign: str, changed: range | None, width: int, unfold: str) -> ViewRow:
+    """Draw a line of either side in one row."""
+    ground = {"-": "gone", "+": "new"}.get(sign, "")
+    indent = "  " * min(line.indent, 4)
+    room = max(width - len(indent) - 2, 8)
+    length = sum(len(piece.text) for piece in line.pieces)
+    start = 0
+    if changed is not None and length > room and changed.start > room * 2 // 3:
+        start = changed.start - room // 3
+    pieces: list[Piece] = [(f"{sign} ", ground), (indent, ground)]
+    if start:
+        pieces.append(("…", f"muted {ground}"))
+    at, used = 0, 0
+    origin: Origin | None = None
+    for piece in line.pieces:
+        end = at + len(piece.text)
+        name = display_kind(piece).value if sign != " " else "muted"
+        if name != "glue" and origin is None:
+            origin = piece.origin
+        cuts = {max(at, start), end}
+        if changed is not None:
+            cuts |= {cut for cut in (changed.start, changed.stop) if at < cut < end}
+        edges = sorted(edge for edge in cuts if max(at, start) <= edge <= end)
+        for low, high in pairwise(edges):
+            high = min(high, low + room)
+            text = sanitize(piece.text[low - at : high - at], "exact")
+            part = changed is not None and changed.start <= low < changed.stop
+            pieces.append((text, f"{name} {ground}{'-part' if part and ground else ''}".strip()))
+            used += cell_len(text)
+        at = end
+        if used > room:
+            break
+    action = unfold if length > room else ""
+    if used > room:
+        hint = "Enter shows the whole line."
+    else:
+        pieces.append((" " * (room - used), ground))
+        hint = ""
+    return ViewRow(tuple(pieces), origin, action, hint)

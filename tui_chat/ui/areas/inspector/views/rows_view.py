@@ -1,0 +1,338 @@
+"""The list under every view but the payload: rows in parts, made when they come into sight.
+
+A view returns its rows for a width (`build`), as parts: so many rows, and a function that makes
+each of them. A context of 10,000 turns costs the rows on the screen.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, TypeAlias, overload
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
+from tui_chat.ui.areas.inspector.text_fitting import cut
+from tui_chat.ui.widgets.row_list import RowList
+
+Piece: TypeAlias = tuple[str, str]
+"""Text without line breaks, and the names of its styles, separated by spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRow:
+    """A row of a view, one line high."""
+
+    pieces: tuple[Piece, ...]
+    origin: Origin | None = None
+    """The origin of what it shows."""
+    action: str = ""
+    """What Enter or a click does; empty for nothing."""
+    hint: str = ""
+    """A sentence about the row, for the status line."""
+
+    @property
+    def text(self) -> str:
+        """The row without its styles."""
+        return "".join(text for text, _ in self.pieces)
+
+
+Part: TypeAlias = tuple[int, Callable[[int], ViewRow]]
+"""A number of rows, and what makes each of them from its index in the part."""
+
+
+class ViewRows(Sequence[ViewRow]):
+    """Rows in parts; making one costs nothing for the others."""
+
+    def __init__(self, parts: Iterable[Part] = ()) -> None:
+        self._starts: list[int] = []
+        self._make: list[Callable[[int], ViewRow]] = []
+        self._length = 0
+        for count, make in parts:
+            if count:
+                self._starts.append(self._length)
+                self._make.append(make)
+                self._length += count
+
+    def __len__(self) -> int:
+        return self._length
+
+    def parts(self) -> Iterator[tuple[range, Callable[[int], ViewRow]]]:
+        """Yield the row numbers of each part, and what makes its rows."""
+        stops = (*self._starts, self._length)[1:]  # empty if there are no parts
+        for start, stop, make in zip(self._starts, stops, self._make, strict=True):
+            yield range(start, stop), make
+
+    @overload
+    def __getitem__(self, index: int) -> ViewRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ViewRow]: ...
+    def __getitem__(self, index: int | slice) -> ViewRow | Sequence[ViewRow]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(self._length))]
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        part = bisect_right(self._starts, index) - 1
+        return self._make[part](index - self._starts[part])
+
+
+def made_rows(rows: Sequence[ViewRow]) -> Part:
+    """Return a part of rows that are already made."""
+    return len(rows), rows.__getitem__
+
+
+def line(*pieces: Piece, origin: Origin | None = None, action: str = "", hint: str = "") -> Part:
+    """Return a part of one row."""
+    return made_rows((ViewRow(pieces, origin, action, hint),))
+
+
+BLANK = line(("", ""))
+
+
+def spread(
+    width: int, left: Sequence[Piece], right: str, style: str = "muted"
+) -> tuple[Piece, ...]:
+    """Return pieces with a text at the right edge; the left side is cut to make room for it."""
+    room = width - cell_len(right) - 1
+    fitted: list[Piece] = []
+    for text, name in left:
+        text = cut(text, room)
+        fitted.append((text, name))
+        room -= cell_len(text)
+        if room <= 0:
+            break
+    return (*fitted, (" " * (max(room, 0) + 1), ""), (right, style))
+
+
+_TEXT_ROWS = 2_000
+"""Most rows shown of one text."""
+
+
+def text_rows(
+    text: str, width: int, lead: str = "    ", style: str = "", origin: Origin | None = None
+) -> list[ViewRow]:
+    """Return a wrapped text as rows, each behind `lead`; hidden characters are marked."""
+    room = max(width - len(lead), LEAST)
+    rows: list[ViewRow] = []
+    for paragraph in text.split("\n"):
+        drawn = sanitize(paragraph, "exact")
+        cuts = [0, *breaks(drawn, room, room), len(drawn)]
+        rows += [
+            ViewRow(((lead, "muted"), (drawn[start:end], style)), origin)
+            for start, end in pairwise(cuts)
+        ]
+        if len(rows) > _TEXT_ROWS:
+            more = ViewRow(((lead, ""), ("… and so on", "muted")), origin)
+            return [*rows[:_TEXT_ROWS], more]
+    return rows
+
+
+def text_part(text: str, width: int, lead: str = "    ", style: str = "") -> Part:
+    """Return the rows of a text as a part."""
+    return made_rows(text_rows(text, width, lead, style))
+
+
+def first_words(text: str, width: int) -> str:
+    """Return how a text begins, on one line: at most twice `width` characters."""
+    return sanitize(" ".join(text[: width * 4].split())[: width * 2], "exact")
+
+
+_STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
+
+
+class RowsView(RowList):
+    """Shows the rows that `build` returns for a width."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"rows--{kind}" for kind in OriginKind),
+        *(f"rows--{name}" for name in _STYLES),
+        "rows--new-part",
+        "rows--gone-part",
+        "rows--bar",
+        "rows--cursor",
+        "rows--hover",
+        "rows--focused",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "first", "Top", show=False),
+        Binding("G", "last", "End", show=False),
+        Binding("enter,space", "choose", "Open", show=False),
+    ]
+    DEFAULT_CSS = """
+    RowsView {
+        height: 1fr;
+        scrollbar-gutter: stable;
+        & > .rows--system { color: $origin-system; }
+        & > .rows--preset { color: $origin-preset; }
+        & > .rows--profile { color: $origin-profile; }
+        & > .rows--lore { color: $origin-lore; }
+        & > .rows--history { color: $origin-history; }
+        & > .rows--draft { color: $origin-draft; text-style: bold; }
+        & > .rows--macro { color: $origin-macro; }
+        & > .rows--setting { color: $origin-setting; }
+        & > .rows--glue { color: $origin-glue; }
+        & > .rows--muted { color: $foreground 72%; }
+        & > .rows--strong { text-style: bold; }
+        & > .rows--heading { text-style: bold; color: $text-primary; }
+        & > .rows--warning { color: $text-warning; }
+        & > .rows--error { color: $text-error; }
+        & > .rows--good { color: $text-success; }
+        & > .rows--link { color: $text-accent; text-style: underline; }
+        & > .rows--new { background: $success 15%; }
+        & > .rows--gone { background: $error 15%; }
+        & > .rows--new-part { background: $success 40%; }
+        & > .rows--gone-part { background: $error 40%; }
+        & > .rows--bar { color: $foreground-disabled; }
+        & > .rows--cursor { background: $surface; }
+        & > .rows--hover { background: $foreground 5%; }
+        & > .rows--focused { background: $panel; }
+    }
+    """
+
+    class RowHighlighted(Message):
+        """The cursor moved to another row, or its row shows something else."""
+
+        def __init__(self, row: ViewRow | None) -> None:
+            super().__init__()
+            self.row = row
+
+    class RowSelected(Message):
+        """The user wants what a row offers."""
+
+        def __init__(self, row: ViewRow) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("rows", id=id)
+        self.rows = ViewRows()
+        self._at_end = False
+        """True if the cursor stays on the last row, whatever is added."""
+        self._highlighted: ViewRow | None = None
+        self._built_for = 0
+        """The width for which the rows were built; 0 before that."""
+        self._drawn: dict[int, tuple[tuple[ViewRow | None, str, int], Strip]] = {}
+        """For each line of the screen what it shows, and its strip. A keystroke rebuilds the rows
+        and then repaints only the lines that changed."""
+
+    def build(self, width: int) -> ViewRows:
+        """Return the rows for a width in cells."""
+        raise NotImplementedError
+
+    def choose(self, row: ViewRow) -> bool:
+        """Do what a row offers, if the view can do so itself; else return False."""
+        return False
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def row_here(self) -> ViewRow | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
+
+    def forget(self) -> None:
+        """Drop all rows, because another conversation is shown next."""
+        self.rows, self.cursor, self._highlighted, self._built_for = ViewRows(), 0, None, 0
+        self._drawn.clear()
+
+    def rebuild(self) -> None:
+        """Build the rows again; the cursor keeps its row number, or stays at the end."""
+        width = self._built_for = self.scrollable_content_region.width
+        if width <= 0:  # not displayed; `resized` follows when it is
+            return
+        self.rows = self.build(width)
+        self.virtual_size = Size(width, len(self.rows))
+        last = max(len(self.rows) - 1, 0)
+        self.cursor = last if self._at_end else min(self.cursor, last)
+        self._scroll_to_end()
+        for y in range(self.size.height):
+            before = self._drawn.get(y)
+            if self.render_line(y) is not (before[1] if before else None):
+                self.refresh(Region(0, y, self.size.width, 1))
+        self._post_highlighted()
+
+    def _scroll_to_end(self) -> None:
+        if self._at_end:
+            self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
+
+    def resized(self) -> None:
+        """Build the rows for another width."""
+        if self.scrollable_content_region.width != self._built_for:
+            self.rebuild()
+        else:
+            self._scroll_to_end()
+
+    def notify_style_update(self) -> None:
+        """Forget the lines drawn in the old styles."""
+        super().notify_style_update()
+        self._drawn.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """Render a line of the screen, or return the strip that was rendered for the same row."""
+        number = self.scroll_offset.y + y
+        row = self.rows[number] if number < len(self.rows) else None
+        emphasis = "" if row is None else self.emphasis(number)
+        if emphasis == "cursor" and self.has_focus:
+            emphasis = "focused"
+        shows = row, emphasis, self.size.width
+        before = self._drawn.get(y)
+        if before is None or before[0] != shows:
+            self._drawn[y] = before = shows, self._paint(*shows)
+        return before[1]
+
+    def _paint(self, row: ViewRow | None, emphasis: str, width: int) -> Strip:
+        plain = self.palette(emphasis)
+        if row is None:
+            return Strip.blank(width, plain)
+        segments: list[Segment] = []
+        used = 0
+        for text, names in row.pieces:
+            cells = cell_len(text)
+            if used + cells > width:
+                text, cells = set_cell_size(text, width - used), width - used
+            segments.append(Segment(text, self.palette(*names.split(), emphasis)))
+            used += cells
+        segments.append(Segment(" " * (width - used), plain))
+        return Strip(segments, width)
+
+    def _post_highlighted(self) -> None:
+        row = self.row_here
+        if row != self._highlighted:
+            self._highlighted = row
+            self.post_message(self.RowHighlighted(row))
+
+    def post_highlighted_again(self) -> None:
+        """Post what the cursor is on, even if that did not change."""
+        self._highlighted = None
+        self._post_highlighted()
+
+    def cursor_moved(self) -> None:
+        """Leave the end if the cursor left it, and post the row."""
+        self._at_end = self._at_end and self.cursor == max(len(self.rows) - 1, 0)
+        self._post_highlighted()
+
+    def action_choose(self) -> None:
+        """Do what the row under the cursor offers."""
+        if (row := self.row_here) is not None and not self.choose(row):
+            self.post_message(self.RowSelected(row))
+
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""
+        self.set_cursor(row)
+        if self.rows[row].action or event.chain == 2:
+            self.action_choose()

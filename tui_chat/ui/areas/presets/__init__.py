@@ -1,0 +1,14 @@
+"""The preset editor: the preset as a list that looks like the context it makes.
+
+area           PresetsArea: the preset, its file, and the profile and lorebooks beside it
+pane           PresetPane: makes the edits
+view           PresetView: its layout: title, toolbar, filter, list and form
+rows           PresetRows: the list, its keys and dragging by mouse
+row_drawing    a row as text with styles
+request_facts  what a composed request says about the rows: tokens, the history between them
+message_edits  the edits that keys make of the message under the cursor
+message_form   the form of a message, with its content editor
+settings_form  the form of the preset itself: name, variables, system messages
+form_fields    the base and the fields of both forms
+diff_dialog    the difference of two presets
+"""

@@ -1,0 +1,382 @@
+"""The area of the preset editor: the preset, its file, and the profile and lorebooks beside it."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.paths import typed_path
+from tui_chat.ui.areas.area import Area, AreaContext
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.presets.pane import PresetPane
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
+
+POLL_SECONDS = 1.0
+"""Seconds between looks at the preset's file."""
+MAX_IMPORT_NOTES = 12
+"""Sentences about an import that are shown."""
+
+
+class PresetsArea(Area):
+    """The preset editor. The pane is created when it is first needed."""
+
+    DEFAULT_CSS = """
+    PresetsArea > PresetPane { width: 1fr; height: 1fr; }
+    """
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        ("choose_preset", "choose_profile", "choose_lorebooks")
+    )
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "presets")
+        self.pane: PresetPane | None = None
+
+    def on_mount(self) -> None:
+        """Watch the preset's file."""
+        self.set_interval(POLL_SECONDS, self.check_file)
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show the active session's preset, and what the request says about it."""
+        from tui_chat.workspace import events
+
+        workspace = self.workspace
+        match event:
+            case events.PresetChanged():
+                self._show_preset()
+            case events.BranchChanged() if workspace and workspace.state.is_branch_loaded:
+                self._show_preset()
+            case events.RequestComposed():
+                self._show_request()
+            case _:
+                pass
+
+    def _show_preset(self) -> None:
+        workspace, pane = self.workspace, self.pane
+        if workspace is not None and pane is not None:
+            name = workspace.state.preset_name
+            is_ours = workspace.library.is_ours(name)
+            pane.show(name, workspace.state.preset_edits, ours=is_ours)
+
+    def _show_request(self) -> None:
+        live = self.workspace.state.request.live if self.workspace is not None else None
+        if self.pane is not None and live is not None:
+            self.pane.show_request(live)
+
+    # --- the pane ------------------------------------------------------------------------
+
+    async def action_toggle_editor(self) -> None:
+        """Open and focus the preset editor; if it has the focus, close it."""
+        await self.host.opened_workspace()
+        await self._open_pane()
+        self.host.toggle_area(self)
+
+    async def _open_pane(self) -> PresetPane:
+        """Return the pane, created and filled if it is not there yet."""
+        if self.pane is None:
+            from tui_chat.ui.areas.presets.pane import PresetPane
+
+            self.pane = PresetPane()
+            await self.mount(self.pane)
+        self._show_preset()
+        self._show_request()
+        return self.pane
+
+    def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
+        """Compose with the edited preset from now on."""
+        if self.workspace is not None:
+            self.workspace.presets.edit(event.name, event.edits)
+
+    def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
+        """Move to the row that a piece of the request came from."""
+        if origin is not None and scroll and self.pane is not None:
+            self.pane.reveal(origin)
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Open the preset message, profile or lorebook that a piece of the request came from."""
+        match origin.outermost.kind:
+            case OriginKind.PROFILE:
+                await self.tui.run_action("presets.choose_profile")
+            case OriginKind.LORE:
+                await self.tui.run_action("presets.choose_lorebooks")
+            case _ if (message := _preset_message(origin)) is not None:
+                pane = await self._open_pane()
+                self.host.show_area(self)
+                if pane.reveal(message):
+                    self.call_after_refresh(pane.focus)
+            case _:
+                return False
+        return True
+
+    async def toggle_cache_mark(self, origin: Origin | None) -> None:
+        """Give what a piece of the request came from the next cache mark, as an edit of the preset.
+        The preset's history line places the mark of stored messages.
+        """
+        workspace = self.workspace
+        if workspace is None or origin is None:
+            return
+        message = _preset_message(origin)
+        if message is None and origin.outermost.kind is OriginKind.HISTORY:
+            messages = workspace.state.preset.messages
+            anchors = (each for each in messages if each.type == "chat_history" and each.enabled)
+            if anchor := next(anchors, None):
+                message = Origin(OriginKind.PRESET, anchor.id, anchor.name)
+        pane = await self._open_pane()
+        if message is None or not pane.reveal(message):
+            sentence = "A cache mark is placed by a line of the preset; this comes from none."
+            self.notify(sentence, severity="warning", markup=False)
+            return
+        pane.action_want("mark")
+        preset = pane.edits.preset if pane.edits is not None else workspace.state.preset
+        marked = next((each for each in preset.messages if each.id == message.id), None)
+        lifetime = marked.cache_control if marked is not None else None
+        is_history = marked is not None and marked.type == "chat_history"
+        history = "the history, at the newest message that stays where it is"
+        what = history if is_history else message.label
+        words = f"Cache mark for {lifetime}: {what}." if lifetime else f"No cache mark: {what}."
+        self.notify(f"{words} c in the preset editor changes it, u undoes it.", markup=False)
+
+    # --- choosing ------------------------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_preset(self, name: str = "") -> None:
+        """Use another preset from the next message on."""
+        from tui_chat.ui.dialogs.questions import ask_preset
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        chosen = name or await ask_preset(self.tui, workspace)
+        names = workspace.library.names("presets")
+        if chosen and chosen in names:
+            await workspace.presets.choose(chosen)
+        elif chosen:
+            advice = f"There are: {', '.join(names)}."
+            self.show_error(InputError(f"There is no preset “{chosen}”.", advice=advice))
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_profile(self, name: str = "") -> None:
+        """Choose who the user is for the model, or nobody, from the next message on."""
+        from tui_chat.models.profile import Profile
+        from tui_chat.ui.dialogs.forms import ProfileForm
+        from tui_chat.ui.dialogs.questions import NEW_ITEM, ask_profile
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        chosen = name or await ask_profile(self.tui, workspace)
+        if chosen is None:
+            return
+        if chosen != NEW_ITEM:
+            await workspace.settings.set_profile(chosen)
+        elif profile := await self.tui.push_screen_wait(ProfileForm(Profile("", ""))):
+            await workspace.settings.save_profile(profile)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_lorebooks(self, name: str = "") -> None:
+        """Choose the lorebooks in use; with a name, add or remove that one."""
+        from tui_chat.ui.dialogs.questions import ask_lorebooks
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        in_use = workspace.state.lorebook_names
+        names: tuple[str, ...] | None
+        if not name:
+            names = await ask_lorebooks(self.tui, workspace)
+        elif name in in_use:
+            names = tuple(each for each in in_use if each != name)
+        else:
+            names = (*in_use, name)
+        if names is not None:
+            await workspace.settings.set_lorebooks(names)
+
+    # --- files ---------------------------------------------------------------------------
+
+    def check_file(self) -> None:
+        """Reload the preset if another program changed its file; if both were changed, ask which
+        one to keep.
+        """
+        workspace = self.workspace
+        is_open = workspace is not None and self.host.is_workspace_open
+        if workspace is None or not is_open or not self.screen.is_current:
+            return
+        match workspace.presets.check_file():
+            case "reloaded":
+                name = workspace.state.preset_name
+                sentence = f"“{name}” was changed by another program and read again."
+                self.notify(sentence, markup=False)
+            case "conflict":
+                self._resolve_conflict(workspace)
+            case "same":
+                pass
+
+    @work(group="dialog", exclusive=True)
+    async def _resolve_conflict(self, workspace: Workspace) -> None:
+        from tui_chat.ui.dialogs.file_questions import confirm_take_file
+
+        if await confirm_take_file(self.tui, workspace.state.preset_name):
+            workspace.presets.revert()
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_save_requested(self) -> None:
+        """Save the preset."""
+        from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
+
+        workspace = self.workspace
+        if workspace is None:
+            return
+        name = workspace.state.preset_name
+        if workspace.presets.would_overwrite() and not await confirm_overwrite_preset(
+            self.tui, name
+        ):
+            return
+        await self._save(workspace, is_ours=workspace.library.is_ours(name))
+
+    async def _save(self, workspace: Workspace, name: str = "", *, is_ours: bool = False) -> None:
+        """Save the preset, and say where; `is_ours` if it came with the program."""
+        path = await workspace.presets.save(name)
+        if path is not None:
+            why = "It came with the program; your copy is used now.\n" if is_ours else ""
+            self.notify(f"Saved.\n{why}{path}", markup=False)
+
+    def on_preset_pane_more_requested(self) -> None:
+        """Open the menu of preset files."""
+        self.action_files()
+
+    @work(group="dialog", exclusive=True)
+    async def action_files(self) -> None:
+        """Create, copy, import, compare, rename or delete presets."""
+        from tui_chat.ui.dialogs import file_questions as questions
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        app, name = self.tui, workspace.state.preset_name
+        chosen = await questions.ask_preset_command(app, workspace)
+        match chosen:
+            case "use":
+                await self.tui.run_action("presets.choose_preset")
+            case "new":
+                if new := await questions.ask_preset_name(app, "Name of the new preset", ""):
+                    await workspace.presets.create(new)
+            case "copy":
+                if new := await questions.ask_preset_name(app, "Save as", f"{name} copy"):
+                    await self._save(workspace, new)
+            case "import":
+                if path := await questions.ask_preset_import_path(app):
+                    await self._import(workspace, path)
+            case "rename":
+                if new := await questions.ask_preset_name(app, "Rename the preset", name):
+                    await workspace.presets.rename(new)
+            case "delete":
+                if await questions.confirm_delete_preset(app, name):
+                    await workspace.presets.delete()
+            case "revert":
+                workspace.presets.revert()
+            case "saved" | "other":
+                await self._compare(workspace, with_saved=chosen == "saved")
+            case "settings":
+                pane = await self._open_pane()
+                self.host.show_area(self)
+                self.call_after_refresh(pane.open_settings)
+            case "file":
+                await self._edit_file(workspace)
+            case _:
+                pass
+
+    async def _import(self, workspace: Workspace, typed: str) -> None:
+        """Import a preset of SillyTavern, use it, and say what is not as it was."""
+        from tui_chat.library.sillytavern_presets import load_sillytavern_preset
+
+        try:
+            imported = await to_thread(load_sillytavern_preset, typed_path(typed))
+        except InputError as error:
+            self.show_error(error)
+            return
+        await workspace.presets.add(imported.preset)
+        lines = [one_line(note.sentence, 200) for note in imported.notes[:MAX_IMPORT_NOTES]]
+        if more := len(imported.notes) - len(lines):
+            lines.append(f"{more:,} more; `tui-chat preset import` lists all of them.")
+        words = "\n".join(["Imported as a preset of yours.", *(f"· {line}" for line in lines)])
+        self.notify(words, markup=False)
+
+    async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
+        """Compare the edited preset with its file, or with another preset."""
+        from tui_chat.library.presets import dump_preset
+        from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
+        from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
+
+        edits, name = workspace.state.preset_edits, workspace.state.preset_name
+        if edits is None:
+            return
+        now = dump_preset(edits.preset)
+        if with_saved:
+            dialog = PresetDiff(f"{name}: saved, then edited", dump_preset(edits.saved), now)
+            await self.tui.push_screen_wait(dialog)
+        elif other_name := await ask_preset_to_compare(self.tui, workspace):
+            try:
+                other = dump_preset(workspace.presets.read(other_name))
+            except InputError as error:
+                self.show_error(error)
+            else:
+                await self.tui.push_screen_wait(
+                    PresetDiff(f"{name}, then {other_name}", now, other)
+                )
+
+    # --- the user's own editor -----------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_file_requested(self) -> None:
+        """Edit the whole preset as JSON in the user's editor."""
+        if self.workspace is not None:
+            await self._edit_file(self.workspace)
+
+    async def _edit_file(self, workspace: Workspace) -> None:
+        from tui_chat.ui.dialogs.file_questions import confirm_edit_again
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
+
+        try:
+            before = text = workspace.presets.text()
+            while True:
+                text = await edit_in_editor(self.tui, text, "preset.json")
+                if text == before:
+                    return
+                try:
+                    workspace.presets.edit_text(text)
+                except InputError as error:
+                    if not await confirm_edit_again(self.tui, error):
+                        return
+                else:
+                    return
+        except InputError as error:
+            self.show_error(error)
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
+        """Edit a message's content in the user's editor."""
+        from tui_chat.models.text import clean
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
+
+        try:
+            before = event.message.content
+            text = clean(await edit_in_editor(self.tui, before))
+            pane = self.pane
+            if text != before and pane is not None and not pane.rewrite(event.message, text):
+                raise InputError("The message is no longer there.", advice="Its text was: " + text)
+        except InputError as error:
+            self.show_error(error)
+
+
+def _preset_message(origin: Origin) -> Origin | None:
+    """Return the preset message that a piece of the request came from, through macros in it."""
+    around: Origin | None = origin
+    while around is not None and around.kind is not OriginKind.PRESET:
+        around = around.within
+    return around

@@ -1,0 +1,206 @@
+"""A row of the preset editor as pieces of text with style names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from tui_chat.library.editing import OutlineRow
+from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.areas.presets.request_facts import RequestFacts
+from tui_chat.ui.widgets.row_list import clipped
+
+Piece = tuple[str, str]
+"""Text, and the name of its style; empty for plain."""
+
+CHECKBOX = (1, 4)
+"""Columns of the checkbox: first, and the one after the last."""
+_ROLES = {"system": "sys", "user": "usr", "assistant": "ast", "tool": "tool"}
+_ANCHOR_NAMES = {
+    "chat_history": "Chat history",
+    "user_profile": "User profile",
+    "placeholder": "Placeholder",
+}
+_SYMBOLS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
+
+
+def display_name(message: PresetMessage) -> str:
+    """Return the name of a message in the list."""
+    generic = message.type == "chat_history" or message.id == message.type
+    named = message.name or (_ANCHOR_NAMES.get(message.type, "") if generic else "")
+    return one_line(named or message.id, 80) or "(no name)"
+
+
+def row_pieces(
+    row: OutlineRow,
+    tokens: int | None,
+    facts: RequestFacts,
+    names: dict[str, str],
+    width: int,
+    *,
+    unsaved: bool,
+) -> list[Piece]:
+    """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id."""
+    if row.message is None:
+        return _ghost(row, facts, width)
+    message = row.message
+    left: list[Piece] = [
+        ("●" if unsaved else " ", "unsaved"),
+        ("[x]" if message.enabled else "[ ]", "box"),
+        (" " + "  " * row.indent, ""),
+    ]
+    figure = _figure(tokens, sent=not row.disabled)
+    if message.is_anchor:
+        return _anchor(row, message, left, figure, facts, width)
+    mark = _ROLES.get(message.role, message.role)
+    left.append((f"{mark} ", "off" if row.disabled else message.role))
+    # Without messages to lie between, the history is drawn as it will be.
+    is_clamped = len(facts.history) > 1 and any(n.code == "depth-clamped" for n in row.notes)
+    place = _place(row, names, is_clamped=is_clamped) if width >= 34 else ""
+    place = f"{place} {_cache_mark(message)}".strip()
+    right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
+    room = width - _width(left) - _width(right)
+    name = clipped(display_name(message), max(room, 1))
+    middle = [(name, "off" if row.disabled else "name"), *_preview(row, room - cell_len(name))]
+    gap = max(room - _width(middle), 0)
+    return [*left, *middle, (" " * gap, ""), *right]
+
+
+def _preview(row: OutlineRow, room: int) -> list[Piece]:
+    """Return the first words of a message and its info note, at least the note's symbol.
+
+    A clamped depth is shown by the place instead.
+    """
+    assert row.message is not None
+    notes = [n for n in row.notes if n.level is Level.INFO and n.code != "depth-clamped"]
+    words = one_line(row.message.content, 200)
+    if not notes:
+        return [(f"  {clipped(words, room - 2)}", "preview")] if words and room >= 10 else []
+    if room < 20:
+        return [(clipped(f" {_SYMBOLS[Level.INFO]}", room), "info")]
+    preview = clipped(words, room // 3)
+    # The row names the message already.
+    sentence = one_line(notes[0].sentence).removeprefix(f"“{row.message.name or row.message.id}” ")
+    note = f"  {_SYMBOLS[Level.INFO]} {sentence}"
+    before = [(f"  {preview}", "preview")] if preview else []
+    return [*before, (clipped(note, room - _width(before)), "info")]
+
+
+def _anchor(
+    row: OutlineRow,
+    message: PresetMessage,
+    left: list[Piece],
+    figure: str,
+    facts: RequestFacts,
+    width: int,
+) -> list[Piece]:
+    name = display_name(message)
+    details = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
+    detail = details.get(message.type, "")
+    lore = facts.lore.get(message.anchor_id, 0)
+    if lore:
+        detail = f"{detail} +{lore} lore".strip()
+    if message.type == "chat_history":
+        figure = _figure(facts.history_tokens, sent=True)
+    elif message.type == "user_profile":
+        figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
+    style = "off" if row.disabled else "anchor"
+    detail = f"{detail} {_cache_mark(message)}".strip()
+    tail = f" {detail} " if detail else ""
+    head = f"◆ {name} "
+    room = width - _width(left) - cell_len(figure)
+    head = clipped(head, room)
+    tail = clipped(tail, max(room - cell_len(head), 0))
+    line = "─" * max(room - cell_len(head) - cell_len(tail), 0)
+    return [*left, (head, style), (line, "line"), (tail, "place"), (figure, "tokens")]
+
+
+def _cache_mark(message: PresetMessage) -> str:
+    lifetime = message.cache_control
+    return f"⛁ {lifetime}" if lifetime else ""
+
+
+def _history_words(facts: RequestFacts) -> str:
+    count = len(facts.history)
+    summary = f"{count:,} message{'s' * (count != 1)}" if count else "no messages yet"
+    return f"{summary}, {facts.dropped:,} dropped" if facts.dropped else summary
+
+
+def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
+    figure = _figure(None)
+    count = len(facts.history)
+    match row.ghost:
+        case "role":
+            name, tokens = facts.role
+            words = f"role “{name}”: its prompt" if name else "no role"
+            figure = _figure(tokens) if name else figure
+        case "history":
+            words = f"the history goes last: {_history_words(facts)}"
+            figure = _figure(facts.history_tokens)
+        case "oldest":
+            words = _turn_preview(facts.history[:1], "the oldest message")
+        case "newest":
+            words = _turn_preview(facts.history[-1:] if count > 1 else (), "the newest message")
+        case "message":
+            turn = facts.history_at(row.depth or 0)
+            words = _turn_preview((turn,) if turn else (), "a message")
+        case "draft":
+            words = "what you type" if facts.is_typed else "the message to answer"
+            words = f"{words}: {facts.draft[0]}" if facts.draft[0] else words
+            figure = _figure(facts.draft[1]) if facts.draft[0] else figure
+        case _:
+            more = row.skipped or count - facts.shown
+            words = f"⋮ {more:,} more" if more > 0 else "⋮"
+    left = "     " + "  " * row.indent
+    room = width - cell_len(left) - cell_len(figure)
+    words = clipped(words, max(room, 1))
+    pad = " " * max(room - cell_len(words), 0)
+    return [(left, ""), (words + pad, "ghost"), (figure, "ghost")]
+
+
+def _turn_preview(turns: Sequence[Turn], otherwise: str) -> str:
+    if not turns:
+        return otherwise
+    turn = turns[0]
+    return f"{_ROLES.get(turn.role, turn.role)} {one_line(turn.text.plain, 120)}"
+
+
+def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
+    message = row.message
+    assert message is not None
+    order = f" #{message.order}" if message.order else ""
+    match row.placement:
+        case "system":
+            return "first"
+        case "before" | "after":
+            at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
+            return f"{row.placement} {clipped(one_line(at, 40), 14)}{order}"
+        case "depth":
+            end = "→oldest" if (row.depth or 0) < 0 else "→newest"
+            end = end if is_clamped else ""
+            return f"depth {row.depth}{end}{order}"
+        case "unplaced":
+            return "not placed"
+        case _:
+            return ""
+
+
+def _figure(tokens: int | None, *, sent: bool = True) -> str:
+    if tokens is None:
+        return "       "
+    return f"{tokens:>6,} " if sent else f"{f'({tokens:,})':>7}"
+
+
+def note_pieces(sentence: str, level: Level, indent: int, width: int) -> list[Piece]:
+    """Return the pieces of the line of a note."""
+    left = "     " + "  " * indent
+    text = clipped(f"{_SYMBOLS[level]} {one_line(sentence)}", max(width - len(left) - 1, 1))
+    pad = " " * max(width - len(left) - cell_len(text), 0)
+    return [(left, ""), (text + pad, str(level))]
+
+
+def _width(pieces: list[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)

@@ -1,0 +1,151 @@
+"""The form of a preset's settings: name, placement of system messages, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input, Static
+
+from tui_chat.models.preset import Preset
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import clean
+from tui_chat.ui.areas.presets.form_fields import ChoiceField, EditForm, FormField
+
+_PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
+
+
+class VariableRow(Horizontal):
+    """A variable's name and value; without a name it is not a variable."""
+
+    DEFAULT_CSS = """
+    VariableRow {
+        height: 1;
+        .variable-name { width: 24; }
+        .sign { width: 3; color: $foreground 72%; padding: 0 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name_field = FormField(
+            placeholder="name", classes="variable-name", select_on_focus=False
+        )
+        self.value = FormField(placeholder="value", select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """Put the value after the name."""
+        yield self.name_field
+        yield Static("=", classes="sign")
+        yield self.value
+
+    @property
+    def typed(self) -> tuple[str, str]:
+        """Name and value as typed."""
+        return clean(self.name_field.value).strip(), clean(self.value.value)
+
+
+class SettingsForm(EditForm):
+    """Shows a preset's settings; posts every change."""
+
+    DEFAULT_CSS = """
+    SettingsForm {
+        .hint { height: auto; color: $foreground 72%; padding: 0 1; }
+        #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._preset = Preset("")
+        self.name_field = FormField(placeholder="name", id="settings-name", select_on_focus=False)
+        self._placement = ChoiceField(_PLACEMENTS, id="settings-system")
+        self._labels = {
+            "name": Static(classes="label"),
+            "system_placement": Static(classes="label"),
+            "variables": Static(classes="label"),
+        }
+        self._variables = [VariableRow()]
+        self._list = VerticalScroll(*self._variables, id="settings-variables", can_focus=False)
+        self._kept = Static(classes="hint")
+
+    def compose(self) -> ComposeResult:
+        """Put the fields over the variables."""
+        with Horizontal():
+            yield self._labels["name"]
+            yield self.name_field
+        with Horizontal():
+            yield self._labels["system_placement"]
+            yield self._placement
+        with Horizontal():
+            yield self._labels["variables"]
+        yield self._list
+        yield self._kept
+
+    def show(self, preset: Preset, saved: Preset) -> None:
+        """Show a preset; text being typed is left alone, unsaved fields are marked."""
+        self._preset = preset
+        words = {
+            "name": "Name",
+            "system_placement": "System messages",
+            "variables": "Variables  {{getvar::name}} or {{name}}; clear a name to remove one",
+        }
+        for field, label in self._labels.items():
+            mark = "● " if getattr(preset, field) != getattr(saved, field) else "  "
+            label.update(mark + words[field])
+        with self.prevent(Input.Changed):
+            self.name_field.fill(preset.name)
+            if self._typed() != dict(preset.variables):
+                self._fill(preset.variables)
+        self._grow(len([line for line in self._variables if line.typed[0]]) + 1)
+        self._placement.choose(preset.system_placement)
+        kept = ", ".join(one_line(key, 40) for key in preset.extras)
+        self._kept.update(f"Also in the file, and kept: {kept}" if kept else "")
+        self._kept.display = bool(kept)
+
+    def _fill(self, variables: Mapping[str, str]) -> None:
+        self._grow(len(variables))
+        typed = [*variables.items(), *[("", "")] * (len(self._variables) - len(variables))]
+        for line, (name, value) in zip(self._variables, typed, strict=True):
+            line.name_field.fill(name)
+            line.value.fill(value)
+
+    def _grow(self, count: int) -> None:
+        """Make sure there are so many lines, and hide empty ones below them."""
+        new = [VariableRow() for _ in range(count - len(self._variables))]
+        self._variables += new
+        self._list.mount_all(new)
+        for number, line in enumerate(self._variables):
+            line.display = number < count or line.has_focus_within or any(line.typed)
+
+    def _typed(self) -> dict[str, str]:
+        """Return the variables as typed; a name that occurs twice counts once."""
+        found: dict[str, str] = {}
+        for line in self._variables:
+            name, value = line.typed
+            line.name_field.set_class(name in found, "-invalid")
+            if name and name not in found:
+                found[name] = value
+        return found
+
+    @on(Input.Changed)
+    def _field_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input is self.name_field:
+            name = clean(event.value).strip()
+            event.input.set_class(not name, "-invalid")
+            if name and name != self._preset.name:
+                self.post_change({"name": name}, "name")
+            return
+        typed = self._typed()
+        if typed != dict(self._preset.variables):
+            at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
+            self.post_change({"variables": MappingProxyType(typed)}, f"variable {at}")
+
+    @on(ChoiceField.ChoiceMade)
+    def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
+        event.stop()
+        self.post_change({"system_placement": event.value})

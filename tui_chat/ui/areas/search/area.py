@@ -1,0 +1,66 @@
+"""The search screen on a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui_chat.errors import TuiChatError
+from tui_chat.ui.areas.search.query_text import KnownNames
+from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+
+class WorkspaceSearch(SearchScreen):
+    """Searches all sessions of a workspace."""
+
+    def __init__(
+        self, workspace: Workspace, writers: Iterable[tuple[str, str]], now: float, typed: str = ""
+    ) -> None:
+        """`writers` are the endpoints and models that replied to stored messages."""
+        super().__init__(_known_names(workspace, list(writers)), now, typed)
+        self._workspace = workspace
+
+    @work(group="search")
+    async def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
+        """Answer a query."""
+        try:
+            hits = await self._workspace.store.search.find(event.query)
+            answer = SearchAnswer(event.query, hits)
+        except TuiChatError as error:
+            answer = SearchAnswer(event.query, fault=f"{error}\n{error.advice}".strip())
+        if self.is_attached:
+            self.show(answer)
+
+    @work(group="search-preview", exclusive=True)
+    async def on_search_screen_preview_requested(
+        self, event: SearchScreen.PreviewRequested
+    ) -> None:
+        """Show the messages around a hit."""
+        message_id = event.hit.message_id
+        try:
+            entries = (
+                await self._workspace.store.branches.around(message_id)
+                if message_id is not None
+                else ()
+            )
+        except TuiChatError:
+            entries = ()  # the message was deleted meanwhile
+        if self.is_attached:
+            self.show_around(event.hit, entries)
+
+
+def _known_names(workspace: Workspace, writers: list[tuple[str, str]]) -> KnownNames:
+    sessions, endpoints = workspace.state.sessions, workspace.state.config.endpoints
+    models = {each.model for each in sessions} | {model for _, model in writers}
+    names = dict.fromkeys((*(each.name for each in endpoints), *(name for name, _ in writers)))
+    return KnownNames(
+        role=tuple(sorted({each.role_name for each in sessions if each.role_name})),
+        model=tuple(sorted(models - {""})),
+        endpoint=tuple(name for name in names if name),
+        tag=tuple(sorted({tag for each in sessions for tag in each.tags})),
+    )

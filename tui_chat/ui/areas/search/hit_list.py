@@ -1,0 +1,316 @@
+"""The hits of a search, the preview of the messages around one, and marked text, wrapped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_chat.models.message import Message as ChatMessage
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.search import Hit, HitPlace
+from tui_chat.models.session import Entry
+from tui_chat.ui.ago import ago
+from tui_chat.ui.widgets.component_styles import ComponentStyles
+from tui_chat.ui.widgets.row_list import RowList
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
+
+PLACES: dict[HitPlace, str] = {
+    "reasoning": "Reasoning",
+    "call": "Tool call",
+    "refusal": "Refusal",
+}
+"""Where in a message the words are, if not in its text."""
+WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
+
+
+class HitList(RowList, can_focus=False):
+    """The hits of a search. The screen's keys move the cursor, because the input has the focus."""
+
+    ROW_HEIGHT = 3  # where the hit is, then two lines of its text
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"hit-list--{name}"
+        for name in ("title", "detail", "user", "mark", "cursor", "hover", "empty")
+    }
+    DEFAULT_CSS = """
+    HitList {
+        & .hit-list--title { text-style: bold; }
+        & .hit-list--detail { color: $foreground 67%; }
+        & .hit-list--user { color: $text-primary; }
+        & .hit-list--mark { color: $text-warning; text-style: bold underline; }
+        & .hit-list--hover { background: $foreground 5%; }
+        & .hit-list--cursor { background: $primary 20%; }
+        & .hit-list--empty { color: $foreground 72%; }
+    }
+    """
+
+    class HitHighlighted(Message):
+        """The cursor moved to a hit, or there are no hits."""
+
+    class HitSelected(Message):
+        """The hit under the cursor was clicked again."""
+
+    def __init__(self, now: float) -> None:
+        super().__init__("hit-list", classes="-raised")
+        self.hits: tuple[Hit, ...] = ()
+        self._now = now
+
+    @property
+    def hit(self) -> Hit | None:
+        """The hit under the cursor."""
+        return self.hits[self.cursor] if self.cursor < len(self.hits) else None
+
+    @property
+    def row_count(self) -> int:
+        """Number of hits."""
+        return len(self.hits)
+
+    def show(self, hits: tuple[Hit, ...], empty: str) -> None:
+        """Show hits; `empty` is shown if there are none."""
+        self.hits, self.empty_text = hits, empty
+        self.update_extent()
+        self.set_cursor(0)
+
+    def cursor_moved(self) -> None:
+        """Post which hit is under the cursor."""
+        self.post_message(self.HitHighlighted())
+
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Put the cursor on a hit; select it if the cursor was there already."""
+        again = row == self.cursor
+        self.set_cursor(row)
+        if again or event.chain > 1:
+            self.post_message(self.HitSelected())
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """Render a line of a hit."""
+        index, part = divmod(line, self.ROW_HEIGHT)
+        if index >= len(self.hits):
+            return Strip.blank(width, self.palette())
+        hit, ground = self.hits[index], self.emphasis(index)
+        segments = (
+            self._heading(hit, width, ground)
+            if part == 0
+            else self._snippet(hit, width, ground, part - 1)
+        )
+        return Strip(segments).adjust_cell_length(width, self.palette(ground))
+
+    def _heading(self, hit: Hit, width: int, ground: str) -> list[Segment]:
+        who = PLACES.get(hit.place, WRITERS[hit.message_role])
+        time = ago(hit.created, self._now)
+        age = f" · {time} "
+        room = max(width - 1 - cell_len(who) - cell_len(age) - 2, 1)
+        title = one_line(hit.title) or "Untitled"
+        [title_segments] = wrapped([(title, self.palette(ground, "title"))], room, most=1)
+        used = 1 + sum(segment.cell_length for segment in title_segments)
+        gap = " " * max(width - used - cell_len(who) - cell_len(age), 1)
+        who_style = "user" if hit.message_role == "user" else "detail"
+        return [
+            Segment(" ", self.palette(ground)),
+            *title_segments,
+            Segment(gap, self.palette(ground)),
+            Segment(who, self.palette(ground, who_style)),
+            Segment(age, self.palette(ground, "detail")),
+        ]
+
+    def _snippet(self, hit: Hit, width: int, ground: str, line: int) -> list[Segment]:
+        plain, mark = self.palette(ground), self.palette(ground, "mark")
+        lines = wrapped(marked(hit.snippet, hit.marks, plain, mark), max(width - 4, 8), most=2)
+        return [Segment("   ", plain), *(lines[line] if line < len(lines) else ())]
+
+
+_NEIGHBOUR_LINES = 4
+"""Most lines shown of a message before or after the hit."""
+_BEFORE_MARK, _TEXT_SHOWN = 1500, 6000
+"""Characters of the hit shown before its first mark, and in all."""
+_LINES_ABOVE_MARK = 3
+
+
+class HitPreview(ThinScrollView):
+    """The messages around a hit, the words found in them marked."""
+
+    can_focus = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"preview--{name}" for name in ("who", "user", "quiet", "mark")
+    }
+    DEFAULT_CSS = """
+    HitPreview {
+        & .preview--who { text-style: bold; color: $foreground 70%; }
+        & .preview--user { text-style: bold; color: $text-primary; }
+        & .preview--quiet { color: $foreground 72%; }
+        & .preview--mark { color: $text-warning; text-style: bold underline; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: Sequence[Entry] = ()
+        self._hit: Hit | None = None
+        self._drawn: list[list[Segment]] = []
+        self._palette = ComponentStyles(self, "preview")
+
+    def show(self, hit: Hit | None, entries: Sequence[Entry]) -> None:
+        """Show the messages around a hit; nothing if `hit` is None."""
+        self._hit, self._entries = hit, entries
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Wrap for the new width."""
+        self._draw()
+
+    def notify_style_update(self) -> None:
+        """Draw in the colours of the new theme."""
+        self._palette.clear()
+        super().notify_style_update()
+        if self._entries:
+            self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width - 2
+        hit = self._hit
+        self._drawn = []
+        at = 0
+        if hit is not None and width > 8:
+            pattern = words_pattern(hit)
+            for entry in self._entries:
+                message = entry.message
+                style = self._palette("user" if message.role == "user" else "who")
+                who = WRITERS[message.role]
+                if message.id == hit.message_id:
+                    if hit.place in PLACES:
+                        who += f" · {PLACES[hit.place]}"
+                    lines, first = self._hit_lines(_text_at(message, hit.place), pattern, width)
+                    at = len(self._drawn) + 1 + first
+                else:
+                    quiet = self._palette("quiet")
+                    begin = message.content[: width * _NEIGHBOUR_LINES * 2]
+                    lines = wrapped(marked(begin, (), quiet, quiet), width, most=_NEIGHBOUR_LINES)
+                self._drawn += [[Segment(who, style)], *lines, []]
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._drawn))
+        self.scroll_y = self.scroll_target_y = max(at - _LINES_ABOVE_MARK, 0)
+        self.refresh()
+
+    def _hit_lines(
+        self, text: str, pattern: re.Pattern[str] | None, width: int
+    ) -> tuple[list[list[Segment]], int]:
+        """Return the lines of a hit, and the index of the first line with a mark."""
+        plain, mark = self._palette(), self._palette("mark")
+        first = pattern.search(text) if pattern is not None else None
+        begin = max(first.start() - _BEFORE_MARK, 0) if first is not None else 0
+        shown = text[begin : begin + _TEXT_SHOWN]
+        spans = [match.span() for match in pattern.finditer(shown)] if pattern is not None else []
+        before = "…" if begin else ""
+        lines = wrapped(
+            [(before, plain), *marked(shown, spans, plain, mark)],
+            width,
+        )
+        if begin + _TEXT_SHOWN < len(text):
+            lines.append([Segment("…", plain)])
+        marked_at = (n for n, line in enumerate(lines) if any(each.style == mark for each in line))
+        return lines, next(marked_at, 0)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line."""
+        width, style = self.scrollable_content_region.width, self._palette()
+        index = y + round(self.scroll_y)
+        if index >= len(self._drawn):
+            return Strip.blank(width, style)
+        return Strip([Segment(" ", style), *self._drawn[index]]).adjust_cell_length(width, style)
+
+
+def _text_at(message: ChatMessage, place: HitPlace) -> str:
+    """Return the text of a message in which words were found."""
+    match place:
+        case "text":
+            return message.content
+        case "reasoning":
+            return "\n\n".join(block.text for block in message.semantics.reasoning)
+        case "call":
+            return "\n\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+        case "refusal":
+            return message.semantics.refusal
+
+
+def found_words(hit: Hit) -> tuple[str, ...]:
+    """Return the words found, as they are written in the message."""
+    return tuple(dict.fromkeys(hit.snippet[begin:end] for begin, end in hit.marks))
+
+
+def words_pattern(hit: Hit) -> re.Pattern[str] | None:
+    """Return a pattern for the words found, at any white space; None without words."""
+    words = sorted((word for word in found_words(hit) if word.strip()), key=len, reverse=True)
+    if not words:
+        return None
+    joined = "|".join(r"\s+".join(map(re.escape, word.split())) for word in words)
+    return re.compile(joined, re.IGNORECASE)
+
+
+Piece = tuple[str, Style]
+"""Text of one style."""
+
+
+def marked(text: str, marks: Iterable[tuple[int, int]], plain: Style, mark: Style) -> list[Piece]:
+    """Return a text in pieces; those in `marks` (start, end) have the style `mark`."""
+    pieces: list[Piece] = []
+    at = 0
+    for begin, end in marks:
+        if not at <= begin < end <= len(text):
+            continue
+        pieces.append((sanitize(text[at:begin]), plain))
+        pieces.append((sanitize(text[begin:end]), mark))
+        at = end
+    pieces.append((sanitize(text[at:]), plain))
+    return [piece for piece in pieces if piece[0]]
+
+
+def wrapped(pieces: Sequence[Piece], width: int, most: int | None = None) -> list[list[Segment]]:
+    """Return lines of at most `width` cells, broken at line breaks and preferably at spaces.
+
+    With `most`, later lines are cut off and the last one ends in an ellipsis.
+    """
+    lines: list[list[Segment]] = [[]]
+    used = 0
+    for word, style in _split(pieces):
+        if word == "\n":
+            lines.append([])
+            used = 0
+        else:
+            length = cell_len(word)
+            if used + cell_len(word.rstrip(" ")) > width and used:
+                lines.append([])
+                used = 0
+            for part in chop_cells(word, max(width, 2)) if length > width else (word,):
+                if used + cell_len(part.rstrip(" ")) > width:
+                    lines.append([])
+                    used = 0
+                lines[-1].append(Segment(part, style))
+                used += cell_len(part)
+        if most is not None and len(lines) > most:
+            kept = Segment.adjust_line_length(lines[most - 1], max(width - 1, 0), pad=False)
+            return [*lines[: most - 1], [*kept, Segment("…", style)]]
+    return lines
+
+
+def _split(pieces: Iterable[Piece]) -> Iterable[Piece]:
+    """Split pieces after each space, and wide text after each character."""
+    for text, style in pieces:
+        begin = 0
+        for at, char in enumerate(text):
+            if char == "\n":
+                if at > begin:
+                    yield text[begin:at], style
+                yield "\n", style
+                begin = at + 1
+            elif char in " \t" or char > "\u2e7f":
+                yield text[begin : at + 1].replace("\t", "  "), style
+                begin = at + 1
+        if begin < len(text):
+            yield text[begin:], style

@@ -1,0 +1,410 @@
+"""The area of the sessions: opening, creating and organizing them, and files of conversations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+
+from tui_chat.errors import InputError
+from tui_chat.models.session import SessionSummary
+from tui_chat.models.settings import SETTINGS, split_setting
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.paths import typed_path
+from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.sessions.session_list import SessionList
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.exporter import Format
+    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.workspace import Workspace
+
+NO_TITLE_YET = "A session has a title once it has a message."
+NO_MESSAGE_YET = "There is no message in this session yet."
+
+
+class SessionsArea(Area):
+    """The list of sessions, and what can be done with them."""
+
+    DEFAULT_CSS = """
+    SessionsArea > SessionList { width: 1fr; height: 1fr; }
+    """
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        ("new", "choose_model", "choose_role", "edit_roles", "import_file", "set_parameter")
+    )
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "sessions")
+        self.pane = SessionList()
+        self.pane.keys = context.key_labels
+        self.pane.begins = not context.read_only
+
+    def compose(self) -> ComposeResult:
+        """Show the list."""
+        yield self.pane
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show the sessions when they, or the active one, changed."""
+        from tui_chat.workspace.events import BranchChanged, SessionsChanged
+
+        workspace = self.workspace
+        if workspace is None or not isinstance(event, SessionsChanged | BranchChanged):
+            return
+        state = workspace.state
+        current = state.session.session_id if state.session else None
+        self.pane.show(state.sessions, current, self.context.now(), state.streaming_sessions)
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Open the roles for a role's prompt, and the models for a setting."""
+        match origin.outermost.kind:
+            case OriginKind.SYSTEM:
+                await self.tui.run_action("sessions.edit_roles")
+            case OriginKind.SETTING if origin.outermost.id == "model":
+                await self.tui.run_action("sessions.choose_model")
+            case OriginKind.SETTING:
+                name = origin.outermost.id
+                how = f" /set {name} VALUE changes it for the session." if name in SETTINGS else ""
+                self.notify(f"{origin.outermost.name}.{how}", markup=False)
+            case _:
+                return False
+        return True
+
+    # --- opening and creating ------------------------------------------------------------
+
+    @on(SessionList.Opened)
+    @work(group="open", exclusive=True)
+    async def _open(self, event: SessionList.Opened) -> None:
+        await self.host.switch_session(lambda workspace: workspace.sessions.open(event.session_id))
+        self.host.show_conversation()
+
+    @on(SessionList.NewRequested)
+    async def _new_requested(self) -> None:
+        await self.tui.run_action("sessions.new")
+
+    @work(group="dialog", exclusive=True)
+    async def action_new(self) -> None:
+        """Create a session; ask for its role if there are several."""
+        from tui_chat.ui.dialogs.questions import ask_role
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        role_id: str | None = None
+        if sum(role.status == "enabled" for role in workspace.state.roles) > 1:
+            role_id = await ask_role(self.tui, workspace, "Begin a session with which role?")
+            if role_id is None:
+                return
+        await self._create(role_id)
+
+    async def _create(self, role_id: str | None) -> None:
+        """Create a session; None for the role that was used last, empty for none."""
+        await self.host.switch_session(lambda workspace: workspace.sessions.new(role_id))
+        self.host.show_conversation()
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_role(self, name: str = "") -> None:
+        """Choose the role of a session without messages, or create a session with a role."""
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        has_begun = workspace.state.session is not None
+        role_id = await self._role_id(workspace, name, has_begun=has_begun)
+        if role_id is None:
+            return
+        if has_begun:
+            await self._create(role_id)
+        else:
+            await workspace.roles.choose(role_id)
+
+    async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
+        """Return the id of a role, asking for it if it is not named; None if there is none."""
+        from tui_chat.ui.dialogs.questions import ask_role
+
+        if not name:
+            title = "Begin a session with which role?" if has_begun else "Which role?"
+            return await ask_role(self.tui, workspace, title)
+        roles = workspace.state.roles
+        wanted = name.casefold()
+        role = next((each for each in roles if each.name.casefold() == wanted), None)
+        if role is None:
+            known = ", ".join(each.name for each in roles)
+            error = InputError(f"There is no role “{name}”.", advice=f"There are: {known}.")
+            self.show_error(error)
+        return None if role is None else role.role_id
+
+    @work(group="parameter")
+    async def action_set_parameter(self, words: str = "") -> None:
+        """Set a setting of the session (`NAME VALUE`), reset it (`NAME default`), or say what it is
+        (`NAME`, or nothing for all) and what became of it.
+        """
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        name, value = split_setting(words)
+        if value and not await workspace.settings.set_parameter(name, value):
+            return
+        try:
+            self.notify(workspace.settings.describe_parameter(name), markup=False)
+        except InputError as error:
+            self.show_error(error)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_model(self, name: str = "") -> None:
+        """Switch the model, at any endpoint, from the next message on.
+
+        `name` is `MODEL`, `ENDPOINT/MODEL`, or `ENDPOINT` for its first model. A model that no
+        endpoint offers is requested all the same, from the active one.
+        """
+        from tui_chat.ui.dialogs.questions import ask_model
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        chosen = (
+            self._named_model(workspace, name) if name else await ask_model(self.tui, workspace)
+        )
+        if chosen is not None:
+            workspace.live_request.show_in(None)
+            self._set_model(workspace, *chosen)
+
+    @work(group="settings")
+    async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:
+        await workspace.settings.set_model(endpoint, model)
+
+    def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str] | None:
+        """Return an endpoint and a model; None, with the error shown, if there is none."""
+        state = workspace.state
+        endpoints = {endpoint.name: endpoint for endpoint in state.config.endpoints}
+        at, _, model = name.partition("/")
+        if model and at in endpoints:
+            return at, model
+        if name in endpoints:
+            if not endpoints[name].models:
+                advice = f"Name one: {name}/MODEL."
+                self.show_error(InputError(f"No model of “{name}” is known.", advice=advice))
+                return None
+            return name, endpoints[name].models[0]
+        offering = [endpoint for endpoint in endpoints.values() if name in endpoint.models]
+        is_here = state.endpoint in offering or not offering
+        return (state.endpoint if is_here else offering[0]).name, name
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_roles(self) -> None:
+        """Write, change, disable or delete roles."""
+        from tui_chat.ui.dialogs.forms import RoleForm
+        from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None or (role := await ask_role_to_edit(self.tui, workspace)) is None:
+            return
+        form = RoleForm(role, workspace.library.names("presets"))
+        changed = await self.tui.push_screen_wait(form)
+        if changed == "delete":
+            if await confirm_delete_role(self.tui, workspace, role):
+                await workspace.roles.delete(role.role_id)
+        elif changed is not None:
+            await workspace.roles.save(changed)
+
+    # --- organizing ----------------------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def action_rename(self, title: str = "") -> None:
+        """Give the active session another title."""
+        from tui_chat.ui.dialogs.questions import ask_title
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None or workspace.state.session is None:
+            self.show_error(InputError(NO_TITLE_YET))
+            return
+        session = workspace.state.session
+        if new := title or await ask_title(self.tui, session.title):
+            self._store_title(workspace, session.session_id, new)
+
+    @work(group="organize")
+    async def _store_title(self, workspace: Workspace, session_id: str, title: str) -> None:
+        await workspace.sessions.rename(session_id, title)
+
+    @on(SessionList.RenameRequested)
+    @work(group="dialog", exclusive=True)
+    async def _rename(self, event: SessionList.RenameRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_title
+
+        sessions = self._listed((event.session_id,))
+        if self.workspace is not None and sessions:
+            title = await ask_title(self.tui, sessions[0].title)
+            if title:
+                self._store_title(self.workspace, event.session_id, title)
+
+    @on(SessionList.DeleteRequested)
+    @work(group="organize")
+    async def _delete(self, event: SessionList.DeleteRequested) -> None:
+        await self.host.switch_session(
+            lambda workspace: workspace.sessions.delete(event.session_ids)
+        )
+
+    @on(SessionList.UndoRequested)
+    @work(group="organize")
+    async def action_undo(self) -> None:
+        """Restore what was deleted or archived last."""
+        await self.host.switch_session(lambda workspace: workspace.undo())
+
+    @on(SessionList.MarkRequested)
+    @work(group="organize")
+    async def _mark(self, event: SessionList.MarkRequested) -> None:
+        if self.workspace is not None:
+            await self.workspace.sessions.organise(
+                event.session_ids,
+                pinned=event.pinned,
+                archived=event.archived,
+                unread=event.unread,
+            )
+
+    @on(SessionList.TagsRequested)
+    @work(group="dialog", exclusive=True)
+    async def _tag(self, event: SessionList.TagsRequested) -> None:
+        """Ask for the tags that all of the sessions have; what only some have stays."""
+        from tui_chat.ui.dialogs.questions import ask_tags
+
+        sessions = self._listed(event.session_ids)
+        if self.workspace is None or not sessions:
+            return
+        shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
+        tags = await ask_tags(self.tui, shared)
+        if tags is not None and tags != tuple(shared):
+            await self.workspace.sessions.retag(event.session_ids, add=tags, drop=shared)
+
+    @on(SessionList.FolderRequested)
+    @work(group="dialog", exclusive=True)
+    async def _move_to_folder(self, event: SessionList.FolderRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_folder
+
+        sessions = self._listed(event.session_ids)
+        if self.workspace is None or not sessions:
+            return
+        folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
+        folder = await ask_folder(self.tui, folders, sessions[0].folder)
+        if folder is not None:
+            await self.workspace.sessions.organise(event.session_ids, folder=folder)
+
+    def _listed(self, session_ids: Collection[str]) -> list[SessionSummary]:
+        sessions = self.workspace.state.sessions if self.workspace else ()
+        return [session for session in sessions if session.session_id in session_ids]
+
+    # --- finding -------------------------------------------------------------------------
+
+    def action_find(self, words: str = "") -> None:
+        """Filter the list by words, and focus the filter."""
+        self.host.show_area(self)
+        self.pane.filter.value = words
+        self.call_after_refresh(self.pane.action_filter)
+
+    # --- files: what takes long has its own group, since a dialog cancels the one before it ---
+
+    @work(group="dialog", exclusive=True)
+    async def action_import_file(self, path: str = "") -> None:
+        """Import the conversations of a file."""
+        from tui_chat.ui.dialogs.file_questions import ask_import_path
+
+        workspace = await self.host.opened_workspace()
+        path = path or await ask_import_path(self.tui) or ""
+        if workspace is not None and path:
+            self._import(workspace, path)
+
+    @work(group="files", description="import")
+    async def _import(self, workspace: Workspace, path: str) -> None:
+        """Import a file, report the result, and open a single session."""
+        from tui_chat.ui.dialogs.file_questions import import_summary
+
+        files = (typed_path(path),)
+        reports = await workspace.import_export.import_files(files, self._show_progress)
+        self._show_progress(None)
+        for report in reports:
+            words, severity = import_summary(report)
+            self.notify(words, severity=severity, markup=False)
+            if len(report.session_ids) == 1:
+                session_id = report.session_ids[0]
+                await self.host.switch_session(
+                    lambda opened, session_id=session_id: opened.sessions.open(session_id)
+                )
+
+    def _show_progress(self, report: Report | None) -> None:
+        """Show how far a file has been read; None for the end."""
+        text = ""
+        if report is not None:
+            percent = min(report.read * 100 // report.size, 100) if report.size else 0
+            count = report.new + report.grown + report.known
+            text = f"Reading {report.path.name}: {percent} %, {count:,} sessions"
+        self.host.show_status(text)
+
+    @work(group="dialog", exclusive=True)
+    async def action_view_file(self, path: str = "") -> None:
+        """View the conversations of a file, read-only."""
+        from tui_chat.ui.dialogs.file_questions import ask_view_path
+
+        workspace = await self.host.opened_workspace()
+        path = path or await ask_view_path(self.tui) or ""
+        if workspace is not None and path:
+            self._view(workspace, typed_path(path))
+
+    @work(group="files", description="view")
+    async def _view(self, workspace: Workspace, file: Path) -> None:
+        """Run `tui-chat view` in place of the app until it is closed; report what is unreadable."""
+        from tui_chat.ui.dialogs.file_questions import import_summary
+        from tui_chat.ui.terminal.external_programs import run_in_terminal
+
+        reports = await workspace.import_export.import_files(
+            (file,), self._show_progress, dry_run=True
+        )
+        self._show_progress(None)
+        readable = [report for report in reports if report.new + report.grown + report.known]
+        for report in reports:
+            words, severity = import_summary(report)
+            if report not in readable:
+                self.notify(words, severity=severity, markup=False)
+        if readable:
+            folder = str(self.context.config.config_dir)
+            options = ("--config-dir", folder, "--theme", self.tui.theme)
+            # -P: a file in the current folder must not be imported as a module.
+            program = (sys.executable, "-P", "-m", "tui_chat")
+            try:
+                await run_in_terminal(self.tui, (*program, *options, "view", "--", str(file)))
+            except InputError as error:
+                self.show_error(error)
+
+    @work(group="dialog", exclusive=True)
+    async def action_export(self, argument: str = "") -> None:
+        """Export the active session. `argument` is `PATH`, `FORMAT PATH` or `FORMAT`; what it does
+        not say is asked for.
+        """
+        from tui_chat.ui.dialogs import file_questions as questions
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None or workspace.state.session is None:
+            self.show_error(InputError(NO_MESSAGE_YET))
+            return
+        kind: Format | None
+        if argument:
+            kind, path = questions.format_and_path(argument)
+        else:
+            kind, path = await questions.ask_format(self.tui), ""
+        if kind is None:
+            return
+        session = workspace.state.session
+        typed = path or await questions.ask_export_path(self.tui, session.title, kind)
+        if not typed:
+            return
+        file = typed_path(typed)
+        exists = file.exists()
+        if not exists or await questions.confirm_overwrite(self.tui, file):
+            self._export(workspace, session.session_id, kind, file, overwrite=exists)
+
+    @work(group="files", description="export")
+    async def _export(
+        self, workspace: Workspace, session_id: str, kind: Format, file: Path, *, overwrite: bool
+    ) -> None:
+        await workspace.import_export.export(session_id, kind, file, overwrite=overwrite)

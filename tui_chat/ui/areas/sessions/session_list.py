@@ -1,0 +1,320 @@
+"""The session list: find, open, start, organise and delete sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Self
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input
+
+from tui_chat.models.session import SessionSummary
+from tui_chat.ui.areas.sessions import session_messages as messages
+from tui_chat.ui.areas.sessions.session_groups import (
+    GROUPINGS,
+    Grouping,
+    SessionFilter,
+    SessionGroup,
+    day_of,
+    grouped,
+)
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
+from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+
+class NewSessionRow(OnePassWidget):
+    """The row above the list that starts a session."""
+
+    DEFAULT_CSS = """
+    NewSessionRow {
+        height: 1;
+        padding: 0 1;
+        color: $text-primary;
+        background: $panel;
+        pointer: pointer;
+        &:hover { background: $primary 30%; }
+    }
+    """
+
+    class Clicked(Message):
+        """It was clicked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count_text = ""
+
+    def show(self, count_text: str) -> None:
+        """Show a count at the right end."""
+        if count_text != self._count_text:
+            self._count_text = count_text
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the row."""
+        width = self.content_size.width
+        words = "+ New session"
+        gap = width - len(words) - cell_len(self._count_text)
+        if gap < 1:
+            return Content.styled(words[: max(width, 1)], "bold")
+        return Content.assemble((words, "bold"), " " * gap, (self._count_text, "$foreground 72%"))
+
+    def on_click(self) -> None:
+        """Post the click."""
+        self.post_message(self.Clicked())
+
+
+class SessionFilterInput(Input):
+    """Filters the sessions; Esc clears it and returns to the rows."""
+
+    DEFAULT_CSS = """
+    SessionFilterInput {
+        height: 1;
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        &:focus { border: none; background: $foreground 8%; }
+        & .input--placeholder { color: $foreground 67%; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Show all sessions again", show=False),
+        Binding("down", "rows", "From the filter to the sessions", show=False),
+        Binding("pagedown", "rows", "From the filter to the sessions", show=False),
+    ]
+
+    class SessionFilterClosed(Message):
+        """The rows get the focus."""
+
+    def action_leave(self) -> None:
+        """Clear the filter, and go to the rows."""
+        self.value = ""
+        self.action_rows()
+
+    def action_rows(self) -> None:
+        """Go to the rows."""
+        self.post_message(self.SessionFilterClosed())
+
+
+EMPTY = "No sessions yet.\nPress n to start one."
+NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches\nall messages."
+
+
+class SessionList(Vertical, OnePassWidget):
+    """The sidebar. It shows sessions and posts what the user wants done with them."""
+
+    DEFAULT_CSS = """
+    SessionList { background: $surface; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "new", "New session", tooltip="New session"),
+        Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
+        Binding("e", "rename", "Rename", tooltip="Rename"),
+        Binding("p", "pin", "Pin", show=False, tooltip="Pin at the top, or unpin"),
+        Binding("t", "tags", "Tags", show=False, tooltip="Tag"),
+        Binding("f", "folder", "Folder", show=False, tooltip="Put into a folder"),
+        Binding("a", "archive", "Archive", show=False, tooltip="Archive, or restore"),
+        Binding("r", "unread", "Unread", show=False, tooltip="Mark as read or unread"),
+        Binding("d,delete", "delete", "Delete", tooltip="Delete"),
+        Binding("u", "undo", "Undo", show=False, tooltip="Undo delete or archive"),
+        Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
+        Binding("escape", "let_go", "Choose none", show=False),
+    ]
+
+    Opened = messages.Opened
+    Stayed = messages.Stayed
+    NewRequested = messages.NewRequested
+    RenameRequested = messages.RenameRequested
+    MarkRequested = messages.MarkRequested
+    TagsRequested = messages.TagsRequested
+    FolderRequested = messages.FolderRequested
+    DeleteRequested = messages.DeleteRequested
+    UndoRequested = messages.UndoRequested
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.new_session = NewSessionRow()
+        self.filter = SessionFilterInput(placeholder="/ filter", select_on_focus=False)
+        self.rows = SessionRows()
+        self._summaries: Sequence[SessionSummary] = ()
+        self._find = SessionFilter()
+        self._by: Grouping = "time"
+        self._groups: tuple[SessionGroup, ...] = ()
+        self._grouped_for: tuple[object, ...] = ()
+        self._current: str | None = None
+        self._streaming: Collection[str] = ()
+        self._now = 0.0
+        self.keys: Mapping[str, str] = DEFAULT_KEYS
+        """ One key of each action, for texts that name keys."""
+        self.begins = True
+        """False if no session can be started here."""
+
+    def compose(self) -> ComposeResult:
+        """Stack new-session row, filter and rows."""
+        self.new_session.display = self.begins
+        yield self.new_session
+        yield self.filter
+        yield self.rows
+
+    def show(
+        self,
+        summaries: Sequence[SessionSummary],
+        current: str | None,
+        now: float,
+        running: Collection[str] = (),
+    ) -> None:
+        """Show sessions in this order, `current` as the open one.
+
+        Ages are relative to `now`, in seconds since the epoch; the sessions in `running` receive a
+        reply.
+        """
+        if summaries is not self._summaries:
+            self._summaries = summaries
+            self._find = SessionFilter(summaries)
+        self._current, self._now, self._streaming = current, now, running
+        self._show_rows()
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the rows."""
+        self.rows.focus(scroll_visible)
+        return self
+
+    def _show_rows(self) -> None:
+        typed = " ".join(self.filter.value.split())
+        wanted = (self._find, typed, self._by, day_of(self._now))
+        if wanted != self._grouped_for:
+            self._grouped_for = wanted
+            self._groups = grouped(self._find(typed), self._by, self._now)
+        self.rows.show(
+            self._groups,
+            self._current,
+            self._now,
+            running=self._streaming,
+            empty=insert_keys(NOTHING, self.keys) if typed else EMPTY,
+            is_filtered=bool(typed),
+            shows_pins=self._by != "time",
+        )
+        self._show_count()
+
+    @on(SessionRows.SelectionChanged)
+    def _show_count(self) -> None:
+        count, chosen = len(self._summaries), len(self.rows.chosen)
+        count_text = f"{chosen:,} chosen" if chosen else f"{count:,}" if count else ""
+        self.new_session.show(count_text)
+
+    @on(Input.Changed)
+    def _filter_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show_rows()
+        if event.value:
+            self.rows.set_cursor(0)
+
+    @on(Input.Submitted)
+    def _filter_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self.rows.under_cursor is not None:
+            self.post_message(self.Opened(self.rows.under_cursor.session_id))
+        else:
+            self.post_message(self.Stayed())
+
+    @on(SessionFilterInput.SessionFilterClosed)
+    def _filter_left(self, event: SessionFilterInput.SessionFilterClosed) -> None:
+        event.stop()
+        self.rows.focus()
+
+    @on(NewSessionRow.Clicked)
+    def _new_pressed(self, event: NewSessionRow.Clicked) -> None:
+        event.stop()
+        self.action_new()
+
+    def on_key(self, event: events.Key) -> None:
+        """Keep letters that are typed into the filter from the app's keys."""
+        if self.filter.has_focus and event.is_printable:
+            event.stop()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable the key for a new session if none can be started here."""
+        del parameters
+        return action != "new" or self.begins
+
+    def action_new(self) -> None:
+        """Request a new session."""
+        self.post_message(self.NewRequested())
+
+    def action_filter(self) -> None:
+        """Focus the filter, and prepare the texts that its first letter searches."""
+        self.filter.focus()
+        self.call_after_refresh(self._find.prepare)
+
+    def action_group(self) -> None:
+        """Switch to the next grouping."""
+        self._by = GROUPINGS[(GROUPINGS.index(self._by) + 1) % len(GROUPINGS)]
+        self._show_rows()
+
+    def action_let_go(self) -> None:
+        """Clear the selection, else the filter, else leave Esc to the app."""
+        if self.rows.chosen:
+            self.rows.choose(set())
+        elif self.filter.value:
+            self.filter.value = ""
+        else:
+            raise SkipAction
+
+    def action_rename(self) -> None:
+        """Request another title."""
+        if self.rows.under_cursor is not None:
+            self.post_message(self.RenameRequested(self.rows.under_cursor.session_id))
+
+    def action_pin(self) -> None:
+        """Pin the sessions, or unpin them if all are pinned."""
+        if targets := self.rows.targets:
+            pinned = not all(session.pinned for session in targets)
+            self.post_message(self.MarkRequested(self._take_targets(), pinned=pinned))
+
+    def action_archive(self) -> None:
+        """Archive the sessions, or restore them if all are archived."""
+        if targets := self.rows.targets:
+            archived = not all(session.archived for session in targets)
+            self.post_message(self.MarkRequested(self._take_targets(), archived=archived))
+
+    def action_unread(self) -> None:
+        """Mark the sessions as unread, or as read if one is unread."""
+        if targets := self.rows.targets:
+            unread = not any(session.unread for session in targets)
+            self.post_message(self.MarkRequested(self._take_targets(), unread=unread))
+
+    def action_tags(self) -> None:
+        """Request tags."""
+        if self.rows.targets:
+            self.post_message(self.TagsRequested(self._take_targets()))
+
+    def action_folder(self) -> None:
+        """Request a folder."""
+        if self.rows.targets:
+            self.post_message(self.FolderRequested(self._take_targets()))
+
+    def action_delete(self) -> None:
+        """Request that the sessions are deleted."""
+        if self.rows.targets:
+            self.post_message(self.DeleteRequested(self._take_targets()))
+
+    def action_undo(self) -> None:
+        """Request the last deleted sessions back."""
+        self.post_message(self.UndoRequested())
+
+    def _take_targets(self) -> tuple[str, ...]:
+        """Return the ids that a key acts on, and clear the selection."""
+        ids = tuple(session.session_id for session in self.rows.targets)
+        self.rows.choose(set())
+        return ids

@@ -1,0 +1,402 @@
+"""The rows of the session list: keys, mouse, selection, and how a line looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import SessionSummary
+from tui_chat.ui.ago import ago
+from tui_chat.ui.areas.sessions.session_groups import (
+    ARCHIVED,
+    SESSION_LINES,
+    GroupHeading,
+    GroupLayout,
+    SessionGroup,
+    SessionLine,
+)
+from tui_chat.ui.areas.sessions.session_messages import Opened, Stayed
+from tui_chat.ui.widgets.row_list import RowList, clipped
+
+
+class SessionRows(RowList):
+    """The sessions in their groups: one is open, one under the cursor, some may be selected."""
+
+    ROW_HEIGHT = SESSION_LINES
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"session-rows--{name}"
+        for name in (
+            *("open", "detail", "bar", "streaming", "failed", "interrupted", "tag", "heading"),
+            *("cursor", "hover", "empty", "cursor-detail", "unread", "unread-mark"),
+            *("chosen", "chosen-mark"),
+        )
+    }
+    DEFAULT_CSS = """
+    SessionRows {
+        height: 1fr;
+        & .session-rows--open { text-style: bold; }
+        & .session-rows--unread { text-style: bold; }
+        & .session-rows--unread-mark { color: $text-accent; text-style: bold; }
+        & .session-rows--heading { color: $foreground 72%; text-style: bold; }
+        & .session-rows--detail { color: $foreground 67%; }
+        & .session-rows--cursor-detail { color: $foreground 76%; }
+        & .session-rows--tag { color: $text-accent 80%; }
+        & .session-rows--bar { color: $primary; }
+        & .session-rows--streaming { color: $text-success; }
+        & .session-rows--failed { color: $text-error; text-style: bold; }
+        & .session-rows--interrupted { color: $text-warning; text-style: bold; }
+        & .session-rows--hover { background: $foreground 5%; }
+        & .session-rows--chosen { background: $accent 20%; }
+        & .session-rows--chosen-mark { color: $text-accent; text-style: bold; }
+        & .session-rows--cursor { background: $foreground 9%; }
+        &:focus .session-rows--cursor { background: $primary 20%; }
+        & .session-rows--empty { color: $foreground 67%; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", tooltip="Open"),
+        Binding("space", "choose", "Choose", show=False, tooltip="Choose several"),
+        Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
+        Binding("shift+down", "choose_to(1)", "Choose down", show=False),
+        Binding("ctrl+a", "choose_all", "Choose all", show=False, tooltip="Choose all"),
+        Binding("left,right", "fold", "Fold", show=False, tooltip="Fold or unfold the group"),
+    ]
+
+    class SelectionChanged(Message):
+        """The selection changed, possibly to none."""
+
+    def __init__(self) -> None:
+        super().__init__("session-rows", classes="-raised")
+        self.layout_now = GroupLayout()
+        self.chosen: set[str] = set()
+        """Ids of the selected sessions."""
+        self.folded = {ARCHIVED}
+        """Keys of the groups of which only the heading is shown."""
+        self._is_filtered: bool = False
+        self._current: str | None = None
+        self._awaits_current = False
+        """True if the cursor goes to the open session once that is listed: a new one is opened
+        before it is listed."""
+        self._streaming: Collection[str] = ()
+        self._now = 0.0
+        self._shows_pins = False
+        self._anchor: int | None = None
+        """The row from which a range is being selected."""
+
+    @property
+    def under_cursor(self) -> SessionSummary | None:
+        """The session under the cursor; None on a folded group."""
+        found = self.layout_now.item_at(self.cursor)
+        return found if isinstance(found, SessionSummary) else None
+
+    @property
+    def targets(self) -> tuple[SessionSummary, ...]:
+        """The sessions that keys act on: the selected ones, else the one under the cursor."""
+        if self.chosen:
+            found = {s.session_id: s for g in self.layout_now.groups for s in g.sessions}
+            return tuple(s for s in found.values() if s.session_id in self.chosen)
+        return () if self.under_cursor is None else (self.under_cursor,)
+
+    # Rows and lines
+
+    @property
+    def row_count(self) -> int:
+        """Number of sessions and folded groups."""
+        return self.layout_now.row_count
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines, headings included."""
+        return self.layout_now.line_count
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the lines of a row, the heading included for the first of a group."""
+        return self.layout_now.lines_of(row)
+
+    def row_at(self, line: int) -> int:
+        """Return the row of a line; -1 for the heading of an unfolded group."""
+        shown = self.layout_now.at_line(line)
+        return -1 if shown is None or shown.row is None else shown.row
+
+    def show(
+        self,
+        groups: tuple[SessionGroup, ...],
+        current: str | None,
+        now: float,
+        *,
+        running: Collection[str] = (),
+        empty: str = "",
+        is_filtered: bool = False,
+        shows_pins: bool = False,
+    ) -> None:
+        """Show sessions; the cursor stays on its session, else at its row.
+
+        In a list that was scrolled, the line of the cursor stays where it is on the screen, or out
+        of sight. When another session is opened, the cursor goes there. A filtered list has no
+        folded groups.
+        """
+        under = self.under_cursor
+        stays = current == self._current and not self._awaits_current
+        kept = under.session_id if under is not None and stays else current
+        before, was_in_sight = self._cursor_lines, self._is_in_sight
+        if groups is not self.layout_now.groups or is_filtered != self._is_filtered:
+            self._is_filtered = is_filtered
+            self.layout_now = GroupLayout(groups, () if is_filtered else self.folded)
+            if self.chosen:
+                there = {s.session_id for g in groups for s in g.sessions}
+                self.choose(self.chosen & there)
+        self._current, self._now, self.empty_text = current, now, empty
+        self._streaming, self._shows_pins = running, shows_pins
+        found = None if kept is None else self.layout_now.row_of(kept)
+        self._awaits_current = not stays and kept is not None and found is None
+        self.cursor = min(self.cursor if found is None else found, max(self.row_count - 1, 0))
+        if under is None or kept != under.session_id:
+            self.resized()
+        else:
+            self._update_around_cursor(self._cursor_lines[1] - before[1], reveal=was_in_sight)
+        self.refresh()
+
+    def choose(self, session_ids: set[str]) -> None:
+        """Select exactly these sessions."""
+        if session_ids != self.chosen:
+            self.chosen = session_ids
+            self.post_message(self.SelectionChanged())
+            self.refresh()
+
+    def cursor_moved(self) -> None:
+        """Stop waiting for the open session: the user went elsewhere."""
+        self._awaits_current = False
+
+    @property
+    def _cursor_lines(self) -> tuple[int, int]:
+        """The first line of the cursor's row, and the line after its last."""
+        first, count = self.lines_of(self.cursor) if self.row_count else (0, 0)
+        return first, first + count
+
+    @property
+    def _is_in_sight(self) -> bool:
+        """True if the cursor is not scrolled away."""
+        top, (first, end) = self.scroll_offset.y, self._cursor_lines
+        return first < top + self.scrollable_content_region.height and end > top
+
+    def _update_around_cursor(self, moved: int, *, reveal: bool) -> None:
+        """Take the new extent; scroll by the lines that the cursor's session has moved."""
+        self.update_extent()
+        if moved and self.scroll_y:
+            self.scroll_y = self.scroll_target_y = self.scroll_y + moved
+        if reveal:
+            self.scroll_to_cursor()
+
+    # Rendering
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """Render a heading, or a line of a session."""
+        shown = self.layout_now.at_line(line)
+        match shown:
+            case None:
+                return Strip.blank(width, self.palette())
+            case GroupHeading():
+                emphasis = "" if shown.row is None else self.emphasis(shown.row)
+                segments = heading(shown, width, emphasis, self.palette)
+                names = (emphasis,) if emphasis else ()
+            case SessionLine(session=session):
+                state = SessionState(
+                    is_open=session.session_id == self._current,
+                    is_chosen=session.session_id in self.chosen,
+                    is_streaming=session.session_id in self._streaming,
+                    shows_pin=self._shows_pins and session.pinned,
+                    emphasis=self.emphasis(shown.row),
+                )
+                names = state.names
+                if shown.line == 0:
+                    segments = first_line(session, state, width, self._now, self.palette)
+                else:
+                    segments = second_line(session, state, width, self.palette)
+        return Strip(segments).adjust_cell_length(width, self.palette(*names))
+
+    # Keys
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor, and end the selection of a range."""
+        self._anchor = None
+        super().action_move(step)
+
+    def action_open(self) -> None:
+        """Open the session under the cursor, or unfold the group."""
+        if self.under_cursor is None:
+            self.action_fold()
+            self.post_message(Stayed())
+        else:
+            self.post_message(Opened(self.under_cursor.session_id))
+
+    def action_choose(self) -> None:
+        """Select or deselect the session under the cursor, and go to the next one."""
+        if self.under_cursor is None:
+            self.action_fold()
+        else:
+            self.choose(self.chosen ^ {self.under_cursor.session_id})
+            self.action_move(1)
+
+    def action_choose_to(self, step: int) -> None:
+        """Move the cursor, and select the range from where the selection began."""
+        if self._anchor is None:
+            self._anchor = self.cursor
+        self.set_cursor(self.cursor + step)
+        self._choose_range(self._anchor)
+
+    def _choose_range(self, anchor: int) -> None:
+        between = self.layout_now.between(anchor, self.cursor)
+        self.choose({session.session_id for session in between})
+
+    def action_choose_all(self) -> None:
+        """Select every session outside folded groups."""
+        self.choose({session.session_id for session in self.layout_now.sessions()})
+
+    def action_fold(self) -> None:
+        """Fold the group of the cursor to its heading, or unfold it."""
+        group = self.layout_now.group_at(self.cursor)
+        if group is not None and not self._is_filtered:
+            self._fold(group)
+
+    def _fold(self, group: SessionGroup) -> None:
+        self.folded ^= {group.key}
+        self.layout_now = GroupLayout(self.layout_now.groups, self.folded)
+        self.cursor = self.layout_now.row_of_group(group.key) or 0
+        self._anchor = None
+        self.resized()
+        self.refresh()
+
+    # Clicks
+
+    def line_clicked(self, line: int, event: events.Click) -> None:
+        """Open the clicked session, or select it with Ctrl or Shift; fold a clicked group."""
+        match self.layout_now.at_line(line):
+            case GroupHeading(group=group) if not self._is_filtered:
+                self._fold(group)
+            case SessionLine(session=session, row=row):
+                if event.ctrl or event.meta:
+                    self.set_cursor(row)
+                    self._anchor = row
+                    self.choose(self.chosen ^ {session.session_id})
+                elif event.shift:
+                    self._anchor = self.cursor if self._anchor is None else self._anchor
+                    self.set_cursor(row)
+                    self._choose_range(self._anchor)
+                else:
+                    self._anchor = None
+                    self.set_cursor(row)
+                    self.action_open()
+            case _:
+                pass
+
+
+STATUS_MARKS = {"streaming": "●", "failed": "!", "interrupted": "~"}
+_TAG_CELLS = 4
+"""Fewest cells in which a tag is shown."""
+
+Paint = Callable[..., Style]
+"""From style names, the later over the earlier, to a style."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What a session's lines say of it besides its facts."""
+
+    is_open: bool = False
+    is_chosen: bool = False
+    """True if it is selected."""
+    is_streaming: bool = False
+    shows_pin: bool = False
+    emphasis: str = ""
+    """`cursor`, `hover`, or nothing."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the styles of the whole line."""
+        return (self.emphasis,) if self.emphasis else (("chosen",) if self.is_chosen else ())
+
+    @property
+    def detail(self) -> str:
+        """The style of secondary text."""
+        return "cursor-detail" if self.emphasis == "cursor" else "detail"
+
+
+def heading(line: GroupHeading, width: int, emphasis: str, paint: Paint) -> list[Segment]:
+    """Draw the name of a group, and the number of its sessions if it is folded."""
+    names = (emphasis,) if emphasis else ()
+    count = f"{len(line.group.sessions):,} " if line.is_folded else ""
+    arrow = "▸ " if line.is_folded else "▾ "
+    title = clipped(one_line(line.group.title), max(width - 3 - len(count), 1))
+    gap = " " * max(width - 2 - cell_len(title) - len(count), 0)
+    style = paint(*names, "heading")
+    return [Segment(arrow, paint(*names, "detail")), Segment(f"{title}{gap}{count}", style)]
+
+
+def first_line(
+    summary: SessionSummary, state: SessionState, width: int, now: float, paint: Paint
+) -> list[Segment]:
+    """Draw title, status of the newest reply, and age."""
+    names = state.names
+    time = ago(summary.updated, now)
+    status = "streaming" if state.is_streaming else summary.status
+    mark = STATUS_MARKS.get(status, "")
+    pin = "↑ " if state.shows_pin else ""
+    right = f"{mark} " if mark else ""
+    room = width - 2 - len(pin) - cell_len(right) - len(time) - 2
+    title = clipped(one_line(summary.title) or "Untitled", max(room, 1))
+    used = 2 + len(pin) + cell_len(title) + cell_len(right) + len(time) + 1
+    strong = ("open",) if state.is_open else ("unread",) if summary.unread else ()
+    style = paint(*names, *strong)
+    segments = [
+        *_gutter(summary, state, paint),
+        Segment(pin, paint(*names, state.detail)),
+        Segment(title, style),
+        Segment(" " * max(width - used, 0), style),
+    ]
+    if mark:
+        segments.append(Segment(right, paint(*names, status)))
+    segments.append(Segment(f"{time} ", paint(*names, state.detail)))
+    return segments
+
+
+def second_line(
+    summary: SessionSummary, state: SessionState, width: int, paint: Paint
+) -> list[Segment]:
+    """Draw role and model, and as many tags as fit."""
+    names = state.names
+    facts = [one_line(fact, 80) for fact in (summary.role_name, summary.model) if fact]
+    words = clipped(" · ".join(facts) or "no model yet", max(width - 3, 1))
+    left = width - 3 - cell_len(words)
+    tags = ""
+    for tag in summary.tags:
+        piece = f" #{one_line(tag, 40)}"
+        if cell_len(tags) + min(cell_len(piece), _TAG_CELLS + 2) > left:
+            break
+        tags = clipped(tags + piece, left)
+    return [
+        Segment("▌ " if state.is_open else "  ", paint(*names, "bar")),
+        Segment(words, paint(*names, state.detail)),
+        Segment(tags, paint(*names, "tag")),
+    ]
+
+
+def _gutter(summary: SessionSummary, state: SessionState, paint: Paint) -> list[Segment]:
+    """Draw a bar beside the open session, and a mark for selected and unread ones."""
+    names = state.names
+    mark = "✓" if state.is_chosen else "•" if summary.unread else " "
+    style = "chosen-mark" if state.is_chosen else "unread-mark"
+    return [
+        Segment("▌" if state.is_open else " ", paint(*names, "bar")),
+        Segment(mark, paint(*names, style)),
+    ]

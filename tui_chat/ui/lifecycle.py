@@ -1,0 +1,151 @@
+"""Opening the workspace after the first frame, and closing it however the app ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tui_chat.config import Config
+from tui_chat.errors import StoreDamaged, TuiChatError
+from tui_chat.paths import database_file
+
+if TYPE_CHECKING:
+    from tui_chat.ui.app import TuiChat
+    from tui_chat.workspace.workspace import Workspace
+
+OPENING_SECONDS = 3.0
+"""How long the end by a signal waits for the workspace to open, if something was typed."""
+CHECK_AFTER = 1.0
+"""Seconds after the workspace was opened until it is checked for changes by other programs."""
+
+
+class Lifecycle:
+    """Opens and closes an app's workspace."""
+
+    def __init__(
+        self,
+        app: TuiChat,
+        config: Config,
+        open_workspace: Callable[[], Awaitable[Workspace]],
+        now: Callable[[], float],
+        captured: str,
+    ) -> None:
+        """`captured` is a captured request to show once the workspace is open; empty for none."""
+        self._app = app
+        self._config = config
+        self._open_workspace = open_workspace
+        self._now = now
+        self._captured = captured
+        self.unsaved = ""
+        """Why something was not saved when the workspace was closed; empty if everything was."""
+        self._is_start_confirmed = False
+        """True once the session that was opened at the start has been on the screen for a while."""
+        self._end: asyncio.Future[None] | None = None
+        """The shutdown that a signal started."""
+
+    # --- opening -------------------------------------------------------------------------
+
+    def open_soon(self) -> None:
+        """Open the workspace in the background."""
+        self._app.run_worker(self._open(), group="workspace", description="open the workspace")
+
+    async def _open(self) -> None:
+        """Open the workspace and show the last session."""
+        app, main = self._app, self._app.main
+        await app.inspector.open_pane()
+        try:
+            workspace = await self._open_workspace()
+            workspace.subscribe(app.handle)
+            main.workspace = workspace
+            await workspace.start(guarded=True)
+        except TuiChatError as error:
+            await self.close()
+            if await self._recover(error):
+                self.open_soon()
+            else:
+                app.exit(return_code=1)
+            return
+        await app.chat.start()
+        main.workspace_opened.set()
+        app.set_timer(CHECK_AFTER, self._check_soon)
+        await app.chat.recall_prompts(workspace)
+        if self._captured:
+            app.inspector.show_captured(self._captured)
+
+    async def _recover(self, error: TuiChatError) -> bool:
+        """Ask what to do if the workspace cannot be opened; return False to quit."""
+        from tui_chat.ui.dialogs.questions import confirm_rescue, confirm_retry_open
+
+        if isinstance(error, StoreDamaged) and await confirm_rescue(self._app, error):
+            from tui_chat.store.maintenance.salvage import rescue
+
+            path = database_file(self._config.data_dir)
+            try:
+                rescued = await asyncio.to_thread(rescue, path, now=self._now())
+            except TuiChatError as rescue_error:
+                error = rescue_error
+            else:
+                self._app.notify(str(rescued), markup=False)
+                return True
+        return await confirm_retry_open(self._app, f"{error}\n\n{error.advice}".strip())
+
+    def _check_soon(self) -> None:
+        check = self._check_external_changes()
+        self._app.run_worker(check, group="external-changes", exclusive=True, description="check")
+
+    async def _check_external_changes(self) -> None:
+        """Check for changes by other programs, now and from now on."""
+        if (workspace := self._app.workspace) is not None:
+            if not self._is_start_confirmed:
+                self._is_start_confirmed = True
+                await workspace.sessions.confirm_start()
+            seconds = await workspace.external_changes.check()
+            self._app.set_timer(seconds, self._check_soon)
+
+    @property
+    def has_early_draft(self) -> bool:
+        """True if text was typed before the session that it belongs to was open."""
+        return bool(self._app.chat.pane.composer.text) and not self._app.is_workspace_open
+
+    async def wait_for_draft(self) -> None:
+        """Wait for a while until text that was typed early can be saved with its session."""
+        if self.has_early_draft:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._app.main.opened_workspace(), OPENING_SECONDS)
+
+    # --- closing -------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Stop replies and close the store."""
+        workspace, self._app.main.workspace = self._app.workspace, None
+        if workspace is not None:
+            if not self._app.has_crashed and not self._is_start_confirmed:  # a signal is no fault
+                await workspace.sessions.confirm_start()
+            try:
+                await workspace.close()
+            finally:
+                self.unsaved = workspace.unsaved_writes.reason
+
+    def end_by_signal(self, number: signal.Signals, loop: asyncio.AbstractEventLoop) -> None:
+        """Quit without asking. May be called in a signal handler."""
+        if self._end is None:
+            loop.call_soon_threadsafe(self._begin_end, number)
+
+    def _begin_end(self, number: signal.Signals) -> None:
+        if self._end is None:
+            self._end = asyncio.ensure_future(self._end_now(number))
+
+    async def _end_now(self, number: signal.Signals) -> None:
+        """Save the draft, stop the replies, close the store, and quit."""
+        app = self._app
+        with app._context():  # pyright: ignore[reportPrivateUsage]  a signal has no active app
+            try:
+                await self.wait_for_draft()
+                if app.workspace is not None:
+                    await app.chat.drafts.save()
+                await self.close()
+            finally:
+                app.exit(return_code=128 + number)

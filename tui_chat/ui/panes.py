@@ -1,0 +1,255 @@
+"""The areas side by side, as many as fit.
+
+1. From `WIDE` columns: sessions | chat | preset editor over inspector, less those that the user
+   closed. The preset editor is added when it is first opened.
+2. From `MEDIUM` columns: the chat and the pane that was opened last; the inspector stays below the
+   preset editor if both have enough lines.
+3. Below: the chat alone; an opened pane lies over it. The inspector leaves the composer visible, so
+   that the user can watch the request while typing. No pane lies over the focus: it is hidden when
+   the focus moves elsewhere, and shown again when there is room beside the chat. A pane that has
+   the focus is visible at any width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Literal, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.chat.area import ChatArea
+from tui_chat.ui.areas.inspector.area import InspectorArea
+from tui_chat.ui.areas.presets.area import PresetsArea
+from tui_chat.ui.areas.sessions.area import SessionsArea
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from textual.signal import Signal
+
+MEDIUM, WIDE = 96, 132
+"""Columns from which two, and three, panes are side by side."""
+
+MIN_LINES_BELOW = 6
+"""Lines at least below the inspector where it lies over the chat."""
+
+TALL = 28
+"""Lines from which the preset editor fits above the inspector."""
+
+SideArea = Literal["sessions", "presets", "inspector"]
+
+
+class AreaStack(Vertical, OnePassWidget):
+    """Areas one above the other."""
+
+
+class Panes(Horizontal, OnePassWidget):
+    """Arranges sessions, chat, preset editor and inspector."""
+
+    DEFAULT_CSS = """
+    Panes {
+        height: 1fr;
+        layers: base above;
+        #sessions { max-width: 100%; }
+        #chat { width: 1fr; min-width: 40; layer: base; }
+        #right { min-width: 48; background: $background; }
+        #presets, #inspector { width: 1fr; height: 1fr; }
+    }
+    Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
+    """
+
+    class LayoutChanged(Message):
+        """Panes were shown, hidden or resized."""
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__()
+        self.sessions = SessionsArea(context)
+        self.chat = ChatArea(context)
+        self.presets = PresetsArea(context)
+        self.inspector = InspectorArea(context)
+        self._right = AreaStack(self.presets, self.inspector, id="right")
+        self._hidden_by_user: set[SideArea] = {"presets"}
+        """Panes that the user closed."""
+        self._requested: SideArea | None = None
+        """The pane that was opened last where not all fit."""
+        self._is_behind = False
+        """True if that pane is hidden because the focus moved elsewhere."""
+        self._is_opening = False
+        """True until that pane is shown and may take the focus."""
+        self._covers_transcript = False
+        """True if the inspector lies over the transcript, above the composer."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the panes from left to right."""
+        yield self.sessions
+        yield self.chat
+        yield self._right
+
+    @property
+    def areas(self) -> tuple[Area, ...]:
+        """All areas."""
+        return self.chat, self.sessions, self.presets, self.inspector
+
+    def fit(self, width: int) -> None:
+        """Show the panes that fit a width in columns, and place them, before they are laid out.
+
+        It sets styles, not classes: with classes, Textual would restyle everything in the panes.
+        """
+        if self.is_attached:
+            self._keep_focus_visible(width)
+        narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
+        left.layer = right.layer = "above" if narrow else "base"
+        left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
+        left.width = 36 if narrow else 30
+        right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
+        right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
+        self._show_fitting(width)
+        for pane in (self.sessions, self._right, self.presets, self.inspector):
+            pane.forgo_layout()
+
+    def on_mount(self) -> None:
+        """Follow the height of what is below the transcript."""
+        layout_changes = cast("Signal[Screen[object]]", self.screen.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
+        layout_changes.subscribe(self, lambda _: self._update_margin(), immediate=True)
+
+    def _update_margin(self) -> None:
+        """Keep the composer and its suggestions visible below the inspector."""
+        chat = self.chat.pane
+        below = chat.region.bottom - chat.transcript.region.bottom
+        margin = (0, 0, max(below, MIN_LINES_BELOW) if self._covers_transcript else 0, 0)
+        if self._right.styles.margin != margin:
+            self._right.styles.margin = margin
+
+    def on_resize(self) -> None:
+        """Post that sizes changed."""
+        self.post_message(self.LayoutChanged())
+
+    def _rearrange(self) -> None:
+        self._show_fitting(self.size.width)
+        self.call_after_refresh(self.post_message, self.LayoutChanged())
+
+    def _visible(self, width: int) -> Set[SideArea]:
+        names: Set[SideArea] = frozenset(("sessions", "presets", "inspector"))
+        wanted = names - self._hidden_by_user
+        requested = None if width < MEDIUM and self._is_behind else self._requested
+        if width >= WIDE:
+            return wanted
+        if requested is None:
+            return wanted & {"sessions"} if width >= MEDIUM else frozenset[SideArea]()
+        both = requested == "presets" and width >= MEDIUM and self.size.height >= TALL
+        return frozenset((requested,)) | (wanted & {"inspector"} if both else frozenset[SideArea]())
+
+    def _show_fitting(self, width: int) -> None:
+        visible = self._visible(width)
+        self.sessions.display = "sessions" in visible
+        self.presets.display = "presets" in visible
+        self.inspector.display = "inspector" in visible
+        self._right.display = bool(visible & {"presets", "inspector"})
+        self._right.set_class({"presets", "inspector"} <= visible, "-both")
+        self._covers_transcript = width < MEDIUM and "inspector" in visible
+        self._update_margin()
+        # Keys must not reach what is covered.
+        over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
+        self.chat.can_focus_children = "presets" not in over
+        self.chat.pane.transcript.can_focus = not over
+
+    @property
+    def columns_beside_chat(self) -> int:
+        """Width of what is at the right of the chat, in columns."""
+        return 0 if self.is_narrow else max(self.size.width - self.chat.region.right, 0)
+
+    def _keep_focus_visible(self, width: int) -> None:
+        """Keep the focused pane visible at another width."""
+        names: list[SideArea] = [
+            name for name, pane in self._side_areas.items() if pane.has_focus_within
+        ]
+        if width >= MEDIUM:
+            self._is_behind = False
+        elif not names and not self._is_opening:
+            self._is_behind = self._is_behind or self._covers_focus
+        if names and names[0] not in self._visible(width):
+            self._requested, self._is_behind = names[0], False
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Hide the pane that lies over the new focus; the chat closes its find bar if left."""
+        self.chat.pane.focus_moved(event.widget)
+        if self.covers_chat and not self._is_opening and self._covers_focus:
+            self._is_behind = True
+            self._rearrange()
+
+    def next_focus(self, focused: Widget | None) -> Widget | None:
+        """Return what gets the focus when `focused` loses it; None if no widget can."""
+        candidates = [each for each in self.screen.focus_chain if each is not focused]
+        around = focused.ancestors if focused is not None else []
+        preferred: list[Widget] = [self.chat.pane.composer]
+        if self.inspector.pane is not None and self.inspector in around:
+            preferred.insert(0, self.inspector.pane.view_now)
+        elif self.presets.pane is not None and self.presets in around:
+            preferred.insert(0, self.presets.pane.rows)
+        elif self.sessions in around:
+            preferred.insert(0, self.sessions.pane.rows)
+        return next((each for each in (*preferred, *candidates) if each in candidates), None)
+
+    @property
+    def _covers_focus(self) -> bool:
+        """True if the opened pane would lie over the focus."""
+        focused = self.screen.focused
+        if self._requested is None or focused is None:
+            return False
+        is_beside = self._requested == "inspector" and focused is self.chat.pane.composer
+        return not is_beside and not self._side_areas[self._requested].has_focus_within
+
+    @property
+    def _side_areas(self) -> Mapping[SideArea, Area]:
+        return {"sessions": self.sessions, "presets": self.presets, "inspector": self.inspector}
+
+    def action_toggle_area(self, name: SideArea) -> None:
+        """Open an area and focus it; if it has the focus, close it and focus the composer."""
+        area = self._side_areas[name]
+        if area.has_focus_within:
+            self._hidden_by_user.add(name)
+            self.close_overlay()
+            self.chat.focus()
+            return
+        self.open(name)
+        self.call_after_refresh(area.focus)
+
+    def open(self, name: SideArea) -> None:
+        """Show a pane where it fits, and focus it if it covers the focus."""
+        self._hidden_by_user.discard(name)
+        self._requested, self._is_behind, self._is_opening = name, False, True
+        self._rearrange()
+        self.call_after_refresh(self._focus_if_covering)
+
+    def _focus_if_covering(self) -> None:
+        self._is_opening = False
+        if self._requested is not None and self.covers_chat and self._covers_focus:
+            self._side_areas[self._requested].focus()
+
+    def reveal(self, pane: Widget) -> None:
+        """Make an area's pane, or the transcript, visible."""
+        for name, area in self._side_areas.items():
+            if area in pane.ancestors:
+                self.open(name)
+        if pane is self.chat.pane.transcript and self.covers_chat:
+            self.close_overlay()
+
+    def close_overlay(self) -> None:
+        """Hide the pane that was opened over the chat."""
+        self._requested = None
+        self._rearrange()
+
+    @property
+    def covers_chat(self) -> bool:
+        """True if an opened pane lies over the chat."""
+        return self.is_narrow and self._requested is not None and not self._is_behind
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if only one pane fits."""
+        return self.size.width < MEDIUM

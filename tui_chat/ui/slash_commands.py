@@ -1,0 +1,175 @@
+"""The `/` commands: one declaration each. A command runs an action; see `ui.actions`.
+
+A first line that begins with `/` and a word is a command, unless it begins with `//`: then the
+message begins with one `/`. A path such as `/etc/hosts` is not a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command typed after `/` in the composer."""
+
+    name: str
+    title: str
+    """What it does."""
+    argument: str = ""
+    """What may follow it: `MODEL`; empty if nothing may."""
+    run: str = ""
+    """The action that it runs, with the argument if there is one."""
+    aliases: tuple[str, ...] = ()
+    """Other names that work."""
+
+
+COMMANDS = (
+    Command("model", "Switch model", "MODEL", run="sessions.choose_model"),
+    Command("preset", "Choose preset", "NAME", run="presets.choose_preset"),
+    Command("edit-preset", "Open the preset editor", run="presets.toggle_editor"),
+    Command("role", "Choose role", "NAME", run="sessions.choose_role"),
+    Command("roles", "Edit roles", run="sessions.edit_roles"),
+    Command(
+        "profile", "Choose profile", "NAME", run="presets.choose_profile", aliases=("persona",)
+    ),
+    Command("lorebook", "Choose lorebooks", "NAME", run="presets.choose_lorebooks"),
+    Command("set", "Set a setting", "NAME VALUE", run="sessions.set_parameter"),
+    Command("new", "New session", run="sessions.new", aliases=("clear",)),
+    Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
+    Command("attach", "Attach a file", "PATH", run="chat.attach"),
+    Command("detach", "Remove attachments", run="chat.detach"),
+    Command("system", "Add system message", "TEXT", run="chat.add_system"),
+    Command("branches", "Compare branches", run="chat.branches", aliases=("branch",)),
+    Command("import", "Import conversations", "PATH", run="sessions.import_file"),
+    Command("view", "View a file of conversations, read-only", "PATH", run="sessions.view_file"),
+    Command("export", "Export conversation", "PATH", run="sessions.export"),
+    Command(
+        "regenerate",
+        "Regenerate reply",
+        run="chat.regenerate",
+        aliases=("again", "retry", "redo", "swipe"),
+    ),
+    Command("continue", "Continue the last reply", run="chat.act_on_message('continue')"),
+    Command("copy", "Copy the last message", run="chat.act_on_message('copy')"),
+    Command("save", "Save the last message's picture or file", run="chat.act_on_message('save')"),
+    Command("fork", "Fork session from here", run="chat.act_on_message('fork')"),
+    Command(
+        "delete",
+        "Delete the last message",
+        run="chat.act_on_message('delete')",
+        aliases=("rewind",),
+    ),
+    Command("stop", "Stop the reply", run="chat.back"),
+    Command("search", "Search all conversations", "WORDS", run="main.search"),
+    Command("find", "Filter sessions", "WORDS", run="sessions.find", aliases=("filter",)),
+    Command("undo", "Undo delete or archive", run="sessions.undo"),
+    Command("edit", "Edit the draft in $EDITOR", run="chat.edit_draft"),
+    Command("theme", "Theme", "NAME", run="choose_theme"),
+    Command("dark", "Toggle light and dark theme", run="toggle_light", aliases=("light",)),
+    Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),
+    Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
+    Command("help", "Help: keys and commands", run="help", aliases=("keys", "commands")),
+    Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),
+)
+"""In the order in which they are offered."""
+
+BY_NAME = {name: each for each in COMMANDS for name in (each.name, *each.aliases)}
+"""Commands by name and alias."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A command with its argument."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCommand:
+    """Text in the form of a command that does not exist."""
+
+    name: str
+
+
+ParsedDraft: TypeAlias = CommandCall | UnknownCommand | str
+"""A draft: a command, an unknown command, or the text to send."""
+
+_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+
+
+def parse_command(text: str) -> ParsedDraft:
+    """Parse a draft as a command, else return the text to send."""
+    if text.startswith("//"):
+        return text[1:]
+    match = _COMMAND.match(text)
+    if match is None:
+        return text
+    name = match[1].lower()
+    command = BY_NAME.get(name)
+    return (
+        UnknownCommand(name) if command is None else CommandCall(command, (match[2] or "").strip())
+    )
+
+
+def message_text(draft: str) -> str:
+    """Return the text that sending the draft would send; empty for a command."""
+    parsed = parse_command(draft)
+    return parsed if isinstance(parsed, str) else ""
+
+
+def escape_command(message: str) -> str:
+    """Return the draft that sends a message: one that looks like a command gets another `/`."""
+    return message if parse_command(message) == message else f"/{message}"
+
+
+def complete_command(typed: str) -> list[Command]:
+    """Return the commands whose name or alias contains `typed`, the likeliest first."""
+    exact = BY_NAME.get(typed)
+    first = [command for command in COMMANDS if command.name.startswith(typed)]
+    second = [each for each in COMMANDS if any(name.startswith(typed) for name in each.aliases)]
+    rest = [command for command in COMMANDS if typed in command.name]
+    found = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
+    return list(found)
+
+
+def nearest_commands(name: str) -> list[Command]:
+    """Return the commands that a wrong name may mean, the likeliest first."""
+    close = [BY_NAME[each] for each in get_close_matches(name, BY_NAME, n=3, cutoff=0.7)]
+    return list(dict.fromkeys(close or complete_command(name[:3])))[:3]
+
+
+def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    """Return the names (each with a detail) that contain all typed words, the likeliest first.
+
+    Not Textual's fuzzy matcher: an exact endpoint or model name must come first.
+    """
+    typed = typed.casefold().strip()
+    found = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
+    return sorted(found, key=lambda each: _distance(each[0].casefold(), typed))
+
+
+def _distance(name: str, typed: str) -> int:
+    """Return the rank of a name: -1 for a whole endpoint or full name, 0 for a whole model name,
+    then beginnings of the model name, of the full name, of any word, and the rest.
+    """
+    own = name.rpartition("/")[2]
+    endpoint, _, rest = name.partition("/")
+    if typed == name or (rest and endpoint in typed.split()):
+        return -1
+    if typed == own:
+        return 0
+    begins = (own.startswith(typed), name.startswith(typed), _begins_a_word(typed, name))
+    return 1 + (begins.index(True) if any(begins) else len(begins))
+
+
+def _begins_a_word(typed: str, name: str) -> bool:
+    at = name.find(typed)
+    while at > 0 and name[at - 1].isalnum():
+        at = name.find(typed, at + 1)
+    return at >= 0

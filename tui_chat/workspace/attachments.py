@@ -1,0 +1,87 @@
+"""Files that the user attaches to a message.
+
+1. The type of a file is detected from its first bytes, not its name: an image called `.txt` is an
+   image.
+2. Images, audio and PDFs become parts with their bytes; other UTF-8 text becomes a document.
+   Everything else is refused, since no provider accepts it.
+3. Only regular files below a size limit are read: a pipe would block.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_chat.errors import InputError
+from tui_chat.files import open_file
+from tui_chat.models.media import detect_mime, format_size, kind_of
+from tui_chat.models.message import Part
+from tui_chat.models.text import clean
+from tui_chat.paths import expanded
+
+LARGEST = 20_000_000
+"""Maximum bytes of an image, audio or PDF; no provider accepts larger ones in a request."""
+LARGEST_TEXT = 2_000_000
+"""Maximum bytes of a text; more than any model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file attached to the next message."""
+
+    path: Path
+    size: int
+    """Bytes."""
+    part: Part
+
+    @property
+    def label(self) -> str:
+        """Name and size for the screen: `photo.png · 34 kB`."""
+        return f"{self.path.name} · {format_size(self.size)}"
+
+
+def read_attachment(path: Path) -> Attachment:
+    """Read a file as a part of a message. Raises InputError with file and fault."""
+    path = expanded(path)
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder.", advice="Attach the files in it.")
+        if not path.exists():
+            raise InputError(f"{path} does not exist.")
+        if not path.is_file():
+            raise InputError(f"{path} is not a regular file.")
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(LARGEST + 1) if size <= LARGEST else b""
+        if (size := max(size, len(data))) > LARGEST:  # it may have grown meanwhile
+            raise _too_large(path, size, LARGEST)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return Attachment(path, len(data), _part(path, data))
+
+
+def _part(path: Path, data: bytes) -> Part:
+    if not data:
+        raise InputError(f"{path} is empty.")
+    if mime := detect_mime(data):
+        return Part(kind_of(mime), mime, data=base64.b64encode(data).decode(), name=path.name)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(
+            f"{path} is neither an image (PNG, JPEG, GIF, WebP), audio (WAV, MP3, AAC, FLAC, Ogg), "
+            "a PDF nor UTF-8 text."
+        )
+    if len(data) > LARGEST_TEXT:
+        raise _too_large(path, len(data), LARGEST_TEXT)
+    return Part("file", "text/plain", text=clean(text), name=path.name)
+
+
+def _too_large(path: Path, size: int, limit: int) -> InputError:
+    return InputError(
+        f"{path} is too large: {format_size(size)}.", advice=f"The limit is {format_size(limit)}."
+    )

@@ -1,0 +1,252 @@
+"""Imports conversations from files into the store.
+
+1. Files are read in pieces on a thread. Their conversations are stored in batches, each in one
+   transaction, so a user who chats meanwhile waits for one batch at most. A batch may contain the
+   conversations of many small files.
+2. A broken conversation is reported with its place, and the rest is imported. What is stored
+   remains when the import is stopped.
+3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files without
+   conversations are ignored there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeAlias
+
+from tui_chat.errors import InputError
+from tui_chat.files import open_file
+from tui_chat.interop.format_detection import KNOWN, read_conversations
+from tui_chat.interop.transcript_builder import FoundConversation
+
+if TYPE_CHECKING:
+    from tui_chat.models.transcript import ImportResult, SessionTranscript
+    from tui_chat.store import Store
+
+_PIECE = 2**20
+_BATCH = 2_000
+"""Messages that are stored in one transaction, about."""
+_BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
+"""Bytes that any archive may unpack to, and the maximum compression ratio beyond that. Exports
+compress to about a tenth."""
+_MAX_FAULTS = 100
+"""Maximum faults of a file that are reported; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that could not be imported."""
+
+    place: str
+    """The place in the file; empty for the whole file."""
+    sentence: str
+    advice: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """The progress and result of importing one file or folder."""
+
+    path: Path
+    size: int = 0
+    """The unpacked size in bytes; 0 until it is known."""
+    read: int = 0
+    """Bytes read so far."""
+    new: int = 0
+    """The number of new sessions."""
+    grown: int = 0
+    """The number of existing sessions that got more messages."""
+    known: int = 0
+    """The number of existing sessions without new messages."""
+    added: int = 0
+    """The number of new messages."""
+    faults: list[Fault] = field(default_factory=list[Fault])
+    more_faults: int = 0
+    """The number of faults beyond `faults`."""
+    notes: Counter[str] = field(default_factory=Counter[str])
+    """What could not be imported unchanged: sentences and how often each applies."""
+    session_ids: list[str] = field(default_factory=list[str])
+    """Ids of the sessions of the file, in its order."""
+
+    @property
+    def failed(self) -> bool:
+        """True if something could not be imported."""
+        return bool(self.faults)
+
+    def fault(self, place: str, sentence: str, advice: str = "") -> None:
+        """Add a fault, or count it."""
+        if len(self.faults) < _MAX_FAULTS:
+            self.faults.append(Fault(place, sentence, advice))
+        else:
+            self.more_faults += 1
+
+
+async def import_files(
+    store: Store,
+    paths: Iterable[Path],
+    *,
+    dry_run: bool = False,
+    progress: Callable[[Report], object] | None = None,
+) -> tuple[Report, ...]:
+    """Import all conversations of files and folders; return a report for each path.
+
+    `progress` is called with the current report after every batch. With `dry_run` nothing is
+    stored, and the reports say what would be. Raises StoreError.
+    """
+    reports = tuple(map(Report, paths))
+    batches = _batches(reports)
+    batch = await asyncio.to_thread(next, batches, None)
+    while batch is not None:
+        # The next batch is read while this one is written.
+        next_batch = asyncio.create_task(asyncio.to_thread(next, batches, None))
+        results = await store.transcripts.add_many([each[2] for each in batch], dry_run=dry_run)
+        for (report, found, _), imported in zip(batch, results, strict=True):
+            _count(report, found, imported)
+        if progress is not None:
+            progress(batch[-1][0])
+        batch = await next_batch
+    return reports
+
+
+def _count(report: Report, found: FoundConversation, imported: ImportResult) -> None:
+    if imported.fault:
+        report.fault(found.place, imported.fault)
+        return
+    report.session_ids.append(imported.session_id)
+    report.added += imported.added
+    if imported.is_new:
+        report.new += 1
+    elif imported.added:
+        report.grown += 1
+    else:
+        report.known += 1
+    if imported.is_new or imported.added:
+        report.notes.update(found.notes)
+
+
+_Batch: TypeAlias = "list[tuple[Report, FoundConversation, SessionTranscript]]"
+
+
+def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
+    """Read the files; yield non-empty batches of conversations, and report the rest."""
+    batch: _Batch = []
+    size = 0
+    for report in reports:
+        try:
+            for found in _found_in(report):
+                if found.transcript is None:
+                    if not found.ignored:
+                        report.fault(found.place, found.fault, found.advice)
+                    continue
+                batch.append((report, found, found.transcript))
+                size += len(found.transcript.entries) + 1
+                if size >= _BATCH:
+                    yield batch
+                    batch, size = [], 0
+        except InputError as error:
+            report.fault("", str(error), error.advice)
+    if batch:
+        yield batch
+
+
+def _found_in(report: Report) -> Iterator[FoundConversation]:
+    try:
+        if report.path.is_dir():
+            yield from _in_folder(report.path, report)
+            return
+        with open_file(report.path) as file:
+            if file.read(4) == b"PK\x03\x04":
+                yield from _in_archive(file, report)
+                return
+            report.size = file.seek(0, 2)
+            file.seek(0)
+            yield from read_conversations(_pieces(file, report))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise InputError(f"cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation]:
+    """Yield the conversations of all files in a folder; links are not followed."""
+    files: list[Path] = []
+    for name, below, names in os.walk(folder):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        files += [Path(name, each) for each in sorted(names) if _is_json_name(each)]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]
+    report.size = sum(file.stat().st_size for file in files)
+    has_conversations = False
+    for file in files:
+        place = file.relative_to(folder).as_posix()
+        try:
+            with open_file(file) as opened:
+                for found in _read_one_of_many(place, opened, report):
+                    has_conversations = True
+                    yield found
+        except OSError as error:
+            has_conversations = True
+            yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
+    if not has_conversations:
+        raise InputError("the folder contains no conversations", advice=KNOWN)
+
+
+def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
+    """Yield the conversations of all files in an archive."""
+    has_conversations = False
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = [each for each in archive.infolist() if _is_json_name(each.filename)]
+            report.size = sum(member.file_size for member in members)
+            _refuse_bomb(report.size, sum(member.compress_size for member in members))
+            for member in members:
+                with archive.open(member) as inner:
+                    for found in _read_one_of_many(member.filename, inner, report):
+                        has_conversations = True
+                        yield found
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(f"the archive cannot be read: {error}") from error
+    if not has_conversations:
+        raise InputError("the archive contains no conversations", advice=KNOWN)
+
+
+def _refuse_bomb(unpacked: int, packed: int) -> None:
+    """Raise InputError for a decompression bomb. A member never unpacks to more than its
+    declared size.
+    """
+    if unpacked > _BOMB_SIZE and unpacked > _BOMB_RATIO * packed:
+        raise InputError(
+            f"the archive would unpack from {packed / 1e6:,.1f} MB to {unpacked / 1e6:,.0f} MB, "
+            "unlike any export",
+            advice="If you trust it, unpack it and import the folder.",
+        )
+
+
+def _is_json_name(name: str) -> bool:
+    return name.lower().endswith((".json", ".jsonl"))
+
+
+def _read_one_of_many(name: str, file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
+    """Yield the conversations of one of many files; other files among them are no error."""
+    for found in read_conversations(_pieces(file, report)):
+        if not (found.unknown or found.ignored):
+            yield _with_file_name(name, found)
+
+
+def _with_file_name(name: str, found: FoundConversation) -> FoundConversation:
+    place = f"{name}: {found.place}" if found.place else name
+    return FoundConversation(place, found.transcript, found.fault, found.notes, found.advice)
+
+
+def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        report.read += len(piece)
+        yield piece

@@ -1,0 +1,258 @@
+"""The request that Enter would send, kept up to date while the user types, and what the inspector
+shows in its place: a what-if, a request that was sent, or a captured one.
+
+1. Whatever changes the request publishes an event, and whoever shows it calls `compose`, at most
+   once a frame. `WorkspaceState.request` then holds the result, and `RequestComposed` is published.
+2. Composing after a keystroke takes a few milliseconds. The first request of a long session, or one
+   with a very long draft, takes longer than a frame: `takes_long` says so, and `compose_in_thread`
+   keeps the event loop free.
+3. Looking at another request changes nothing in the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tui_chat.compose import Composed
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Part
+from tui_chat.models.payload import Payload
+from tui_chat.models.session import Entry
+from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
+from tui_chat.workspace.state import DiffBase, ReceivedResponse, ViewedRequest, WhatIf
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+LONG_DRAFT = 30_000
+"""Characters from which composing may take longer than a frame."""
+LONG_TEXT = 1_000_000
+"""Characters of a branch from which composing after a keystroke may take longer than a frame."""
+LONG_BRANCH = 500
+"""Messages from which composing for the first time may take longer than a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the request shown is compared with."""
+
+    name: str
+    """For example `the last request sent here`."""
+    payload: Payload | None
+    """None if there is nothing to compare with."""
+    reason: str = ""
+    """Why there is nothing, as a sentence."""
+
+
+class LiveRequest:
+    """Composes the live request, and what is shown in its place."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._first_in = ""
+        """The id of the long session whose first request is being composed in a thread."""
+        self._measured: tuple[tuple[Entry, ...], bool] = (), False
+        """The branch that was measured last, and whether it is long."""
+
+    def _change(self, **changes: Any) -> None:
+        workspace = self._workspace
+        workspace.update(request=replace(workspace.state.request, **changes))
+
+    def forget(self) -> None:
+        """Free what belongs to the active session before another one is opened."""
+        request = self._workspace.state.request
+        if request.viewed is not None:
+            request = replace(request, viewed=None, what_if=None, protocol=None)
+        if request.diff_base.history:
+            request = replace(request, diff_base=DiffBase())
+        request = replace(request, live=None, shown=None, session_id="", received=None)
+        self._workspace.update(request=request)
+
+    # --- the live request ----------------------------------------------------------------
+
+    def set_draft(self, draft: str, parts: tuple[Part, ...] = ()) -> None:
+        """Set the text and the attachments that Enter would send."""
+        request = self._workspace.state.request
+        if request.draft != draft or request.parts is not parts:
+            self._change(draft=draft, parts=parts)
+
+    @property
+    def takes_long(self) -> bool:
+        """True if composing now may take longer than a frame."""
+        state = self._workspace.state
+        is_long = self._is_first or self._has_long_text(state.entries)
+        return is_long or len(state.request.draft) > LONG_DRAFT
+
+    @property
+    def _is_first(self) -> bool:
+        """True if little of the session's request is remembered yet."""
+        state = self._workspace.state
+        is_new = state.request.session_id != state.session_id and len(state.entries) >= LONG_BRANCH
+        return is_new or not self._workspace.requests.is_lore_searched
+
+    def _has_long_text(self, entries: tuple[Entry, ...]) -> bool:
+        if self._measured[0] is not entries:
+            sizes = (
+                len(entry.message.content)
+                + sum(len(call.arguments) for call in entry.message.tool_calls)
+                for entry in entries
+            )
+            self._measured = entries, sum(sizes) > LONG_TEXT
+        return self._measured[1]
+
+    def compose(self) -> None:
+        """Compose the live request and what is shown, and publish `RequestComposed`.
+
+        Raises InputError if a what-if names an endpoint or a preset that cannot be used.
+        """
+        request = self._workspace.state.request
+        live = self._workspace.requests.compose(request.draft, request.protocol, request.parts)
+        self._show(live)
+
+    async def compose_in_thread(self) -> None:
+        """Compose as `compose` does, without blocking the event loop meanwhile. A result that is
+        no longer wanted then is dropped. While the first request of a session is being composed,
+        further calls for it do nothing; `RequestOutdated` is published at its end.
+        """
+        workspace, request = self._workspace, self._workspace.state.request
+        session_id, is_first = workspace.state.session_id, self._is_first
+        if is_first and session_id == self._first_in:
+            return
+        self._first_in = session_id if is_first else ""
+        try:
+            live = await asyncio.to_thread(
+                workspace.requests.compose, request.draft, request.protocol, request.parts
+            )
+        finally:
+            if self._first_in == session_id:
+                self._first_in = ""
+        if session_id != workspace.state.session_id:
+            return
+        now = workspace.state.request
+        if (now.draft, now.parts, now.protocol) == (request.draft, request.parts, request.protocol):
+            self._show(live)
+        else:
+            self._change(session_id=session_id)  # what is composed next is not the first
+        if is_first:
+            workspace.publish(RequestOutdated())
+
+    def _show(self, live: Composed) -> None:
+        """Store the live request and what is shown in its place."""
+        workspace = self._workspace
+        request, session_id = workspace.state.request, workspace.state.session_id
+        shown = live
+        if request.viewed is not None:
+            shown = workspace.requests.in_protocol(request.viewed.composed, request.protocol)
+        elif request.what_if is not None:
+            shown = workspace.requests.what_if(
+                request.draft, request.what_if, request.protocol, request.parts
+            )
+        request = replace(request, live=live, shown=shown, session_id=session_id)
+        workspace.update(RequestComposed(), request=request)
+
+    # --- in place of the live request ----------------------------------------------------
+
+    def show_in(self, protocol: Protocol | None) -> None:
+        """Show the request in another protocol, None for its own; the session keeps its own."""
+        self._change(protocol=protocol)
+        self._workspace.publish(RequestOutdated())
+
+    def set_what_if(self, changes: WhatIf) -> None:
+        """Show the request with hypothetical changes; without any, show the live request."""
+        what_if = None if changes.is_empty else changes
+        self._change(what_if=what_if, viewed=None, protocol=None)
+        self._workspace.publish(RequestOutdated())
+
+    def view(self, viewed: ViewedRequest) -> None:
+        """Show another request."""
+        self._change(viewed=viewed, what_if=None, protocol=None)
+        self._workspace.publish(RequestOutdated())
+
+    def return_to_live(self) -> None:
+        """Show the live request again, in its own protocol."""
+        self._change(viewed=None, what_if=None, protocol=None)
+        self._workspace.publish(RequestOutdated())
+
+    async def view_sent(self, entry_id: str) -> bool:
+        """Show the request that produced a reply. Return False, with the fault reported, if there
+        is none or nothing is known of it.
+        """
+        workspace = self._workspace
+        entries, session_id = workspace.state.entries, workspace.state.session_id
+        sent = await workspace.request_history.sent_request(entry_id)
+        if sent is None or workspace.state.session_id != session_id:
+            return False
+        composed = sent.shown
+        with workspace.reporting():
+            if composed is None:
+                sentence = "What was sent is no longer kept, and cannot be composed again."
+                raise InputError(sentence, advice=sent.why)
+            entry = next((e for e in entries if e.message.id == entry_id), None)
+            self.view(ViewedRequest(composed, sent.description, entry))
+            return True
+        return False
+
+    # --- the response --------------------------------------------------------------------
+
+    async def load_response(self, entry_id: str) -> None:
+        """Load the stored response to a request, and publish `ResponseLoaded`."""
+        workspace = self._workspace
+        self._change(received=ReceivedResponse(entry_id, None, is_loading=True))
+        response = None
+        with workspace.reporting():
+            response = await workspace.store.requests.get_response(entry_id)
+        received = workspace.state.request.received
+        if received is not None and received.entry_id == entry_id:
+            self._change(received=ReceivedResponse(entry_id, response))
+            workspace.publish(ResponseLoaded())
+
+    # --- comparing -----------------------------------------------------------------------
+
+    async def compare_with(self, choice: str) -> None:
+        """Compare with something else; see `DiffBase.choice`."""
+        workspace = self._workspace
+        session_id = workspace.state.session_id
+        kind, _, name = choice.partition(" ")
+        base = DiffBase(choice)
+        if kind == "request":
+            sent = await workspace.request_history.sent_request(name)
+            if sent is None or sent.shown is None:
+                return
+            base = DiffBase(choice, f"the request of {sent.sent_at}", composed=sent.shown)
+        elif kind == "branch":
+            base = DiffBase(choice, history=await workspace.branches.messages_to(name))
+        if workspace.state.session_id == session_id:
+            self._change(diff_base=base)
+            workspace.publish(RequestOutdated())
+
+    def comparison(self) -> Comparison:
+        """Return what the request shown is compared with."""
+        workspace, request = self._workspace, self._workspace.state.request
+        requests, base = workspace.requests, request.diff_base
+        kind, _, name = base.choice.partition(" ")
+        match kind:
+            case "protocol":
+                other = Protocol(name)
+                was = requests.compose(request.draft, other, request.parts)
+                return Comparison(f"the same as {other.label}", was.payload)
+            case "preset":
+                try:
+                    was = requests.what_if(
+                        request.draft, WhatIf(preset=name), request.protocol, request.parts
+                    )
+                except InputError as error:
+                    return Comparison(f"preset {name}", None, str(error))
+                return Comparison(f"the same with preset {name}", was.payload)
+            case "branch":
+                was = requests.after(base.history, request.draft, request.protocol, request.parts)
+                return Comparison("the same on another branch", was.payload)
+            case "request" if base.composed is not None:
+                return Comparison(base.description, base.composed.payload)
+            case _:
+                last = workspace.state.last_sent.get(workspace.state.endpoint.name)
+                reason = "Nothing was sent to this endpoint yet."
+                payload = last.composed.payload if last is not None else None
+                return Comparison("the last request sent here", payload, reason)

@@ -1,0 +1,175 @@
+"""Runs the command of a tool, without a terminal and within limits.
+
+1. The command is started without a shell, in its own session: it has no terminal. Its output is
+   captured as text and never reaches the screen directly.
+2. The model's arguments are its standard input, a JSON object. They are never part of the command
+   line.
+3. Variables with the keys of endpoints are removed from its environment.
+4. It is killed with all its child processes after its timeout, or when the run is cancelled. A
+   process that has left its session survives, but its output is not awaited.
+5. Any failure is described in the text that answers the call, so that the model can continue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tui_chat.models.tool import Tool
+
+_CHUNK = 65_536
+_DRAIN_SECONDS = 0.5
+"""Seconds to read output after the command has ended. Its own output is in the pipe by then; a
+process that has left its session may keep the pipe open for ever."""
+_POLL_SECONDS = 0.05
+"""Seconds between two checks if the command has exited."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """The result of a run."""
+
+    text: str
+    """The answer to the call."""
+    ok: bool
+    """True if the command succeeded."""
+
+
+async def run(
+    tool: Tool,
+    arguments: str,
+    *,
+    environ: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+) -> ToolRun:
+    """Run a tool with the model's arguments.
+
+    `hidden` are names of variables of `environ` (None: the program's own) to withhold from the
+    command. Raises nothing: a failure is in the result's text. Cancel the task to stop the command.
+    """
+    fault = _fault(arguments)
+    if fault:
+        return ToolRun(f"The tool was not called: {fault}", ok=False)
+    environment = os.environ if environ is None else environ
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *tool.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={name: value for name, value in environment.items() if name not in hidden},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        return ToolRun(f"The tool could not be started: {reason}.", ok=False)
+    output = _Output(tool.most_output)
+    reading = asyncio.ensure_future(_exchange(process, arguments or "{}", output))
+    ended = ""
+    try:
+        async with asyncio.timeout(tool.timeout):
+            await _exit_of(process)
+    except TimeoutError:
+        ended = f"The tool was ended after {tool.timeout:g} seconds."
+    except asyncio.CancelledError:
+        reading.cancel()
+        raise
+    finally:
+        _kill(process)  # and its background processes
+    await asyncio.wait((reading,), timeout=_DRAIN_SECONDS)
+    if not reading.done():
+        reading.cancel()
+        _close_pipes(process)
+        ended = ended or _PIPE_HELD_OPEN
+    elif error := reading.exception():
+        raise error
+    status = await process.wait()
+    if status and ended in ("", _PIPE_HELD_OPEN):
+        ended = f"The tool failed with status {status}."
+    return ToolRun(
+        _answer_text(bytes(output.taken), output.is_cut, ended), ok=ended in ("", _PIPE_HELD_OPEN)
+    )
+
+
+_PIPE_HELD_OPEN = (
+    "The tool has ended, but a process that it started keeps its output open; further output of "
+    "that process is not read."
+)
+
+
+class _Output:
+    """The output of a command so far, up to `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.taken = bytearray()
+        self.is_cut = False
+        self._limit = limit
+
+    def add(self, chunk: bytes) -> None:
+        """Add a chunk, up to the limit."""
+        room = self._limit - len(self.taken)
+        self.taken += chunk[:room]
+        self.is_cut = self.is_cut or len(chunk) > room
+
+
+def _fault(arguments: str) -> str:
+    """Return why the arguments are invalid; empty if they are valid."""
+    if not arguments.strip():
+        return ""  # a tool without parameters
+    try:
+        found = json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        return f"its arguments are not JSON ({error})."
+    return "" if isinstance(found, dict) else "its arguments are not a JSON object."
+
+
+async def _exchange(process: asyncio.subprocess.Process, arguments: str, output: _Output) -> None:
+    """Write the process's input, and read its output to the end."""
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
+    with suppress(ConnectionError):  # it need not read its input
+        stdin.write(arguments.encode("utf-8", "replace"))
+        await stdin.drain()
+    stdin.close()
+    while chunk := await stdout.read(_CHUNK):
+        output.add(chunk)
+
+
+async def _exit_of(process: asyncio.subprocess.Process) -> None:
+    """Wait until the command itself has exited. `Process.wait` also waits for its pipes to close,
+    which a child process may delay.
+    """
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while process.returncode is None and not waiting.done():
+            await asyncio.wait((waiting,), timeout=_POLL_SECONDS)
+    finally:
+        waiting.cancel()
+
+
+def _close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Close our ends of the process's pipes, whose other ends may stay open."""
+    transport = getattr(process, "_transport", None)  # asyncio has no public access to it
+    if transport is not None:
+        transport.close()
+
+
+def _answer_text(output: bytes, cut: bool, ended: str) -> str:
+    text = output.decode("utf-8", "replace").rstrip("\n")
+    lines = [text, "The rest of the output was cut off." if cut else "", ended]
+    return "\n".join(line for line in lines if line)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process and its child processes."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()
