@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -25,6 +27,7 @@ from tui_chat.tokens import (
     Counter,
     counter_for,
     how_counted,
+    vocabularies,
     vocabulary_of,
 )
 
@@ -195,3 +198,26 @@ def test_long_texts_are_counted_in_parts_and_the_longest_are_sampled():
         Turn("user", Text.of(line * count, GLUE), GLUE, Placement("draft")) for count in (1, 9)
     ]
     assert counter.each(turns) == [counter.turn(turn) for turn in turns]
+
+
+@pytest.fixture
+def no_vocabularies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As where the library has no wheel, or its native part does not load."""
+    caches = vocabularies._loaded, vocabularies._counting
+    for each in caches:
+        each.cache_clear()
+    monkeypatch.setitem(sys.modules, "splintr", None)
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("no_vocabularies")
+def test_without_the_library_tokens_are_estimated():
+    counter = counter_for("gpt-4o")
+    assert (counter.name, counter.exact) == ("characters", False)
+    assert counter.count("") == 0
+    assert counter.count("abcd" * 10) == 10
+    assert counter.count("漢字漢字漢") == 4
+    assert counter.turn(turn("abcd")) == 1 + TURN_OVERHEAD
+    assert counter.alike("abcd efgh", "abcd ijkl") == 2

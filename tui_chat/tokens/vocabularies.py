@@ -1,4 +1,6 @@
-"""The vocabulary of each model. splintr ships them in its wheel."""
+"""The vocabulary of each model. splintr ships them in its wheel; where its native library does not
+load, tokens are estimated from characters.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,10 @@ def _counter(vocabulary: str, exact: bool) -> Counter:
 
 @cache
 def _loaded(vocabulary: str, exact: bool) -> Counter:
-    encode, count_each = _counting(vocabulary)
+    try:
+        encode, count_each = _counting(vocabulary)
+    except ImportError:
+        return Counter("characters", False, estimated_tokens)
     name = vocabulary.removesuffix("_base")
     long = _LongTexts(lambda text: len(encode(text)))
 
@@ -84,6 +89,12 @@ def _loaded(vocabulary: str, exact: bool) -> Counter:
         return count_each(texts)
 
     return Counter(name, exact, count, count_all, encode)
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has: four ASCII characters make one, five others four."""
+    ascii_length = len(text.encode("ascii", "ignore"))
+    return (5 * ascii_length + 16 * (len(text) - ascii_length) + 19) // 20
 
 
 _LONG = 200_000

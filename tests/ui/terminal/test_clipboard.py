@@ -21,6 +21,8 @@ from tui_chat.ui.terminal.clipboard import copy_commands, copy_with_command
         ({"SSH_TTY": "/dev/pts/1", "DISPLAY": ":10"}, "linux", ""),
         ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ""),
         ({"SSH_TTY": "x", "TMUX": "y", "DISPLAY": ":0"}, "linux", "tmux tmux"),
+        ({"WSL_DISTRO_NAME": "Debian", "DISPLAY": ":0"}, "linux", "clip.exe xclip xsel"),
+        ({}, "win32", "clip.exe"),
     ],
 )
 def test_which_clipboards_are_tried(environ: dict[str, str], platform: str, programs: str):
@@ -42,6 +44,15 @@ def test_the_text_is_copied_whole_also_by_an_older_tmux(tmp_path: Path):
     )
     assert copy_with_command("two\nlines, 漢字 \x1b[31m", environ)
     assert got.read_text() == "load-buffer -\ntwo\nlines, 漢字 \x1b[31m"
+
+
+def test_windows_gets_its_own_encoding(tmp_path: Path):
+    got = tmp_path / "got"
+    environ = {"WSL_DISTRO_NAME": "Debian", "PATH": f"{tmp_path}:/bin:/usr/bin"}
+    program(tmp_path, "clip.exe", f"cat >{got}")
+    assert copy_with_command("漢字 é", environ)
+    assert got.read_bytes()[:2] in (b"\xff\xfe", b"\xfe\xff")
+    assert got.read_text("utf-16") == "漢字 é"
 
 
 def test_no_clipboard_accepts_the_text(tmp_path: Path):

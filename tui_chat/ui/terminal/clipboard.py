@@ -5,6 +5,8 @@
    load-buffer -w` (3.2 and newer) puts the text into its buffer and hands it on to the terminal.
 3. Elsewhere the desktop's own command works if the terminal is on this machine. Over SSH it would
    fill the clipboard of the wrong machine.
+4. Windows and WSL have `clip.exe`, which reads UTF-16 with a byte order mark, and else the system's
+   code page.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ TIMEOUT = 5.0
 
 Command = tuple[str, ...]
 
+_CLIP: Command = ("clip.exe",)
+
 
 def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Command, ...]:
     """Return the commands that may copy their standard input, the best one first."""
@@ -29,7 +33,9 @@ def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> t
         return ()
     if platform == "darwin":
         return (("pbcopy",),)
-    found: list[Command] = []
+    if platform == "win32":
+        return (_CLIP,)
+    found: list[Command] = [_CLIP] if environ.get("WSL_DISTRO_NAME") else []
     if environ.get("WAYLAND_DISPLAY"):
         found.append(("wl-copy",))
     if environ.get("DISPLAY"):
@@ -40,9 +46,13 @@ def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> t
 def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:
     """Copy a text with the first command that succeeds. Return False if none did."""
     return any(
-        run_helper(command, environ, TIMEOUT, text=text) is not None
+        run_helper(command, environ, TIMEOUT, given=_encoded(text, command)) is not None
         for command in copy_commands(environ)
     )
+
+
+def _encoded(text: str, command: Command) -> bytes:
+    return text.encode("utf-16" if command == _CLIP else "utf-8", "replace")
 
 
 class Clipboard:

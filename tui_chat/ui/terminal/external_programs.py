@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
@@ -44,16 +46,29 @@ async def run_in_terminal(app: App[Any], command: Sequence[str], *, advice: str 
         raise InputError(f"{name} ended with {code}; nothing is changed.")
 
 
-def editor_command(environ: Mapping[str, str]) -> list[str]:
-    """Return the command in `VISUAL` or `EDITOR`, else `vi`. Raises InputError."""
-    named = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+def editor_command(environ: Mapping[str, str], platform: str = sys.platform) -> list[str]:
+    """Return the command in `VISUAL` or `EDITOR`, else the system's editor: Notepad on Windows,
+    Debian's `editor`, `nano` or `vi` elsewhere. Raises InputError.
+    """
+    named = environ.get("VISUAL") or environ.get("EDITOR")
+    if not named:
+        return [_system_editor(environ, platform)]
+    if platform == "win32" and which(named):
+        return [named]  # a path with spaces
     try:
-        words = shlex.split(named)
+        words = shlex.split(named, posix=platform != "win32")
     except ValueError as error:
         raise InputError(f"$EDITOR is no command: {named}: {error}.") from error
     if not words:
         raise InputError("$EDITOR is empty.", advice="Set it to your editor's command.")
-    return words
+    return [word.strip('"') for word in words] if platform == "win32" else words
+
+
+def _system_editor(environ: Mapping[str, str], platform: str) -> str:
+    if platform == "win32":
+        return "notepad"
+    path = environ.get("PATH", "")
+    return next((name for name in ("editor", "nano") if which(name, path=path)), "vi")
 
 
 async def edit_in_editor(app: App[Any], text: str, name: str = "message.md") -> str:

@@ -12,10 +12,10 @@ def run_helper(
     environ: Mapping[str, str],
     timeout: float,
     *,
-    text: str = "",
+    given: bytes = b"",
     wants_output: bool = False,
 ) -> bytes | None:
-    """Run a command without a shell, with `text` as its standard input, and return its output.
+    """Run a command without a shell, with `given` as its standard input, and return its output.
 
     The output is empty unless `wants_output`. Returns None if the command is not found, fails or
     takes longer than `timeout` seconds.
@@ -27,7 +27,7 @@ def run_helper(
         # Nothing may reach the screen, and some commands stay in the background with our pipes.
         done = subprocess.run(  # noqa: S603 - fixed commands
             (program, *command[1:]),
-            input=text.encode("utf-8", "replace"),
+            input=given,
             stdout=subprocess.PIPE if wants_output else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=dict(environ),
