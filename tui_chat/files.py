@@ -69,10 +69,13 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_file(path: Path, limit: int) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes.
+    """Return the content of a regular file, or of the standard input for `-`, of at most `limit`
+    bytes.
 
     Raises InputError, naming the path and the fault.
     """
+    if path == STANDARD_INPUT:
+        return read_standard_input(limit)
     try:
         with open_file(path) as file:
             return _within(file, limit, str(path))
@@ -88,7 +91,8 @@ def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
         return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = found.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}: line {line}: is not UTF-8 text (byte {error.start})") from error
+        fault = f"line {line}: is not UTF-8 text (byte {error.start})"
+        raise InputError(f"{input_name(path)}: {fault}") from error
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -189,7 +193,7 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
 
 def read_input(path: Path) -> bytes:
     """Return the content of a file, or of the standard input for `-`. Raises InputError."""
-    return read_standard_input() if path == STANDARD_INPUT else read_file(path, LARGEST_REQUEST)
+    return read_file(path, LARGEST_REQUEST)
 
 
 def input_name(path: Path) -> str:

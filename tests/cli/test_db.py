@@ -97,6 +97,7 @@ def test_status(db: Database) -> None:
     told = json.loads(db("status", "--json").out)
     assert told == {
         "path": str(db.path),
+        "exists": True,
         "version": LATEST,
         "applied": [f"{step.number:04} {step.name}" for step in schema.migrations()],
         "pending": [],
@@ -430,7 +431,12 @@ def test_vacuum_frees_space(db: Database) -> None:
 
 
 def test_a_missing_database_is_an_error(tmp_path: Path, run: Run) -> None:
-    commands = (["status"], ["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"])
+    status = run("--data-dir", tmp_path / "none", "db", "status")
+    assert (status.code, status.err) == (0, "")
+    assert "the first start of the app creates it" in status.out
+    as_json = run("--data-dir", tmp_path / "none", "db", "status", "--json")
+    assert json.loads(as_json.out)["exists"] is False
+    commands = (["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"])
     for words in (*commands, ["salvage", "--to", tmp_path / "x"]):
         refused = run("--data-dir", tmp_path / "none", "db", *words)
         assert refused.code == 2

@@ -3,6 +3,7 @@ wired app or a headless command.
 
 commands          the commands and their flags; session_commands: those about conversations
 app               opens the screen: the composition root, with the store and the HTTP client
+workspace         opens the workspace of a command, and uses what a command line chooses
 build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply
 preset            checks, imports and tests presets (preset_cases: the format of test cases)

@@ -83,8 +83,10 @@ def settled_config(
     )
 
 
-async def open_workspace(config: Config) -> Workspace:
-    """Open the store and return a workspace on it. Raises InputError and StoreError."""
+async def open_workspace(config: Config, *, remembers: bool = True) -> Workspace:
+    """Open the store and return a workspace on it; `remembers`: see there. Raises InputError and
+    StoreError.
+    """
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
@@ -106,6 +108,7 @@ async def open_workspace(config: Config) -> Workspace:
         open_library(config),
         now=lambda: datetime.now().astimezone(),
         new_id=new_id,
+        remembers=remembers,
     )
 
 

@@ -2,67 +2,142 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from tui_chat import paths
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
-from tui_chat.cli.app import preset_files
+from tui_chat.cli.app import settled_config
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
+from tui_chat.cli.workspace import (
+    Choices,
+    choose,
+    choose_role,
+    command_workspace,
+    open_session,
+)
 from tui_chat.compose import Composed, compose
-from tui_chat.config import Config, load_config, standard_endpoint
-from tui_chat.context import Inputs, SessionSettings
+from tui_chat.config import Config, standard_endpoint
+from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
-from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget, Level, Note, Turn
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.role import Role
-from tui_chat.models.settings import SettingError, parse_setting, setting_name
 from tui_chat.models.text import Origin, clean
-from tui_chat.protocols.detection import detect_protocol
 from tui_chat.turn_file import read_turn
+from tui_chat.workspace.attachments import read_attachment
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import Part
+    from tui_chat.workspace.workspace import Workspace
 
 
 def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
-    """Compose a request from files and print it. Raises InputError with file, place and fault."""
+    """Compose a request from files or a stored session and print it. Raises InputError with file,
+    place and fault, and StoreError.
+    """
     if options["turn"]:
         _show(_recompose(options["turn"]), options["show"])
         return
-    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
-    config = load_config(config_dir, Path(), os.environ, {})
-    endpoint = _endpoint(config, options)
-    history: Path | None = options["history"]
-    profile: Path | None = options["profile"]
-    role = load_role(options["role"]) if options["role"] else None
-    seed: int = options["seed"]
-    composed = compose(
-        Inputs(
-            endpoint=endpoint,
-            preset=load_preset(_preset(config, options["preset"], role)),
-            history=read_history(read_text(history), str(history)) if history else (),
-            draft=clean(options["draft"]),
-            role=role,
-            profile=load_profile(profile) if profile else None,
-            settings=_settings(options["model"] or "", options["parameters"]),
-            stream=options["stream"],
-            context_limit=options["context_limit"],
-            reply_reserve=options["reply_reserve"],
-            now=parse_time(options["at"], "--at") if options["at"] else datetime.now().astimezone(),
-            seed=seed,
-            session_seed=seed,
-            lorebooks=tuple(map(_lorebook, cast("tuple[Path, ...]", options["lorebooks"]))),
-            variables=dict(map(_variable, cast("tuple[str, ...]", options["variables"]))),
+    _require_one_standard_input(options)
+    config = settled_config(**cast("dict[str, Any]", settings))
+    _show(asyncio.run(_compose(config, options)), options["show"])
+
+
+def _require_one_standard_input(options: dict[str, Any]) -> None:
+    names = [name for name in _INPUTS if str(options[name] or "") == "-"]
+    names += ["lorebook" for each in options["lorebooks"] if each == STANDARD_INPUT]
+    if len(names) > 1:
+        options_named = " and ".join(f"--{name}" for name in names)
+        raise InputError(f"{options_named} cannot all be the standard input.")
+
+
+_INPUTS = ("preset", "history", "role", "profile", "draft")
+"""Options that may be `-`, besides `--lorebook`."""
+
+
+async def _compose(config: Config, options: dict[str, Any]) -> Composed:
+    """Return the request that the app would send, with the changes that the options make."""
+    async with command_workspace(config, create=False) as (workspace, failures):
+        if options["session"]:
+            await open_session(workspace, failures, options["session"])
+        role_file = _file(options["role"])
+        preset_file = _file(options["preset"])
+        profile_file = _file(options["profile"])
+        if role_file is not None and not options["session"]:
+            await choose_role(workspace, load_role(role_file))
+        choices = Choices(
+            endpoint=_endpoint_name(config, options),
+            model=options["model"] or "",
+            role=options["role"] if role_file is None or options["session"] else None,
+            preset="" if preset_file else options["preset"] or "",
+            profile=None if profile_file else options["profile"],
+            settings=options["parameters"],
         )
-    )
-    _show(composed, options["show"])
+        await choose(workspace, choices)
+        if preset_file is not None:
+            preset = load_preset(preset_file)
+            workspace.update(preset=preset, preset_name=preset_file.stem)
+        if profile_file is not None:
+            workspace.update(profile=load_profile(profile_file), profile_name=profile_file.stem)
+        if options["lorebooks"]:
+            workspace.update(lorebooks=tuple(map(_lorebook, options["lorebooks"])))
+        if options["variables"]:
+            variables = dict(map(_variable, cast("tuple[str, ...]", options["variables"])))
+            workspace.update(variables={**workspace.state.variables, **variables})
+        failures.warn()
+        draft, parts = await _draft(workspace, options)
+        failures.warn()
+        return compose(_with_options(workspace.requests.inputs(draft, parts), options))
+
+
+async def _draft(workspace: Workspace, options: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:
+    """Return the draft and its attachments: those of the command line, else those that are stored
+    with the session.
+    """
+    given: str | None = options["draft"]
+    if given is not None or not options["session"]:
+        text = read_text(STANDARD_INPUT) if given == "-" else given or ""
+        return clean(text), ()
+    files = await workspace.drafts.files()
+    parts = tuple(read_attachment(Path(file)).part for file in files)
+    return clean(await workspace.drafts.text()), parts
+
+
+def _with_options(inputs: Inputs, options: dict[str, Any]) -> Inputs:
+    """Return the inputs with what is not part of a session: history, limits, time and seeds."""
+    seed: int = options["seed"]
+    changes: dict[str, Any] = {"seed": seed, "stream": options["stream"]}
+    if options["history"]:
+        path: Path = options["history"]
+        changes["history"] = read_history(read_text(path), input_name(path))
+    if options["at"]:
+        changes["now"] = parse_time(options["at"], "--at")
+    if not options["session"]:
+        changes["session_seed"] = seed
+    for name in ("context_limit", "reply_reserve"):
+        if options[name] is not None:
+            changes[name] = options[name]
+    return replace(inputs, **changes)
+
+
+def _file(name: str | None) -> Path | None:
+    """Return the path of an option that is a file, or a path that does not exist; None for a
+    name.
+    """
+    if not name:
+        return None
+    path = Path(name)
+    looks_like_path = path == STANDARD_INPUT or path.suffix == ".json" or path.name != name
+    return path if looks_like_path or path.is_file() else None
 
 
 def _recompose(path: Path) -> Composed:
@@ -75,19 +150,6 @@ def _recompose(path: Path) -> Composed:
     return composed
 
 
-def _preset(config: Config, preset: Path | None, role: Role | None) -> Path:
-    """Return the preset with the given path or name; else the role's, else the plain one."""
-    presets = preset_files(config)
-    if preset is not None:
-        return preset if preset.exists() else presets.get(str(preset), preset)
-    if role is not None and role.preset:
-        if role.preset in presets:
-            return presets[role.preset]
-        sentence = f"warning: The role's preset “{role.preset}” cannot be found; plain is used."
-        write_line(sentence, err=True)
-    return presets["plain"]
-
-
 def _lorebook(path: Path) -> Lorebook:
     """Read a lorebook, and print its warnings. Raises InputError."""
     found = read_lorebook(read_text(path, max_bytes=MAX_BYTES), path.stem)
@@ -97,19 +159,6 @@ def _lorebook(path: Path) -> Lorebook:
         if finding.level is Level.WARNING:
             write_line(f"{path}:{finding.line}: warning: {finding.sentence}", err=True)
     return found.book
-
-
-def _settings(model: str, given: tuple[str, ...]) -> SessionSettings:
-    values: dict[str, Any] = {}
-    for words in given:
-        name, separator, value = words.partition("=")
-        if not separator:
-            raise InputError(f"--set: “{words}” is not NAME=VALUE")
-        try:
-            values[setting_name(name)] = parse_setting(name, value)
-        except SettingError as error:
-            raise InputError(f"--set: {error}") from error
-    return SessionSettings(model=model, **values)
 
 
 def _variable(words: str) -> tuple[str, str]:
@@ -134,17 +183,22 @@ def parse_time(text: str, source: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _endpoint(config: Config, options: dict[str, Any]) -> Endpoint:
-    protocol = Protocol(options["protocol"]) if options["protocol"] else None
-    if options["endpoint"]:
-        endpoint = config.endpoint_named(options["endpoint"])
-        if protocol not in (None, endpoint.protocol):
-            raise InputError(
-                f"The endpoint “{endpoint.name}” uses {endpoint.protocol}, not {protocol}."
-            )
-        return endpoint
-    protocol = protocol or detect_protocol(options["model"] or "") or Protocol.OPENAI_CHAT
-    return config.endpoint_named(standard_endpoint(protocol))
+def _endpoint_name(config: Config, options: dict[str, Any]) -> str:
+    """Return the name of the endpoint that the options ask for; empty if they do not. Raises
+    InputError.
+    """
+    name: str = options["endpoint"] or ""
+    if not options["protocol"]:
+        return name
+    protocol = Protocol(options["protocol"])
+    if not name:
+        return standard_endpoint(protocol)
+    endpoint = config.endpoint_named(name)
+    if protocol is not endpoint.protocol:
+        raise InputError(
+            f"The endpoint “{endpoint.name}” uses {endpoint.protocol}, not {protocol}."
+        )
+    return name
 
 
 def _show(composed: Composed, what: str) -> None:

@@ -90,27 +90,24 @@ def cli(
 
 
 @cli.command()
+@click.option("--session", help="A stored session: its id, the start of one, or its title.")
+@click.option("--preset", metavar="FILE|NAME", help="Default: the role's preset, else plain.")
+@click.option("--history", type=_INPUT, help="A JSON array or JSONL of messages.")
 @click.option(
-    "--preset",
-    type=_FILE,
-    help="A preset file or name; default: the role's preset, else plain.",
+    "--turn", type=_INPUT, help="A turn exported by the app, whose request is composed again."
 )
-@click.option("--history", type=_FILE, help="A JSON array or JSONL of messages.")
-@click.option(
-    "--turn", type=_FILE, help="A turn exported by the app, whose request is composed again."
-)
-@click.option("--draft", default="", help="The user's message.")
+@click.option("--draft", metavar="TEXT", help="The user's message; default: the stored draft.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
-@click.option("--model", help="The model; determines the protocol unless --protocol is set.")
+@click.option("--model", help="The model; without --endpoint at an endpoint that lists it.")
 @click.option("--endpoint", help="A configured endpoint.")
 @click.option(
     "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
 )
 @click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens reserved for the reply.")
-@click.option("--role", type=_FILE, help="A role file.")
-@click.option("--profile", type=_FILE, help="A profile file.")
+@click.option("--role", metavar="FILE|NAME", help='Default: the role used last; "" for none.')
+@click.option("--profile", metavar="FILE|NAME", help='Default: the profile used last; "" for none.')
 @click.option(
-    "--lorebook", "lorebooks", type=_FILE, multiple=True, help="A lorebook file; repeatable."
+    "--lorebook", "lorebooks", type=_INPUT, multiple=True, help="A lorebook file; repeatable."
 )
 @click.option(
     "--set",
@@ -142,9 +139,19 @@ def cli(
 def build(settings: dict[str, object], **options: object) -> None:
     """Print the request that the app would send.
 
-    The bytes are exact, and nothing is sent. On a terminal, control and invisible characters are
-    printed as JSON escapes.
-    """
+    Without options it is that of a new chat with an empty draft: endpoint, model, role, profile and
+    tools are those that the app begins one with. With --session it is the next request of a stored
+    session. A FILE may be - for the standard input, and so may the draft.
+
+    The bytes are exact, and nothing is sent or stored. On a terminal, control and invisible
+    characters are printed as JSON escapes.
+
+    \b
+    Examples:
+      tui-chat build --draft "Hello"
+      tui-chat build --session "A walk" --draft - < question.txt
+      tui-chat build --preset my.json --role "" --model gpt-5 --show curl
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.build import run_build
 
     run_build(settings, options)

@@ -24,10 +24,18 @@ def run_status(path: Path, *, as_json: bool) -> None:
     """Print the state of the database. Raises InputError, StoreError."""
     from tui_chat.store.maintenance import upkeep
 
+    if not any(path.parent.glob(f"{path.name}*")):
+        if as_json:
+            _print_json(path=str(path), version=None, exists=False)
+        else:
+            write_line(f"{path} does not exist yet; the first start of the app creates it.")
+        return
+
     found = upkeep.status(path)
     if as_json:
         _print_json(
             path=str(found.path),
+            exists=True,
             version=found.version,
             applied=list(found.applied),
             pending=list(found.pending),

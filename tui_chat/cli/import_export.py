@@ -7,7 +7,6 @@ without accounts and network: only the endpoints of the offline provider exist.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import re
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -29,11 +28,11 @@ from tui_chat.cli.app import (
 )
 from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
+from tui_chat.cli.workspace import find_session
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import SessionSummary
 from tui_chat.workspace.exporter import (
     ENDINGS,
     MULTI_SESSION_FORMATS,
@@ -44,6 +43,7 @@ from tui_chat.workspace.exporter import (
 from tui_chat.workspace.importer import Report, import_files
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
 
 
@@ -222,41 +222,6 @@ async def _export_sessions(
             finish()
         else:
             await write_file(exported_texts(store, ids, kind, _local_zone()), output)
-
-
-def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
-    """Return the session with this id, start of an id, or exact title.
-
-    Raises InputError, which suggests similar sessions.
-    """
-    exact = [each for each in sessions if each.session_id == name]
-    titled = [each for each in sessions if each.title == name]
-    begun = [each for each in sessions if each.session_id.startswith(name)] if name else []
-    for found in (exact, titled, begun):
-        if len(found) == 1:
-            return found[0]
-    several = titled or begun
-    if several:
-        raise InputError(
-            f"“{one_line(name, 80)}” is the name of {len(several)} sessions.",
-            advice=f"Name one by its id: {_session_list(several)}.",
-        )
-    titles = {each.title.casefold(): each for each in reversed(sessions)}
-    wanted = name.casefold()
-    within = [each for title, each in titles.items() if wanted and wanted in title]
-    near = [titles[title] for title in difflib.get_close_matches(wanted, titles, 3, 0.5)]
-    hints = list({each.session_id: each for each in (*within[:3], *near)}.values())[:3]
-    raise InputError(
-        f"There is no session “{one_line(name, 80)}”.",
-        advice=f"Did you mean {_session_list(hints)}?"
-        if hints
-        else "`tui-chat sessions list` lists them.",
-    )
-
-
-def _session_list(sessions: Sequence[SessionSummary]) -> str:
-    some = [f"{each.session_id} ({one_line(each.title, 50)})" for each in sessions[:5]]
-    return ", ".join(some) + (", …" if len(sessions) > 5 else "")
 
 
 async def _write_each(

@@ -45,6 +45,12 @@ class Config:
         known = ", ".join(endpoint.name for endpoint in self.endpoints)
         raise ConfigError(f"There is no endpoint “{name}”.", advice=f"Available: {known}.")
 
+    def endpoint_offering(self, model: str, preferred: Endpoint) -> Endpoint:
+        """Return an endpoint that lists a model: the preferred one if it does or if none does."""
+        if model in preferred.models:
+            return preferred
+        return next((each for each in self.endpoints if model in each.models), preferred)
+
     def tool_named(self, name: str) -> Tool | None:
         """Return a tool; None if it does not exist."""
         return next((tool for tool in self.tools if tool.name == name), None)

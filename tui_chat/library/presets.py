@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, read_text, write_text
+from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.library import located_json as json_text
 from tui_chat.library.file_reader import (
     FileModel,
@@ -102,7 +102,7 @@ class ParsedPreset:
 
 def load_preset(path: Path) -> Preset:
     """Read a preset file. Raises InputError naming file, place, line and fault."""
-    return parse_preset(read_text(path, max_bytes=MAX_BYTES), str(path), path.stem)
+    return parse_preset(read_text(path, max_bytes=MAX_BYTES), input_name(path), path.stem)
 
 
 def parse_preset(text: str, source: str, default_name: str) -> Preset:

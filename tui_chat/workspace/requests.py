@@ -166,6 +166,10 @@ class Requests:
             self._searched = _search_key(state)
         return found
 
+    def inputs(self, draft: str, parts: tuple[Part, ...] = ()) -> Inputs:
+        """Return what `compose` composes the request of a draft and its attachments from."""
+        return self._inputs(self._workspace.state, draft, self._history, parts)
+
     def compose_reply(self, entries: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
         """Return the request for a reply to the last of `entries`. With `prefill`, that is a reply
         for the model to continue.

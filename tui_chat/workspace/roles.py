@@ -92,9 +92,7 @@ class Roles:
     async def mark_used(self, role_id: str) -> None:
         """Remember that a session was created with a role; empty for none. Raises StoreError."""
         recent = [role_id, *(each for each in await self._recent() if each != role_id)]
-        await self._workspace.store.settings.set(
-            "roles_used", json.dumps(recent[:MAX_RECENT_ROLES])
-        )
+        await self._workspace.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
         await self._refresh()
 
     async def save(self, role: Role) -> Role | None:

@@ -126,7 +126,7 @@ class Sessions:
         """Open a new chat with a role; empty for none, None for the role that was used last."""
         with self._workspace.reporting():
             await self._start_new_chat(role_id)
-            await self._workspace.store.settings.set("session", "")
+            await self._workspace.remember("session", "")
 
     async def activate(self, session_id: str) -> None:
         """Make a session the active one. Raises InputError if it is gone, and StoreError."""
@@ -154,7 +154,7 @@ class Sessions:
         # Nothing may be awaited from here to the update: tasks that wait for the branch go on then.
         if workspace.state.is_active(session_id):
             workspace.update(BranchChanged(), entries=entries)
-        await store.settings.set("session", session_id)
+        await workspace.remember("session", session_id)
         await self._mark_read(session_id)
 
     @contextmanager
@@ -230,11 +230,11 @@ class Sessions:
         """Note that the first message of a session is stored: the session was open last, and the
         new chat's draft is empty.
         """
-        store = self._workspace.store
-        with self._workspace.reporting():
-            await store.settings.set("draft", "")
-            await store.settings.set("session", session.session_id)
-            await self._workspace.roles.mark_used(session.role_id or "")
+        workspace = self._workspace
+        with workspace.reporting():
+            await workspace.remember("draft", "")
+            await workspace.remember("session", session.session_id)
+            await workspace.roles.mark_used(session.role_id or "")
 
     async def save_settings(self, **changes: Unpack[SessionChanges]) -> None:
         """Store changed settings of the active session, unless it is a new chat. Raises
@@ -325,7 +325,9 @@ class Sessions:
     async def _mark_read(self, session_id: str) -> None:
         """Mark a session as read if it is listed as unread."""
         sessions = self._workspace.state.sessions
-        if any(each.unread for each in sessions if each.session_id == session_id):
+        if self._workspace.remembers and any(
+            each.unread for each in sessions if each.session_id == session_id
+        ):
             await self._workspace.store.sessions.update(session_id, unread=False)
             await self.refresh_list()
 

@@ -53,7 +53,7 @@ class SessionSetup:
             workspace.update(endpoint=config.endpoint_named(endpoint), model=model)
             await workspace.sessions.save_settings(endpoint=endpoint, model=model)
             last = [endpoint, model, config.endpoint, config.model]
-            await workspace.store.settings.set(_LAST_MODEL, json.dumps(last))
+            await workspace.remember(_LAST_MODEL, json.dumps(last))
 
     async def set_parameter(self, name: str, text: str) -> bool:
         """Set one setting of the session from what a person types; one of `reset_words` leaves it
@@ -108,7 +108,7 @@ class SessionSetup:
         profile = workspace.library.profile(name) if name else None
         workspace.update(profile=profile, profile_name=name)
         await workspace.sessions.save_settings(profile=name)
-        await workspace.store.settings.set("profile", name)
+        await workspace.remember("profile", name)
 
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
         """Use these lorebooks and no others; earlier ones go first."""
@@ -155,10 +155,7 @@ class SessionSetup:
         endpoint, model = await self._last_model()
         if role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
-            model = ""
-            if role.model not in endpoint.models:
-                offers = (each for each in config.endpoints if role.model in each.models)
-                endpoint = next(offers, endpoint)
+            model, endpoint = "", config.endpoint_offering(role.model, endpoint)
         profile = await workspace.store.settings.get("profile") or ""
         workspace.update(
             role=role,

@@ -61,9 +61,12 @@ class Workspace:
         now: Callable[[], datetime],
         clock: Callable[[], float] = monotonic,
         new_id: Callable[[], str] = lambda: uuid4().hex,
+        remembers: bool = True,
     ) -> None:
         """`now` returns the time in the zone that times are shown in; `clock` counts seconds and
-        never goes back; `new_id` returns ids that are unique across programs.
+        never goes back; `new_id` returns ids that are unique across programs. Without `remembers`
+        nothing is stored of what was opened and chosen last, so that a command changes nothing
+        that the app starts with.
         """
         self.store = store
         self.client = client
@@ -72,6 +75,7 @@ class Workspace:
         self.now = now
         self.clock = clock
         self.new_id = new_id
+        self.remembers = remembers
         self.state = WorkspaceState.initial(config)
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
         self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str]] = []
@@ -121,6 +125,13 @@ class Workspace:
 
     # --- start and end -------------------------------------------------------------------
 
+    async def start_new_chat(self) -> None:
+        """Read the roles, and open a new chat. Nothing is sent. Raises StoreError, and InputError
+        if a command cannot begin a chat.
+        """
+        await self._load()
+        await self.sessions.new()
+
     async def start(self, *, guarded: bool = False) -> None:
         """Read the sessions and open the one that was open last. Nothing is sent.
 
@@ -128,9 +139,17 @@ class Workspace:
         the last time, is not opened, and `Failed` is published; call `sessions.confirm_start` once
         the session has been on the screen. Raises StoreError if the store cannot be read.
         """
+        await self._load()
+        await self.sessions.open_last(guarded=guarded)
+
+    async def _load(self) -> None:
         await self.roles.load()
         await self.requests.calibration.load(self.store)
-        await self.sessions.open_last(guarded=guarded)
+
+    async def remember(self, name: str, value: str) -> None:
+        """Store what was opened or chosen last, for the next start. Raises StoreError."""
+        if self.remembers:
+            await self.store.settings.set(name, value)
 
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and close store and network."""

@@ -1,0 +1,190 @@
+"""`tui-chat build` prints what the app would send: in random homes, to the byte."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.databases import provide_database
+from tests.test_same_request import preset_of, words_of
+from tui_chat import paths
+from tui_chat.cli import main
+from tui_chat.cli.app import open_workspace, settled_config
+from tui_chat.compose import compose
+from tui_chat.library.presets import save_preset
+from tui_chat.models.message import Message
+from tui_chat.workspace.workspace import Workspace
+
+AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+SEED = 7
+Expected = list[tuple[tuple[str, ...], bytes]]
+"""Arguments of `build`, and the body that the app would send."""
+BuildIn = Callable[..., tuple[int, bytes]]
+
+TOOL = """
+[tools.weather]
+description = "The weather."
+parameters = '{"type": "object", "properties": {"city": {"type": "string"}}}'
+"""
+ENDPOINTS = {
+    "openai": "gpt-5",
+    "anthropic": "claude-haiku-4-5",
+    "google": "gemini-2.5-flash",
+    "loopback-responses": "echo",
+}
+
+
+@pytest.fixture
+def build_in(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> BuildIn:
+    def call(home: Path, *words: str) -> tuple[int, bytes]:
+        folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
+        fixed = ("--at", AT.isoformat(), "--seed", str(SEED))
+        monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, "build", *fixed, *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        captured = capsysbinary.readouterr()
+        assert code == 0, captured.err
+        return code, captured.out
+
+    return call
+
+
+def furnish(home: Path, chance: random.Random) -> None:
+    """Write the user's files: any of them may be missing."""
+    for folder in ("presets", "roles", "profiles", "lorebooks"):
+        (home / folder).mkdir()
+    for number in range(chance.randint(0, 2)):
+        save_preset(preset_of(chance), home / "presets" / f"p{number}.json")
+    for number in range(chance.randint(0, 2)):
+        role = {"name": f"Role {number}", "system_prompt": words_of(chance)}
+        role |= {"preset": "p0"} if chance.random() < 0.5 else {}
+        role |= {"model": chance.choice(["gpt-5", "echo"])} if chance.random() < 0.5 else {}
+        role |= {"temperature": 0.25} if chance.random() < 0.5 else {}
+        (home / "roles" / f"r{number}.json").write_text(json.dumps(role))
+    (home / "profiles" / "kim.json").write_text('{"name": "Kim", "content": "Kim is here."}')
+    lore = [{"keys": [word], "content": f"About {word}."} for word in ("salt", "marsh", "sea")]
+    (home / "lorebooks" / "lore.json").write_text(json.dumps(lore))
+    endpoint, model = chance.choice([*ENDPOINTS.items()])
+    lines = [f'endpoint = "{endpoint}"'] if chance.random() < 0.5 else []
+    lines += [f'model = "{model}"'] if lines and chance.random() < 0.5 else []
+    lines += [TOOL] if chance.random() < 0.3 else []
+    if lines:
+        (home / "config.toml").write_text("\n".join(lines))
+
+
+async def use_app(home: Path, chance: random.Random) -> Expected:
+    """Choose things in the app, store sessions, and return what it would send in each."""
+    config = settled_config(home / "data", home, {})
+    if chance.random() < 0.8:  # else the first start creates it
+        provide_database(paths.database_file(config.data_dir))
+    workspace = await open_workspace(config)
+    workspace.now = lambda: AT
+    workspace.requests._seed = SEED
+    await workspace.start()
+    found: Expected = []
+    try:
+        for _ in range(chance.randint(0, 2)):
+            await workspace.sessions.new(chance.choice(["", None]))
+            await choose_settings(workspace, chance)
+            await store_messages(workspace, chance)
+            draft = words_of(chance, 1)
+            if chance.random() < 0.5:
+                await workspace.drafts.save(workspace.state.session, draft)
+                words: tuple[str, ...] = ("--session", workspace.state.session_id)
+            else:
+                words = ("--session", workspace.state.session_id, "--draft", draft)
+            found.append((words, workspace.requests.compose(draft).payload.body))
+        await workspace.sessions.new()
+        draft = words_of(chance)
+        # `{{pick}}` is seeded by the id of the session, which a new chat has at random.
+        inputs = replace(workspace.requests.inputs(draft), session_seed=SEED)
+        found.append((("--draft", draft), compose(inputs).payload.body))
+    finally:
+        await workspace.close()
+    return found
+
+
+async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
+    if chance.random() < 0.5:
+        endpoint, model = chance.choice([*ENDPOINTS.items()])
+        await workspace.settings.set_model(endpoint, model)
+    if chance.random() < 0.5:
+        await workspace.settings.set_profile("kim")
+    if chance.random() < 0.5:
+        await workspace.settings.set_lorebooks(("lore",))
+    if chance.random() < 0.5:
+        await workspace.settings.set_parameter("max_tokens", "300")
+    if chance.random() < 0.5:
+        await workspace.presets.choose(chance.choice(workspace.library.names("presets")))
+
+
+async def store_messages(workspace: Workspace, chance: random.Random) -> None:
+    session = await workspace.sessions.create("A title")
+    await workspace.sessions.confirm_created(session)
+    parent = None
+    for number in range(chance.randint(1, 6)):
+        message = Message(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")
+        entry = await workspace.store.messages.add(session.session_id, message, parent)
+        parent = entry.message.id
+    await workspace.sessions.open(session.session_id)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_in: BuildIn):
+    chance = random.Random(seed)
+    furnish(tmp_path, chance)
+    expected = asyncio.run(use_app(tmp_path, chance))
+    for words, body in expected:
+        assert build_in(tmp_path, *words)[1] == body, words
+
+
+def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build_in: BuildIn):
+    _, body = build_in(tmp_path, "--draft", "Hi")
+    assert json.loads(body)["model"] == "mirror"
+    assert [each["role"] for each in json.loads(body)["messages"]] == ["system", "system", "user"]
+    assert [*tmp_path.iterdir()] == []  # nothing is created
+
+    async def first_start() -> bytes:
+        workspace = await open_workspace(settled_config(tmp_path / "data", tmp_path, {}))
+        await workspace.start()
+        workspace.now = lambda: AT
+        try:
+            return workspace.requests.compose("Hi").payload.body
+        finally:
+            await workspace.close()
+
+    assert asyncio.run(first_start()) == body
+
+
+def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build_in: BuildIn):
+    async def state(*, fill: bool) -> list[str | None]:
+        workspace = await open_workspace(settled_config(tmp_path / "data", tmp_path, {}))
+        await workspace.start()
+        try:
+            if fill:
+                await store_messages(workspace, random.Random(1))
+                await workspace.sessions.new()
+                await workspace.drafts.save(None, "half a thought")
+            kept = ("session", "draft", "model", "profile", "roles_used")
+            return [await workspace.store.settings.get(name) for name in kept]
+        finally:
+            await workspace.close()
+
+    before = asyncio.run(state(fill=True))
+    build_in(tmp_path, "--session", "A title", "--draft", "x", "--model", "gpt-5", "--profile", "")
+    build_in(tmp_path, "--draft", "x", "--role", "")
+    assert asyncio.run(state(fill=False)) == before
+    assert "half a thought" in before
