@@ -1,0 +1,159 @@
+"""Character card files of SillyTavern and its like: JSON, PNG with the JSON in a text, and CharX.
+
+1. V1 is a flat object; V2 (https://github.com/malfoyslastname/character-card-spec-v2) and V3
+   (https://github.com/kwaroran/character-card-spec-v3) keep the fields in `data`, often with copies
+   beside it; `data` wins.
+2. A PNG has the card as base64 in `chara` (V2) and `ccv3` (V3); the latter wins.
+3. CharX is a ZIP archive with `card.json`.
+4. The whole JSON is kept, so that a card can be written back with what is unknown here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zipfile
+from dataclasses import dataclass
+from io import BytesIO
+from typing import cast
+
+from tui_chat.errors import InputError
+from tui_chat.library.located_json import parse_json
+from tui_chat.library.png_text import SIGNATURE, read_texts, with_texts, without_texts
+from tui_chat.protocols.common.lenient_json import JsonObject, as_object, as_string
+
+LARGEST_CARD = 64 * 2**20
+"""Bytes of a card file."""
+_LARGEST_JSON = 16 * 2**20
+_KEYWORDS = ("ccv3", "chara")
+_ZIP = b"PK\x03\x04"
+_V1 = ("description", "personality", "scenario", "first_mes", "mes_example")
+_PYGMALION = {
+    "name": "char_name",
+    "description": "char_persona",
+    "scenario": "world_scenario",
+    "first_mes": "char_greeting",
+    "mes_example": "example_dialogue",
+}
+"""V1 names by those of Pygmalion's older files."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFile:
+    """A character card as its file has it."""
+
+    json: JsonObject
+    """The whole JSON."""
+    picture: bytes = b""
+    """The PNG without the card; empty if the file has no picture."""
+
+    @property
+    def fields(self) -> JsonObject:
+        """The card's fields by their V2 names, whatever its version."""
+        if "char_name" in self.json and "name" not in self.json:
+            return {name: self.json.get(old, "") for name, old in _PYGMALION.items()}
+        data = as_object(self.json.get("data"))
+        return {**self.json, **data} if as_string(self.json.get("spec")) else self.json
+
+    @property
+    def name(self) -> str:
+        """The character's name; `{{char}}` is this also where a V3 card has a nickname, as in
+        SillyTavern.
+        """
+        return as_string(self.fields.get("name")).strip()
+
+
+def is_card(value: object) -> bool:
+    """Return True if parsed JSON is a character card."""
+    found = as_object(value)
+    if as_string(found.get("spec")).startswith("chara_card_v"):
+        return True
+    if "char_name" in found:
+        return "char_persona" in found or "char_greeting" in found
+    return isinstance(found.get("name"), str) and sum(key in found for key in _V1) >= 2
+
+
+def is_card_file(content: bytes) -> bool:
+    """Return True if the bytes may be a card: a picture, a CharX archive, or a card's JSON."""
+    if content.startswith((SIGNATURE, _ZIP)):
+        return True
+    try:
+        return is_card(json.loads(content))
+    except (ValueError, RecursionError):
+        return False
+
+
+def read_card(content: bytes, source: str) -> CardFile:
+    """Read a card; `source` is what errors call the file. Raises InputError."""
+    if content.startswith(SIGNATURE):
+        return _from_png(content, source)
+    text = _from_archive(content, source) if content.startswith(_ZIP) else content
+    return CardFile(_parsed(text, source))
+
+
+def dump_json(card: CardFile) -> str:
+    """Return a card as JSON text."""
+    return json.dumps(card.json, indent=2, ensure_ascii=False) + "\n"
+
+
+def dump_png(card: CardFile) -> bytes:
+    """Return a card as a PNG file; a V3 card also as V2, for programs that only read that. Raises
+    InputError if it has no picture.
+    """
+    if not card.picture:
+        raise InputError(
+            f"The card of “{card.name}” has no picture.", advice="Export it as JSON, or add one."
+        )
+    texts = {"chara": _encoded(card.json)}
+    if card.json.get("spec") == "chara_card_v3":
+        older = {**card.json, "spec": "chara_card_v2", "spec_version": "2.0"}
+        texts = {"chara": _encoded(older), "ccv3": _encoded(card.json)}
+    return with_texts(card.picture, texts)
+
+
+def _encoded(card: JsonObject) -> str:
+    return base64.b64encode(json.dumps(card, ensure_ascii=False).encode()).decode("ascii")
+
+
+def _from_png(content: bytes, source: str) -> CardFile:
+    try:
+        texts = read_texts(content)
+    except InputError as error:
+        raise InputError(f"{source}: {error}", advice=error.advice) from error
+    keyword = next((each for each in _KEYWORDS if each in texts), None)
+    if keyword is None:
+        raise InputError(
+            f"{source} is a picture without a character card.",
+            advice="Cards lose it when a program converts the picture; download the original.",
+        )
+    try:
+        text = base64.b64decode(texts[keyword])
+    except (binascii.Error, ValueError) as error:
+        raise InputError(f"{source}: the card in “{keyword}” is not base64: {error}.") from error
+    return CardFile(
+        _parsed(text, f"{source}, {keyword}"), without_texts(content, frozenset(_KEYWORDS))
+    )
+
+
+def _from_archive(content: bytes, source: str) -> bytes:
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive, archive.open("card.json") as member:
+            text = member.read(_LARGEST_JSON + 1)
+    except KeyError:
+        raise InputError(f"{source} has no “card.json”, so it is not a CharX card.") from None
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
+        raise InputError(f"{source} is a damaged archive: {error}.") from error
+    return text
+
+
+def _parsed(content: bytes, source: str) -> JsonObject:
+    if len(content) > _LARGEST_JSON:
+        raise InputError(f"{source}: the card is larger than {_LARGEST_JSON // 2**20} MB.")
+    found = parse_json(content.decode("utf-8-sig", "replace"), source)
+    if not is_card(found):
+        raise InputError(f"{source} is not a character card.")
+    card = CardFile(cast("JsonObject", found))
+    if not card.name:
+        raise InputError(f"{source}: $.data.name must be the character's name.")
+    return card.json
