@@ -26,6 +26,7 @@ SECRET = "sk-proj-0123456789abcdef"
 WHOLE = """
 endpoint = "work"
 model = "gpt-5-mini"
+title_model = "openai/gpt-5-nano"
 theme = "tui-chat-light"
 
 [keys]
@@ -105,6 +106,7 @@ def test_every_setting_is_read(tmp_path: Path):
         "gpt-5-mini",
         "tui-chat-light",
     )
+    assert config.title_model == "openai/gpt-5-nano"
     assert config.keys == (("new", "ctrl+n,f9"),)
     assert work.protocol is Protocol.OPENAI_CHAT
     assert work.base_url == "https://llm.example.org/v1"
@@ -241,6 +243,8 @@ FAULTS = {
     "limit of nothing": ("models.g.max_output = 0", "models.g.max_output", "greater than 0"),
     "pattern inside": (of_work("facts.'a*b'.stop = true"), "facts.a*b", "only at its end"),
     "pattern of nothing": ("models.' '.stop = true", "models. ", "one line"),
+    "no title model": ("title_model = 'gpt'", "title_model", "must be ENDPOINT/MODEL"),
+    "title model nowhere": ("title_model = 'a/b'", "title_model", "no endpoint “a”"),
     "key itself": (of_work(f"key = '{SECRET}'"), "endpoints.work.key", "reference"),
     "key of no kind": (of_work(f"key = 'vault:{SECRET}'"), "endpoints.work.key", "reference"),
     "keyring without name": (of_work(f"key = 'keyring:{SECRET}'"), "work.key", "SERVICE/NAME"),

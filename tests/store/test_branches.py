@@ -332,7 +332,7 @@ async def test_a_fork_is_a_session_of_its_own(
     assert old is not None
     assert fork == replace(
         old, session_id=fork.session_id, head_id=fork.head_id, created=fork.created,
-        updated=fork.updated,
+        updated=fork.updated, fork_of=old.title,
     )  # fmt: skip
     assert fork.created > old.created
     assert await shown(fork) == "a b r"

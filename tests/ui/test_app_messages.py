@@ -98,8 +98,17 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
         first = app.workspace.state.session
         await pilot.press("f")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.workspace.state.session is first
+        await pilot.press("f")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await pilot.press(*"Another way", "enter")
         await until(pilot, lambda: app.workspace.state.session not in (None, first))  # type: ignore[union-attr]
         assert texts(app) == ["Hello"]
+        await until(pilot, lambda: app.chat.pane.title_line.title == "Another way")
+        assert app.chat.pane.title_line.subtitle.startswith("mirror · fork of Hello · ")
 
 
 @pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)

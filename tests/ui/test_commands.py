@@ -221,12 +221,15 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
         await until(pilot, lambda: app.clipboard == "two")
         await pilot.press(*"/delete", "enter")
         await until(pilot, lambda: len(app.workspace.state.entries) == 3)
-        await pilot.press(*"/fork", "enter")
+        await pilot.press(*"/fork Another way", "enter")
         await until(pilot, lambda: app.workspace.state.session_id != first)
         assert [entry.message.content for entry in app.workspace.state.entries][:2] == [
             "one",
             "one",
         ]
+        session = app.workspace.state.session
+        assert session is not None
+        assert (session.title, session.fork_of) == ("Another way", "one")
 
 
 @pytest.mark.parametrize(

@@ -404,15 +404,15 @@ def prices_update(settings: dict[str, object], place: str) -> None:
 @click.option(
     "--by",
     "group",
-    type=click.Choice(["day", "month", "model", "session"]),
+    type=click.Choice(["day", "month", "model", "session", "kind"]),
     default="day",
     show_default=True,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def usage(settings: dict[str, object], group: Any, as_json: bool) -> None:
-    """Print tokens and costs of all replies. A fork's copies are counted once; deleted sessions
-    that are still in the trash count too.
+    """Print tokens and costs of all replies, and of the requests that wrote titles and summaries.
+    A fork's copies are counted once; deleted sessions that are still in the trash count too.
     """
     from tui_chat.cli.prices import run_usage
 

@@ -28,7 +28,7 @@ SOURCE = (
     "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"
     "prices/new_data/v2/data_slim.json"
 )
-Group = Literal["day", "month", "model", "session"]
+Group = Literal["day", "month", "model", "session", "kind"]
 
 
 def run_show(settings: Mapping[str, object], model: str, name: str, *, as_json: bool) -> bool:
@@ -167,7 +167,7 @@ async def _usage(settings: Mapping[str, object], group: Group) -> dict[str, Sum]
     config, known = _config(settings), load_prices(_data_dir(settings))
     sums: dict[str, Sum] = {}
     async with open_store(settings) as store:
-        async for reply in store.usage.replies():
+        async for reply in store.usage.requests():
             at = datetime.fromtimestamp(reply.created, UTC).astimezone()
             match group:
                 case "day":
@@ -178,6 +178,8 @@ async def _usage(settings: Mapping[str, object], group: Group) -> dict[str, Sum]
                     name = f"{reply.endpoint}/{reply.model}"
                 case "session":
                     name = f"{reply.session_id} {reply.title}".strip()
+                case "kind":
+                    name = reply.kind
             sums.setdefault(name, Sum()).add(reply, _cost(reply, config, known))
     return dict(sorted(sums.items()))
 

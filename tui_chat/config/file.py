@@ -2,6 +2,7 @@
 
     endpoint = "work"            # what new sessions use
     model = "gpt-5-mini"
+    title_model = "openai/gpt-5-nano"   # writes titles, after the first reply; none by default
     theme = "tui-chat-light"
     notify = "osc777"            # announces long replies while unfocused: or osc9, bell, off
 
@@ -54,6 +55,7 @@ Unknown keys are errors, so that a misspelled setting is noticed.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -103,11 +105,21 @@ def read_config_file(path: Path, defaults: Config) -> Config:
         endpoints=tuple(replace(each, facts_anywhere=anywhere) for each in endpoints.values()),
         endpoint=found.endpoint or defaults.endpoint,
         model=found.model or defaults.model,
+        title_model=_title_model(path, found.title_model, endpoints),
         theme=found.theme or defaults.theme,
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),
         tools=tuple(_tool(name, given) for name, given in found.tools.items()),
     )
+
+
+def _title_model(path: Path, given: str, endpoints: Mapping[str, Endpoint]) -> str:
+    name = given.partition("/")[0]
+    if name and name not in endpoints:
+        known = ", ".join(endpoints)
+        advice = f"Available: {known}."
+        raise ConfigError(f"{path}: title_model: there is no endpoint “{name}”", advice=advice)
+    return given
 
 
 def _tool(name: str, given: ToolTable) -> Tool:

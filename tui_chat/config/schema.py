@@ -314,6 +314,13 @@ class ToolTable(Strict):
     most_output: int = Field(100_000, gt=0, le=10_000_000)
 
 
+def _title_model(given: str) -> str:
+    endpoint, _, model = given.partition("/")
+    if given and not (endpoint and model):
+        raise ValueError("must be ENDPOINT/MODEL")
+    return given
+
+
 _ToolName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=64)]
 _EndpointName = Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
 
@@ -323,6 +330,7 @@ class FileTable(Strict):
 
     endpoint: str | None = None
     model: str | None = None
+    title_model: Annotated[str, AfterValidator(_title_model)] = ""
     theme: str | None = None
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     keys: dict[str, str] = Field(default_factory=dict)

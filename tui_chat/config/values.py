@@ -25,6 +25,8 @@ class Config:
     """The name of the endpoint that new sessions use."""
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
+    title_model: str = ""
+    """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
     theme: str = "tui-chat-dark"
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
     """How the end of a long reply is announced while another window has the focus."""

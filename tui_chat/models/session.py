@@ -102,6 +102,8 @@ class Session:
     created: float = 0.0
     """Seconds since the epoch, UTC."""
     updated: float = 0.0
+    fork_of: str = ""
+    """The title of the session that it was forked from; empty if it is no fork."""
 
 
 class SessionSummary(NamedTuple):
@@ -133,6 +135,8 @@ class SessionSummary(NamedTuple):
     tags: tuple[str, ...] = ()
     deleted: float | None = None
     """Time of deletion; None if it is not in the trash."""
+    fork_of: str = ""
+    """The title of the session that it was forked from; empty if it is no fork."""
 
 
 def last_reply(entries: Sequence[Entry]) -> Entry | None:

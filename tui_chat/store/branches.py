@@ -347,7 +347,13 @@ async def _fork(
     await check_parent(tx, session_id, message_id)
     old = await require_session(tx, session_id)
     copy = replace(
-        old, session_id=new_id(), title=title or old.title, head_id=None, created=now, updated=now
+        old,
+        session_id=new_id(),
+        title=title or old.title,
+        fork_of=old.title,
+        head_id=None,
+        created=now,
+        updated=now,
     )
     made = await insert_session(tx, copy)
     rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)

@@ -32,7 +32,7 @@ _Ranked: TypeAlias = "tuple[int, int, SessionSummary]"
 
 _COLUMNS = """
     touched, seq, session_id, title, role_id, model, endpoint, message_count, total_tokens, status,
-    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted
+    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted, fork_of
 """
 
 _NO_ROLE = ("", "")
@@ -113,14 +113,14 @@ def _row_reader(roles: _RoleNames) -> Callable[[object, Row], _Ranked]:
     def read(_: object, row: Row) -> _Ranked:
         (
             touched, seq, key, title, role_id, model, endpoint, count, tokens, status,
-            updated, created, flags, folder, tags, deleted,
+            updated, created, flags, folder, tags, deleted, fork_of,
         ) = row  # fmt: skip
         role, role_model = roles.get(role_id, _NO_ROLE)
         pinned, archived, unread = _FLAGS[flags]
         return touched, seq, SessionSummary(
             key, title + "", role, (model or role_model) + "", endpoint + "", count, tokens,
             status + "", updated, created, pinned, archived, unread, folder + "",
-            _tags_of(tags) if tags else (), deleted,
+            _tags_of(tags) if tags else (), deleted, fork_of + "",
         )  # fmt: skip
 
     return read

@@ -186,6 +186,17 @@ class SessionStore:
         """
         return await self._database.write(lambda tx: _update(tx, session_id, changes))
 
+    async def replace_title(self, session_id: str, old: str, new: str) -> Session | None:
+        """Change the title of a session if it is `old`, and return the session; else None."""
+
+        async def work(tx: Transaction) -> Session | None:
+            session = await find_session(tx, session_id)
+            if session is None or session.title != old:
+                return None
+            return await _update(tx, session_id, {"title": new})
+
+        return await self._database.write(work)
+
     async def update_many(
         self, session_ids: Iterable[str], **changes: Unpack[SessionChanges]
     ) -> None:
@@ -291,8 +302,9 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
-        "updated, touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "updated, fork_of, touched) VALUES "
+        "(?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
@@ -304,7 +316,8 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
                     session.folder,
                 ),
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
-                *(session.created, session.updated, _touched_at(session.updated, now)),
+                *(session.created, session.updated, session.fork_of),
+                _touched_at(session.updated, now),
             )
             for session in added
         ],

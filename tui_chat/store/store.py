@@ -17,6 +17,7 @@ from tui_chat.store.roles import RoleStore
 from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.settings import DraftStore, SettingStore
+from tui_chat.store.side_requests import SideRequestStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore
@@ -50,6 +51,7 @@ class Store:
         self.messages = MessageStore(database, replies, now=now, new_id=new_id)
         self.replies = ReplyStore(path, database, replies, now=now, new_id=new_id)
         self.requests = RequestStore(database)
+        self.side_requests = SideRequestStore(database, now)
         self.usage = UsageStore(database)
         self.search = MessageSearch(database)
         self.transcripts = TranscriptStore(database, replies, now)

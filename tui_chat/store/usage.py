@@ -1,11 +1,13 @@
-"""Tokens and costs of all replies, as stored."""
+"""Tokens and costs of all replies and side requests, as stored."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
+from tui_chat.models.side_request import SideRequestKind
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding
@@ -23,10 +25,19 @@ _REPLIES = """
     ORDER BY m.seq LIMIT ?
 """
 
+_SIDE_REQUESTS = """
+    SELECT r.session_id, s.title, r.endpoint, r.model, r.status, r.created, r.usage_input,
+        r.usage_output, r.usage_cached, r.usage_cache_write, r.usage_reasoning, r.cost, r.priced,
+        r.kind
+    FROM side_requests AS r JOIN sessions AS s ON s.session_id = r.session_id
+    WHERE r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> ''
+    ORDER BY r.seq
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyUsage:
-    """The tokens and the cost of a reply."""
+    """The tokens and the cost of a reply, or of a side request."""
 
     session_id: str
     title: str
@@ -39,6 +50,7 @@ class ReplyUsage:
     cost: Decimal | None
     priced: str
     """See `Entry.priced`."""
+    kind: Literal["reply", SideRequestKind] = "reply"
 
 
 class UsageStore:
@@ -47,9 +59,9 @@ class UsageStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def replies(self) -> AsyncIterator[ReplyUsage]:
+    async def requests(self) -> AsyncIterator[ReplyUsage]:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply
-        are left out.
+        are left out. Then come the side requests.
         """
         last, seen = 0, set[int]()
         while True:
@@ -82,4 +94,15 @@ class UsageStore:
                     seen.add(same)
                     yield found
             if len(rows) < _PAGE:
-                return
+                break
+        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS)):
+            with decoding("side request"):
+                session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
+                found = ReplyUsage(
+                    *(session, title, endpoint, model, status, at),
+                    Usage(*counts),
+                    cost_of_text(cost),
+                    priced,
+                    kind,
+                )
+            yield found

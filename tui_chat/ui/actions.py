@@ -88,6 +88,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
     "back": ("stop", "cancel", "abort", "interrupt"),
     "rename": ("title", "name", "rename"),
+    "suggest-title": ("generate title", "auto title", "name"),
     "use-preset": ("preset", "switch prompt"),
     "role": ("role", "assistant", "character", "bot"),
     "roles": ("new role", "system prompt", "character"),
@@ -151,6 +152,7 @@ ACTIONS = (
     _action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
     _action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
     _action("rename", "", "sessions.rename", "Rename", "Rename session"),
+    _action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),
     _action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
     _action(
         "preset-files", "", "presets.files", "Preset files", "Preset files: new, copy, rename …"

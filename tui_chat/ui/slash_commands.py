@@ -41,6 +41,9 @@ COMMANDS = (
     Command("set", "Set a setting", "NAME VALUE", run="sessions.set_parameter"),
     Command("new", "New session", run="sessions.new", aliases=("clear",)),
     Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
+    Command(
+        "suggest-title", "Suggest title", run="sessions.suggest_title", aliases=("auto-title",)
+    ),
     Command("attach", "Attach a file", "PATH", run="chat.attach"),
     Command("detach", "Remove attachments", run="chat.detach"),
     Command("system", "Add system message", "TEXT", run="chat.add_system"),
@@ -57,7 +60,7 @@ COMMANDS = (
     Command("continue", "Continue the last reply", run="chat.act_on_message('continue')"),
     Command("copy", "Copy the last message", run="chat.act_on_message('copy')"),
     Command("save", "Save the last message's picture or file", run="chat.act_on_message('save')"),
-    Command("fork", "Fork session from here", run="chat.act_on_message('fork')"),
+    Command("fork", "Fork session from here", "TITLE", run="chat.fork"),
     Command(
         "delete",
         "Delete the last message",

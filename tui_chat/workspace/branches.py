@@ -15,6 +15,7 @@ from tui_chat.models.session import Entry, Node
 from tui_chat.models.text import clean
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.request_history import with_known_messages
+from tui_chat.workspace.sessions import default_title
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -126,13 +127,15 @@ class Branches:
             return await workspace.replies.reply_to(entry.message.id) if send else True
         return False
 
-    async def fork(self, entry_id: str) -> bool:
-        """Create a session with a copy of the branch up to a message, and open it."""
+    async def fork(self, entry_id: str, title: str = "") -> bool:
+        """Create a session with a copy of the branch up to a message, and open it. Without a title
+        it has that of the original.
+        """
         workspace = self._workspace
         await workspace.sessions.branch_loaded()
         with workspace.reporting():
             self._entry(entry_id)
-            session = await workspace.store.branches.fork(entry_id)
+            session = await workspace.store.branches.fork(entry_id, default_title(title))
             await workspace.sessions.activate(session.session_id)
             await workspace.sessions.refresh_list()
             count = len(workspace.state.entries)

@@ -65,9 +65,9 @@ class Replies:
         self._own_ids: set[str] = set()
         """Ids of the replies that this program requested."""
         self._timings: dict[str, Timing] = {}
+        """Of the replies that ended since the program started, by id."""
         self._prices: KnownPrices | None = None
         """None until the first reply."""
-        """Of the replies that ended since the program started, by id."""
         self._ending: asyncio.Future[None] | None = None
         """What is done after the reply that ended last."""
         self._runs_tools = True
@@ -255,6 +255,13 @@ class Replies:
             self._prices = load_prices(self.workspace.state.config.data_dir)
         return self._prices.prices_of(endpoint, entry.model, at)
 
+    async def prices(self) -> KnownPrices:
+        """Return all prices; they are read at the first question."""
+        if self._prices is None:
+            data_dir = self.workspace.state.config.data_dir
+            self._prices = await asyncio.to_thread(load_prices, data_dir)
+        return self._prices
+
     # --- whether something can be sent ---------------------------------------------------
 
     def may_send(self) -> bool:
@@ -344,8 +351,7 @@ class Replies:
                 composed.inputs, prefill=bool(begin_with)
             )
             workspace.requests.reseed()
-            if self._prices is None:
-                self._prices = await asyncio.to_thread(load_prices, workspace.state.config.data_dir)
+            prices = await self.prices()
             task = asyncio.create_task(
                 send(
                     composed,
@@ -358,7 +364,7 @@ class Replies:
                     client=workspace.client,
                     emit=emit,
                     clock=workspace.clock,
-                    prices_of=self._prices.prices_of_request(composed, workspace.now()),
+                    prices_of=prices.prices_of_request(composed, workspace.now()),
                 )
             )
             self._tasks[session_id] = task
@@ -426,6 +432,8 @@ class Replies:
                 if entry is not None and entry.status != "stopped":
                     workspace.publish(BackgroundReplyEnded(session.title, entry))
         await self._refresh(session_id)
+        if entry is not None:
+            workspace.titles.request_soon(session_id, entry)
         if ok and self._runs_tools:
             await workspace.tools.run_unattended(session_id)
 

@@ -37,7 +37,9 @@ from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
+from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.state import WorkspaceState
+from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
 
@@ -92,6 +94,8 @@ class Workspace:
         self.branches = Branches(self)
         self.drafts = Drafts(self)
         self.replies = Replies(self)
+        self.side_requests = SideRequests(self)
+        self.titles = Titles(self)
         self.tools = Tools(self)
         self.import_export = ImportExport(self)
         self.external_changes = ExternalChanges(self)
@@ -156,6 +160,7 @@ class Workspace:
         try:
             await self.tools.stop_all()
             await self.replies.stop_all(for_good=True)
+            await self.titles.stop()
             await self.sessions.stop_listing()
             await self.unsaved_writes.stop()
             await self.client.aclose()

@@ -74,6 +74,11 @@ async def ask_title(app: App[Any], title: str) -> str | None:
     return await app.push_screen_wait(TextPrompt("Rename session", title))
 
 
+async def ask_fork_title(app: App[Any], title: str) -> str | None:
+    """Ask for the title of a fork; that of the original is offered."""
+    return await app.push_screen_wait(TextPrompt("Title of the fork", title, enter="forks"))
+
+
 async def ask_tags(app: App[Any], tags: Sequence[str]) -> tuple[str, ...] | None:
     """Ask for the tags of sessions, separated by commas or by spaces before a `#`."""
     title = "Tags, separated by commas"

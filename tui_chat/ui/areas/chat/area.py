@@ -24,6 +24,7 @@ from tui_chat.ui.areas.chat.completion import CompletionQuery
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
+from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 from tui_chat.ui.slash_commands import BY_NAME, CommandCall, UnknownCommand, parse_command
 
@@ -114,7 +115,9 @@ class ChatArea(Area):
         state = workspace.state
         model = state.effective_model
         role = state.role.name if state.role else "no role"
-        subtitle = f"{model or 'no model'} · {state.endpoint.name} · {role}"
+        original = one_line(state.session.fork_of) if state.session is not None else ""
+        fork = f"fork of {clipped(original, 24)} · " if original else ""
+        subtitle = f"{model or 'no model'} · {fork}{state.endpoint.name} · {role}"
         if state.preset_name != "plain":
             subtitle += f" · {state.preset_name}"
         if state.role_fault:
@@ -397,9 +400,31 @@ class ChatArea(Area):
             message = replace(message, content=written.text)
 
     @on(messages.ForkRequested)
-    @work(group="open", exclusive=True)
-    async def _fork(self, event: messages.ForkRequested) -> None:
-        await self.host.switch_session(lambda workspace: workspace.branches.fork(event.entry_id))
+    @work(group="dialog", exclusive=True)
+    async def _ask_fork(self, event: messages.ForkRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_fork_title
+
+        session = self.workspace.state.session if self.workspace is not None else None
+        if session is None or not self._may_write:
+            return
+        title = await ask_fork_title(self.tui, session.title)
+        if title is not None:
+            self._fork(event.entry_id, title)
+
+    @work(group="open", exclusive=True, description="fork")
+    async def _fork(self, entry_id: str, title: str) -> None:
+        await self.host.switch_session(lambda workspace: workspace.branches.fork(entry_id, title))
+
+    async def action_fork(self, title: str = "") -> None:
+        """Fork a session from the whole branch; without a title, ask for it."""
+        await self.drafts.wait_until_stored()
+        workspace = self.workspace
+        if workspace is None or not workspace.state.entries:
+            self.show_error(InputError(NO_MESSAGE_YET))
+        elif title and self._may_write:
+            self._fork(workspace.state.entries[-1].message.id, title)
+        else:
+            await self.action_act_on_message("fork")
 
     @on(messages.DeleteMessageRequested)
     @work(group="branch")

@@ -225,6 +225,19 @@ class SessionsArea(Area):
         if new := title or await ask_title(self.tui, session.title):
             self._store_title(workspace, session.session_id, new)
 
+    @work(group="dialog", exclusive=True)
+    async def action_suggest_title(self) -> None:
+        """Let a model suggest a title of the active session; the user decides."""
+        from tui_chat.ui.dialogs.questions import ask_title
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None:
+            return
+        session_id = workspace.state.session_id
+        suggested = await workspace.titles.suggest()
+        if suggested and (title := await ask_title(self.tui, suggested)):
+            self._store_title(workspace, session_id, title)
+
     @work(group="organize")
     async def _store_title(self, workspace: Workspace, session_id: str, title: str) -> None:
         await workspace.sessions.rename(session_id, title)

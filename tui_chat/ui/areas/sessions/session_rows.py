@@ -302,6 +302,8 @@ class SessionRows(RowList):
 
 
 STATUS_MARKS = {"streaming": "●", "failed": "!", "interrupted": "~"}
+FORK_TITLE = 24
+"""Cells of the title of the session that one was forked from."""
 _TAG_CELLS = 4
 """Fewest cells in which a tag is shown."""
 
@@ -373,9 +375,11 @@ def first_line(
 def second_line(
     summary: SessionSummary, state: SessionState, width: int, paint: Paint
 ) -> list[Segment]:
-    """Draw role and model, and as many tags as fit."""
+    """Draw what it is a fork of, role and model, and as many tags as fit."""
     names = state.names
     facts = [one_line(fact, 80) for fact in (summary.role_name, summary.model) if fact]
+    if summary.fork_of:
+        facts.insert(0, f"fork of {clipped(one_line(summary.fork_of), FORK_TITLE)}")
     words = clipped(" · ".join(facts) or "no model yet", max(width - 3, 1))
     left = width - 3 - cell_len(words)
     tags = ""

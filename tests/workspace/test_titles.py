@@ -1,0 +1,154 @@
+"""Titles that a model writes: once, in the background, never over a title that the user gave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tui_chat.cli.prices import _usage
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.offline import HttpRequest
+from tui_chat.workspace.events import Failed
+from tui_chat.workspace.titles import read_title, title_request
+
+TITLER = "loopback/echo"
+
+
+async def titles(workspace) -> list[tuple[str, str, str]]:
+    """The kind, status and reply of what was asked besides the conversation."""
+    stored = await workspace.store.side_requests.list(workspace.state.session_id)
+    return [(each.kind, each.status, each.reply) for each in stored]
+
+
+async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(title_model=TITLER, on_request=received.append)
+    assert await workspace.replies.submit("Where does " + "the river go? " * 200)
+    assert workspace.state.session.title.startswith("Where does the river go?")
+    await settled(workspace, heard)
+    await heard.until(lambda: workspace.state.session.title.startswith("User: Where"))
+    title = workspace.state.session.title
+    await heard.until(lambda: workspace.state.sessions[0].title == title)
+    body = json.loads(received[-1].body)
+    assert body["max_completion_tokens"] == 24
+    assert len(body["messages"][-1]["content"]) < 1_300
+    ((kind, status, _),) = await titles(workspace)
+    assert (kind, status) == ("title", "complete")
+    assert await workspace.replies.submit("And then?")
+    await settled(workspace, heard)
+    await workspace.titles.stop()
+    assert len(await titles(workspace)) == 1
+
+
+async def test_a_title_that_the_user_gave_stays(make_workspace):
+    workspace, heard = await make_workspace(title_model=TITLER, model="lorem")
+    assert await workspace.replies.submit("Hello")
+    await workspace.sessions.rename(workspace.state.session_id, "Mine")
+    await settled(workspace, heard)
+    assert await workspace.replies.submit("Again")
+    await settled(workspace, heard)
+    await asyncio.gather(*workspace.titles._tasks)
+    assert workspace.state.session.title == "Mine"
+    assert await titles(workspace) == []
+
+
+async def test_a_title_given_meanwhile_wins(make_workspace):
+    workspace, heard = await make_workspace(title_model=TITLER)
+    assert await workspace.replies.submit("Hello")
+    session_id = workspace.state.session_id
+    await settled(workspace, heard)
+    await heard.until(lambda: bool(workspace.titles._tasks))
+    assert await workspace.store.sessions.replace_title(session_id, "Hello", "Mine")
+    await asyncio.gather(*workspace.titles._tasks)
+    assert (await workspace.store.sessions.get(session_id)).title == "Mine"
+
+
+async def test_nothing_is_asked_without_a_model(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    assert not workspace.titles._tasks
+    assert workspace.state.session.title == "Hello"
+    assert await workspace.titles.suggest() == ""
+    assert "title_model" in heard.of(Failed)[-1].error.advice
+
+
+async def test_a_failure_is_silent_and_not_repeated(make_workspace):
+    workspace, heard = await make_workspace(title_model="loopback/flaky-500")
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await heard.until(lambda: bool(workspace.titles._tasks))
+    await asyncio.gather(*workspace.titles._tasks)
+    await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    await settled(workspace, heard)
+    await heard.until(lambda: not workspace.titles._tasks)
+    assert [status for _, status, _ in await titles(workspace)] == ["failed"]
+    assert workspace.state.session.title == "Hello"
+    assert not heard.of(Failed)
+
+
+async def test_a_title_is_suggested_on_demand(make_workspace):
+    workspace, heard = await make_workspace(title_model=TITLER)
+    assert await workspace.titles.suggest() == ""
+    assert "no message" in str(heard.of(Failed)[-1].error)
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await heard.until(lambda: workspace.state.session.title != "Hello")
+    assert await workspace.titles.suggest() == "User: Hello"
+
+
+async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_path):
+    workspace, heard = await make_workspace(title_model=TITLER)
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await heard.until(lambda: workspace.state.session.title != "Hello")
+    folders = {"data_dir": tmp_path, "config_dir": tmp_path}
+    sums = await _usage(folders, "kind")
+    assert {kind: each.replies for kind, each in sums.items()} == {"reply": 1, "title": 1}
+    assert sums["title"].input > 0
+    assert sum(each.replies for each in (await _usage(folders, "day")).values()) == 2
+
+
+async def test_closing_does_not_wait_for_a_title(make_workspace):
+    workspace, heard = await make_workspace(title_model="loopback/flaky-stall")
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await heard.until(lambda: bool(workspace.titles._tasks))
+    session_id = workspace.state.session_id
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert (await workspace.store.sessions.get(session_id)).title == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("reply", "title"),
+    [
+        ("The ferry to Kos", "The ferry to Kos"),
+        ('\n"The ferry."\nIt is short.', "The ferry"),
+        ("Title: **Ferries**", "Ferries"),
+        ("# Ferries", "Ferries"),
+        ("C++ templates", "C++ templates"),
+        ("Ferry \x1b[31mred", "Ferry ␛[31mred"),
+        ("x" * 500, "x" * 59 + "…"),
+        (" \n ", ""),
+        ('"."', ""),
+    ],
+)
+def test_the_title_is_read_from_the_reply(reply: str, title: str):
+    assert read_title(reply) == title
+
+
+def test_reasoning_is_switched_off_or_has_room():
+    openai = next(each for each in BUILT_IN_ENDPOINTS if each.name == "openai")
+    bodies = {
+        model: json.loads(title_request(openai, model, "q", "r").payload.body)
+        for model in ("gpt-4.1", "gpt-5-mini", "gpt-5.1")
+    }
+    assert bodies["gpt-4.1"]["max_completion_tokens"] == 24
+    assert bodies["gpt-5-mini"]["reasoning_effort"] == "minimal"
+    assert bodies["gpt-5-mini"]["max_completion_tokens"] == 1_024
+    assert bodies["gpt-5.1"]["reasoning_effort"] == "none"
+    assert bodies["gpt-5.1"]["max_completion_tokens"] == 24

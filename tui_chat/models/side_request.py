@@ -1,0 +1,32 @@
+"""A request that is no part of a conversation: it asked a model for a title or a summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from tui_chat.models.usage import NO_USAGE, Usage
+
+SideRequestKind = Literal["title", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideRequest:
+    """One such request as it ended."""
+
+    session_id: str
+    kind: SideRequestKind
+    endpoint: str
+    model: str
+    status: Literal["complete", "stopped", "failed"]
+    body: bytes = b""
+    """The exact bytes of the request; empty if they are not kept any more."""
+    reply: str = ""
+    usage: Usage = NO_USAGE
+    cost: Decimal | None = None
+    priced: str = ""
+    """See `Entry.priced`."""
+    error: str = ""
+    created: float = 0.0
+    """Seconds since the epoch, UTC; set by the store."""

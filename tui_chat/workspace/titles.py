@@ -1,0 +1,151 @@
+"""Titles that a model writes, where `title_model` in config.toml names one.
+
+1. A session is titled by its first words at once. After its first complete reply the model is
+   asked once, in the background, with the beginning of both messages.
+2. A title that differs from the first words was given by the user, or came with an import, and is
+   never replaced.
+3. A failure is silent, and nothing is asked again; `suggest` asks on demand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Entry
+from tui_chat.models.text import clean
+from tui_chat.workspace.events import BranchChanged
+from tui_chat.workspace.sessions import TITLE_LENGTH, default_title
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+EXCERPT = 600
+"""Characters of each message that the model is sent."""
+
+OUTPUT = 24
+"""Most output tokens of a model that does not reason here."""
+
+REASONING_OUTPUT = 1_024
+"""Most output tokens of a model whose reasoning cannot be switched off."""
+
+_PRESET = Preset(
+    "title",
+    (
+        PresetMessage(
+            "instructions",
+            content="You name conversations. Reply with the title alone: at most six words, in the "
+            "language of the conversation, without quotation marks and without a full stop.",
+        ),
+        PresetMessage("history", type="chat_history"),
+    ),
+)
+_AROUND = re.compile(r"^(?:title:|#+)?\s*[\"'“”«»„*_`]*|[\"'“”«»*_`.\s]*$", re.IGNORECASE)
+
+
+class Titles:
+    """Asks for titles."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def request_soon(self, session_id: str, reply: Entry) -> None:
+        """Ask for the title of a session in the background, if this is its first reply."""
+        if self._workspace.state.config.title_model and reply.status == "complete":
+            task = asyncio.create_task(self._title(session_id, reply))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Stop what is being asked."""
+        for task in tuple(self._tasks):
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def _title(self, session_id: str, reply: Entry) -> None:
+        with suppress(TuiChatError):
+            workspace, store = self._workspace, self._workspace.store
+            session = await store.sessions.get(session_id)
+            path = await store.branches.path_to(reply.message.id)
+            question = _question(path)
+            if session is None or session.fork_of or question is None:
+                return
+            first_words = default_title(question.content)
+            if session.title != first_words or not question.content.strip():
+                return
+            if any(each.kind == "title" for each in await store.side_requests.list(session_id)):
+                return
+            title = await self._ask(session_id, question, path[-1].message)
+            if not title:
+                return
+            titled = await store.sessions.replace_title(session_id, first_words, title)
+            if titled is not None and workspace.state.is_active(session_id):
+                workspace.update(BranchChanged(), session=titled)
+            await workspace.sessions.refresh_list()
+
+    async def suggest(self) -> str:
+        """Return a title for the active session; empty, reported, if that is not possible."""
+        workspace = self._workspace
+        with workspace.reporting():
+            if not workspace.state.config.title_model:
+                advice = 'Name one in config.toml: title_model = "ENDPOINT/MODEL".'
+                raise InputError("No model is named that writes titles.", advice=advice)
+            entries = workspace.state.entries
+            replies = [each for each in entries if each.message.role == "assistant"]
+            question = next((e.message for e in entries if e.message.role == "user"), None)
+            if workspace.state.session is None or question is None:
+                raise InputError("There is no message in this session yet.")
+            reply = replies[0].message if replies else Message("assistant")
+            title = await self._ask(workspace.state.session_id, question, reply)
+            if not title:
+                raise InputError("The model wrote no title.")
+            return title
+        return ""
+
+    async def _ask(self, session_id: str, question: Message, reply: Message) -> str:
+        """Return the title that the model writes; empty if it writes none. Raises TuiChatError."""
+        workspace = self._workspace
+        name, _, model = workspace.state.config.title_model.partition("/")
+        endpoint = workspace.state.config.endpoint_named(name)
+        composed = title_request(endpoint, model, question.content, reply.content)
+        found = await workspace.side_requests.ask("title", session_id, composed)
+        return read_title(found.text)
+
+
+def _question(path: tuple[Entry, ...]) -> Message | None:
+    """Return the user's message of a branch that ends with its first reply; else None."""
+    roles = [entry.message.role for entry in path]
+    if roles.count("assistant") != 1 or roles[-1] != "assistant" or "user" not in roles:
+        return None
+    return path[roles.index("user")].message
+
+
+def title_request(endpoint: Endpoint, model: str, question: str, reply: str) -> Composed:
+    """Return the request for the title of a conversation that begins with these two messages."""
+    facts = endpoint.facts_of(model)
+    efforts = facts.efforts or ()
+    reasons = bool(efforts or facts.reasons) and "none" not in efforts
+    settings = SessionSettings(
+        effort=efforts[0] if efforts else None,
+        max_tokens=REASONING_OUTPUT if reasons else OUTPUT,
+        model=model,
+    )
+    draft = f"User: {question[:EXCERPT]}\n\nAssistant: {reply[:EXCERPT]}\n\nTitle?"
+    return compose(Inputs(endpoint, _PRESET, draft=draft, settings=settings))
+
+
+def read_title(reply: str) -> str:
+    """Return the title in a model's reply; empty if there is none."""
+    lines = (line.strip() for line in clean(reply[: 20 * TITLE_LENGTH]).splitlines())
+    line = _AROUND.sub("", next(filter(None, lines), ""))
+    return default_title(one_line(line))
