@@ -194,7 +194,10 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         return JsonError("is not JSON: it ends too early", offset)
     if here in "/#":
         return JsonError("is not JSON: comments are not allowed", offset)
-    if error.msg.startswith(("Expecting property name", "Expecting value", "Illegal trailing")):
+    if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 and newer; at the comma
+        bracket = text[offset + 1 :].lstrip()[:1]
+        return JsonError(f"is not JSON: a comma before “{bracket}”", offset)
+    if error.msg.startswith(("Expecting property name", "Expecting value")):
         if here in "}]" and before.endswith(","):
             comma = len(before) - 1
             return JsonError(f"is not JSON: a comma before “{here}”", comma)
