@@ -1,0 +1,114 @@
+"""The tap's overhead: time to the first byte and to the last one, with the proxy and without it.
+
+    uv run python -m tests.benchmarks.tap [ROUNDS]
+
+One run alternates three ways: straight to a server, through a proxy that keeps nothing but copies,
+and through one whose exchanges are explained and stored as `tui-chat tap --json` does. The request
+has the size of a coding agent's (100 kB), the reply streams 200 events. Prints medians, the
+difference to the direct way, and their ratio; the goal is less than 2 ms to the first byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+
+from tests.tap.wire import raw_server, tap_before
+
+ROUNDS = 200
+EVENTS = 200
+TEXT = "The ferry leaves at dawn. " * 4000
+
+
+def request(port: int, number: int) -> bytes:
+    messages = [{"role": "user", "content": f"{number}: {TEXT}"}]
+    body = json.dumps({"model": "m", "messages": messages, "stream": True}).encode()
+    head = (
+        f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
+        f"authorization: Bearer sk-0123456789abcdef\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def events() -> list[bytes]:
+    head = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    out = [head]
+    for number in range(EVENTS):
+        delta = {"choices": [{"index": 0, "delta": {"content": f"word {number} "}}]}
+        data = f"data: {json.dumps(delta)}\n\n".encode()
+        out.append(b"%x\r\n%s\r\n" % (len(data), data))
+    return [*out, b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"]
+
+
+async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r\n")[0]))
+        for event in events():
+            writer.write(event)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+
+class Client:
+    """A client with one connection."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    async def __aenter__(self) -> Client:
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        self.writer.close()
+
+    async def ask(self, number: int) -> tuple[float, float]:
+        """Return the seconds to the first byte and to the last one."""
+        data = request(self.port, number)
+        began = time.perf_counter()
+        self.writer.write(data)
+        await self.reader.readexactly(1)
+        first = time.perf_counter() - began
+        await self.reader.readuntil(b"\r\n0\r\n\r\n")
+        return first, time.perf_counter() - began
+
+
+async def measure(rounds: int) -> None:
+    async with raw_server(upstream) as port, tap_before(port) as tap:
+        ports = {"direct": port, "proxy": tap.proxy.port}
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
+        clients = {name: await Client(at).__aenter__() for name, at in ports.items()}
+        for number in range(rounds):
+            for name, client in clients.items():
+                times[name].append(await client.ask(number))
+            for exchange in tap.exchanges:
+                exchange.request.free()
+                exchange.response.free()
+            tap.exchanges.clear()
+        for client in clients.values():
+            await client.__aexit__()
+        report(times)
+
+
+def report(times: dict[str, list[tuple[float, float]]]) -> None:
+    for place, what in enumerate(("first byte", "last byte")):
+        direct = [each[place] for each in times["direct"]]
+        for name, measured in times.items():
+            own = [each[place] for each in measured]
+            more = statistics.median(a - b for a, b in zip(own, direct, strict=True))
+            ratio = statistics.median(own) / statistics.median(direct)
+            p95 = statistics.quantiles(own, n=20)[-1] - statistics.quantiles(direct, n=20)[-1]
+            print(
+                f"{what:<10} {name:<9} {statistics.median(own) * 1e3:7.2f} ms   "
+                f"{more * 1e3:+6.2f} ms (p95 {p95 * 1e3:+6.2f})   x{ratio:.2f}"
+            )
+
+
+if __name__ == "__main__":
+    asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS))

@@ -1,0 +1,95 @@
+"""A raw client and a raw upstream: bytes, without an HTTP library between them and the test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.proxy import TapProxy
+from tui_chat.tap.upstreams import Upstream, route_to
+
+PATIENCE = 10.0
+"""Seconds after which a test that waits has failed."""
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def raw_server(handler: Handler) -> AsyncIterator[int]:
+    """Run a server; yields its port."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.current_task())
+        try:
+            await handler(reader, writer)
+        except (OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    tasks: set[asyncio.Task[None] | None] = set()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*filter(None, tasks), return_exceptions=True)
+
+
+@dataclass
+class Tap:
+    """A proxy in front of an upstream, and what it recorded."""
+
+    upstream: Upstream
+    proxy: TapProxy = field(init=False)
+    exchanges: list[Exchange] = field(default_factory=list)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take a new exchange."""
+        self.exchanges.append(exchange)
+        self.begun.set()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect a client."""
+        return await asyncio.open_connection("127.0.0.1", self.proxy.port)
+
+    async def ended(self, count: int = 1) -> list[Exchange]:
+        """Return the exchanges when so many have ended."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.exchanges) < count:
+                await self.begun.wait()
+                self.begun.clear()
+            for exchange in self.exchanges[:count]:
+                while exchange.ended is None:
+                    await exchange.changed.wait()
+                    exchange.changed.clear()
+        return self.exchanges
+
+
+@asynccontextmanager
+async def tap_before(port: int, *, path: str = "", max_body: int = 1 << 26) -> AsyncIterator[Tap]:
+    """Run a proxy in front of a port of this machine."""
+    upstream = Upstream("http", "127.0.0.1", port, path)
+    tap = Tap(upstream)
+    async with TapProxy(route_to(upstream), tap.add, max_body=max_body) as tap.proxy:
+        yield tap
+
+
+@asynccontextmanager
+async def tap_with(handler: Handler, *, path: str = "", max_body: int = 1 << 26):
+    """Run an upstream and a proxy in front of it."""
+    async with raw_server(handler) as port, tap_before(port, path=path, max_body=max_body) as tap:
+        yield tap
+
+
+async def within(awaitable: Awaitable[bytes]) -> bytes:
+    """Await, but not for ever."""
+    async with asyncio.timeout(PATIENCE):
+        return await awaitable

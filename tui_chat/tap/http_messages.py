@@ -1,0 +1,194 @@
+"""HTTP/1.1 messages as they pass: the bytes of a head, and where a message ends.
+
+The bytes are passed on as they came. h11 reads a copy of them, and says where a message ends and
+what its body is without the chunks; nothing is ever written anew but the two values of a request's
+head that name the server: the target, if the upstream has a path of its own, and `host`.
+"""
+
+from __future__ import annotations
+
+from asyncio import StreamReader
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import h11
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""In the order sent, spelled as sent."""
+
+LARGEST_HEAD = 256 * 1024
+"""Maximum bytes of a request line with its headers."""
+_READ = 256 * 1024
+_END = b"\r\n\r\n"
+
+
+class MessageFault(Exception):
+    """A message is not HTTP/1.1. `status` is the answer that fits."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """The first lines of a request."""
+
+    data: bytes
+    """The exact bytes, with the empty line."""
+    method: str
+    target: str
+    """Path and query as written."""
+    headers: Headers
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header; None if it is absent."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+    def addressed_to(self, host: str, target: str) -> bytes:
+        """Return the bytes of the same head with another host and target."""
+        line, *fields = self.data[: -len(_END)].split(b"\r\n")
+        method, _, rest = line.partition(b" ")
+        _, _, version = rest.rpartition(b" ")
+        if target != self.target:
+            line = b" ".join((method, target.encode("latin-1"), version))
+        for number, field in enumerate(fields):
+            name, colon, _ = field.partition(b":")
+            if name.lower() == b"host":
+                fields[number] = name + colon + b" " + host.encode("latin-1")
+        return b"\r\n".join((line, *fields)) + _END
+
+
+class ByteSource:
+    """What one side sends, of which bytes can be put back."""
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader = reader
+        self._back = b""
+
+    async def read(self) -> bytes:
+        """Return the next bytes as they come; empty at the end."""
+        if self._back:
+            data, self._back = self._back, b""
+            return data
+        return await self._reader.read(_READ)
+
+    def put_back(self, data: bytes) -> None:
+        """Let the next `read` return these bytes first."""
+        self._back = data + self._back
+
+    async def read_head(self) -> bytes:
+        """Return the bytes up to and with the next empty line; empty at the end of the input.
+
+        Raises MessageFault if the head is too long or ends early.
+        """
+        data = bytearray()
+        while True:
+            more = await self.read()
+            if not more:
+                if data.strip():
+                    raise MessageFault("The request ended within its headers.")
+                return b""
+            searched = max(0, len(data) - len(_END))
+            data += more
+            if not searched:
+                del data[: len(data) - len(data.lstrip(b"\r\n"))]  # allowed before a request
+            at = data.find(_END, searched)
+            if at >= 0:
+                end = at + len(_END)
+                self.put_back(bytes(data[end:]))
+                return bytes(data[:end])
+            if len(data) > LARGEST_HEAD:
+                sentence = f"The headers are longer than {LARGEST_HEAD:,} bytes."
+                raise MessageFault(sentence, 431)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """The first lines of a response."""
+
+    status: int
+    headers: Headers
+
+
+Part: TypeAlias = RequestHead | ResponseHead | bytes | Headers
+"""What a message is made of: its head, pieces of its body, and at last the trailers."""
+
+
+class MessageReader:
+    """Reads one message, and says where it ends."""
+
+    def __init__(self, connection: h11.Connection) -> None:
+        self._h11 = connection
+        self.is_whole = False
+        """True after the end of the message."""
+
+    @classmethod
+    def of_request(cls) -> MessageReader:
+        """Return the reader of a request."""
+        return cls(h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD))
+
+    @classmethod
+    def of_response(cls, method: str) -> MessageReader:
+        """Return the reader of the response to a request with this method."""
+        connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        connection.send(h11.Request(method=method, target="/", headers=[("host", "upstream")]))
+        connection.send(h11.EndOfMessage())
+        return cls(connection)
+
+    def feed(self, data: bytes) -> tuple[list[Part], bytes]:
+        """Return the parts that the next bytes hold, and the bytes after the message's end. Empty
+        data mean that no more will come.
+
+        Raises MessageFault if the message is not HTTP, or has not ended then.
+        """
+        parts: list[Part] = []
+        try:
+            self._h11.receive_data(data)
+            while not self.is_whole:
+                event: Any = self._h11.next_event()
+                if event is h11.NEED_DATA or event is h11.PAUSED:
+                    return parts, b""
+                if isinstance(event, h11.Request):
+                    method, target = event.method.decode(), event.target.decode("latin-1")
+                    parts.append(RequestHead(b"", method, target, _headers(event)))
+                elif isinstance(event, h11.InformationalResponse):
+                    pass  # 100 Continue, 103 Early Hints: passed on, and not of interest
+                elif isinstance(event, h11.Response):
+                    parts.append(ResponseHead(event.status_code, _headers(event)))
+                elif isinstance(event, h11.Data):
+                    parts.append(bytes(event.data))
+                elif isinstance(event, h11.EndOfMessage):
+                    self.is_whole = True
+                    parts.append(_headers(event))
+                else:
+                    raise MessageFault("The connection was closed.")
+        except h11.RemoteProtocolError as error:
+            raise MessageFault(f"{error}.", error.error_status_hint) from error
+        rest, _ = self._h11.trailing_data
+        return parts, rest
+
+
+def _headers(event: Any) -> Headers:
+    """Return the headers of an event, or its trailers, in their own spelling."""
+    pairs: Iterable[tuple[bytes, bytes]] = event.headers.raw_items() if event.headers else ()
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs)
+
+
+def read_request_head(data: bytes) -> tuple[RequestHead, MessageReader, bool]:
+    """Return a head, the reader of its body, and whether there is a body.
+
+    Raises MessageFault, also for line ends that two programs may read in two ways.
+    """
+    if data.count(b"\n") != data.count(b"\r\n") or b"\r\n " in data or b"\r\n\t" in data:
+        raise MessageFault("A line of the headers is folded, or does not end with CR LF.")
+    reader = MessageReader.of_request()
+    parts, _ = reader.feed(data)
+    head = parts[0] if parts else None
+    if not isinstance(head, RequestHead):
+        raise MessageFault("This is not a request of HTTP/1.1.")
+    if not head.target.startswith("/") and head.target != "*":
+        sentence = "This is a base URL, not an HTTP proxy: put it into the client's base URL."
+        raise MessageFault(sentence)
+    return RequestHead(data, head.method, head.target, head.headers), reader, not reader.is_whole

@@ -1,0 +1,164 @@
+"""Upstreams: the servers that requests go on to, and which protocol a request is in.
+
+A request's path stays as the client wrote it. If the upstream's URL has a path, it comes in front,
+and what both have in common appears once: with `https://openrouter.ai/api/v1`,
+`/v1/chat/completions` becomes `/api/v1/chat/completions`, and `/api/v1/models` stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.detection import detect_request
+from tui_chat.tap.http_messages import RequestHead
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""
+    """Put in front of the paths of requests; without a slash at its end."""
+
+    @property
+    def authority(self) -> str:
+        """The value of the `host` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = {"http": 80, "https": 443}[self.scheme]
+        return host if self.port == usual else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    def target(self, target: str) -> str:
+        """Return the target of a request here."""
+        if not self.path or not target.startswith("/"):
+            return target
+        own = self.path.split("/")[1:]
+        path, mark, query = target.partition("?")
+        asked = path.split("/")[1:]
+        lengths = range(min(len(own), len(asked)), 0, -1)
+        common = next((n for n in lengths if own[-n:] == asked[:n]), 0)
+        return "/" + "/".join((*own, *asked[common:])) + mark + query
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect. Raises OSError, also for a certificate that is not trusted."""
+        secure = _tls() if self.scheme == "https" else None
+        return await asyncio.open_connection(self.host, self.port, ssl=secure)
+
+
+def read_upstream(url: str) -> Upstream:
+    """Return the upstream of a URL. Raises InputError."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port
+    except ValueError as error:
+        raise InputError(f"--upstream: “{url}” is not a URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(
+            f"--upstream: “{url}” is not a URL of a server.",
+            advice="Write it as https://api.openai.com, or name an endpoint, or “offline”.",
+        )
+    if parts.username or parts.password:
+        raise InputError("--upstream: a URL with a password cannot be used.")
+    usual = 443 if parts.scheme == "https" else 80
+    return Upstream(parts.scheme, parts.hostname, port or usual, parts.path.rstrip("/"))
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())  # some Pythons lack the system's certificates
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+_OWN_SERVERS: Mapping[Protocol, Upstream] = {
+    Protocol.OPENAI_CHAT: Upstream("https", "api.openai.com", 443),
+    Protocol.OPENAI_RESPONSES: Upstream("https", "api.openai.com", 443),
+    Protocol.ANTHROPIC: Upstream("https", "api.anthropic.com", 443),
+    Protocol.GEMINI: Upstream("https", "generativelanguage.googleapis.com", 443),
+    Protocol.OLLAMA: Upstream("http", "127.0.0.1", 11434),
+}
+"""Where requests of a protocol go if no upstream was named."""
+
+Route = Callable[[RequestHead], Upstream]
+
+
+def route_to(upstream: Upstream | None) -> Route:
+    """Return the route to one upstream; to each protocol's own provider without one."""
+    if upstream is not None:
+        return lambda head: upstream
+    return lambda head: _OWN_SERVERS[_provider_of(head)]
+
+
+def _provider_of(head: RequestHead) -> Protocol:
+    """Return a protocol of the provider that any request is meant for, by its path and headers."""
+    if (found := protocol_of_path(head.target)) is not None:
+        return found
+    path = head.target.partition("?")[0]
+    if head.header("anthropic-version") or head.header("x-api-key") or "/messages" in path:
+        return Protocol.ANTHROPIC
+    if head.header("x-goog-api-key") or path.startswith("/v1beta") or "key=" in head.target:
+        return Protocol.GEMINI
+    return Protocol.OLLAMA if path.startswith("/api/") else Protocol.OPENAI_CHAT
+
+
+_MODEL_CALLS: tuple[tuple[re.Pattern[str], Protocol], ...] = (
+    (re.compile(r"/chat/completions/?$"), Protocol.OPENAI_CHAT),
+    (re.compile(r"/responses/?$"), Protocol.OPENAI_RESPONSES),
+    (re.compile(r"/messages/?$|:(?:rawPredict|streamRawPredict)$"), Protocol.ANTHROPIC),
+    (re.compile(r":(?:generateContent|streamGenerateContent)$"), Protocol.GEMINI),
+    (re.compile(r"/api/chat/?$"), Protocol.OLLAMA),
+)
+"""How the paths of model calls end."""
+_OTHER_CALLS = re.compile(
+    r"(?i)tokens?$|token-count$|tokenize$|embed|batch|moderation|/files|/models/?$|/compact$"
+)
+"""Paths of calls whose bodies may look like those of model calls."""
+_PATH_MODEL = re.compile(r"/models/([^/:]+):")
+
+
+def protocol_of_path(target: str) -> Protocol | None:
+    """Return the protocol of a model call by its path; None for any other path."""
+    path = target.partition("?")[0]
+    return next((protocol for end, protocol in _MODEL_CALLS if end.search(path)), None)
+
+
+def protocol_of_call(
+    method: str, target: str, body: Mapping[str, Any], wanted: Protocol | None = None
+) -> Protocol | None:
+    """Return the protocol of a model call; None for another call. `wanted` is the protocol of
+    calls whose paths say nothing; without one their bodies decide.
+    """
+    if method != "POST":
+        return None
+    if (found := protocol_of_path(target)) is not None:
+        return found
+    path = target.partition("?")[0]
+    conversation = body.get("messages") or body.get("contents") or body.get("input")
+    if _OTHER_CALLS.search(path) or not isinstance(conversation, list):
+        return None
+    return wanted or (detect_request(body) if "input" not in body else None)
+
+
+def model_in_path(target: str) -> str:
+    """Return the model that a path names, as Gemini's do; empty for none."""
+    found = _PATH_MODEL.search(target.partition("?")[0])
+    return found.group(1) if found else ""
