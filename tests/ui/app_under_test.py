@@ -45,8 +45,11 @@ def make_app(
     keys: tuple[tuple[str, str], ...] = (),
     on_request: Callable[[HttpRequest], None] | None = None,
     captured: str = "",
+    key_clock: Callable[[], float] = lambda: 0.0,
 ) -> TuiChat:
-    """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
+    """Return the app as `cli` wires it, with a clock at noon and a provider that never waits. By
+    default no time passes between keys, so that no question takes the focus by itself.
+    """
     config = Config(
         endpoints=tuple(replace(e, retries=Retries(retries)) for e in BUILT_IN_ENDPOINTS),
         endpoint=endpoint,
@@ -85,7 +88,9 @@ def make_app(
             new_id=lambda: f"desk{next(numbers):06}",
         )
 
-    return TuiChat(config, open_workspace, lambda: NOON, environ={}, captured=captured)
+    return TuiChat(
+        config, open_workspace, lambda: NOON, environ={}, captured=captured, key_clock=key_clock
+    )
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:

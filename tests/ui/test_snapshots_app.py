@@ -18,6 +18,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 
 WEATHER = Tool(
     ToolDefinition(
@@ -128,16 +129,22 @@ def status(app: TuiChat) -> str:
 
 
 async def test_tool_calls(album: Album, tmp_path: Path) -> None:
-    app = make_app(tmp_path, model="toolsmith", tools=(WEATHER,))
+    seconds = 0.0
+    app = make_app(tmp_path, model="toolsmith", tools=(WEATHER,), key_clock=lambda: seconds)
     async with album.of(app) as pilot:
         await opened(pilot)
         await say(pilot, "How is the weather in Paris?")
-        app.query_one(Transcript).focus()
-        await album.take(pilot, "awaits an answer")
-        await pilot.press("x")
+        await album.take(pilot, "waits for an answer")
+        await pilot.press("f8")
+        seconds = 10.0
+        question = app.query_one(ToolQuestion)
+        await until(pilot, lambda: question.is_armed)
+        await album.take(pilot, "with the focus")
+        await pilot.press("e")
         await until(pilot, lambda: asks(pilot))
-        await album.take(pilot, "consent")
+        await album.take(pilot, "edited arguments")
         await answer(pilot, "escape")
+        app.query_one(Transcript).focus()
         await pilot.press("a")
         await until(pilot, lambda: asks(pilot))
         await album.take(pilot, "answered by hand")

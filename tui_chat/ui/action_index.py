@@ -28,10 +28,12 @@ _CURSOR_ACTIONS = frozenset(
     (
         *("begin", "bottom", "choose", "choose_to", "down", "end", "first", "hit", "item", "last"),
         *("leave", "message", "move", "new_line", "open", "page", "piece", "question", "rows"),
-        *("step", "step_view", "submit", "top", "up"),
+        *("run", "step", "step_view", "submit", "top", "up"),
     )
 )
-"""Actions of panes that move the cursor or answer the focused line: no use without their key."""
+"""Actions of panes that move the cursor or answer the focused line, or that the app has too: no
+use without their key.
+"""
 
 
 class ActionIndex:
@@ -95,6 +97,7 @@ class ActionIndex:
         chat = self._panes.chat.pane
         panes: list[tuple[str, Widget | None]] = [
             ("Composer", None if chat.composer.disabled else chat.composer),
+            ("Tool call", chat.tool_question if chat.tool_question.call else None),
             ("Conversation", chat.transcript),
             ("Sessions", self._panes.sessions.pane),
             ("Preset editor", self._panes.presets.pane),

@@ -65,7 +65,7 @@ UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 _KEEPING_FOCUS = frozenset(
     (
         *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
-        *("replay", "export-turn", "quit", "suspend"),
+        *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
 
@@ -102,6 +102,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "edit": ("vim", "external editor"),
     "attach": ("upload", "image", "picture", "document"),
     "detach": ("detach", "files"),
+    "tool-call": ("tools", "approve", "consent", "allow", "function call", "execute"),
+    "ask-tools": ("revoke", "permissions", "consent"),
     "system": ("instruction", "note"),
     "captured": ("paste", "curl", "har"),
     "replay": ("compare models",),
@@ -169,6 +171,12 @@ ACTIONS = (
     _action("edit", "ctrl+g", "chat.edit_draft", "Editor", "Edit the draft in $EDITOR"),
     _action("attach", "", "chat.attach", "Attach", "Attach a file"),
     _action("detach", "", "chat.detach", "Detach", "Remove attachments"),
+    _action(
+        *("tool-call", "f8", "chat.answer_tool_call", "Tool call", "Answer the waiting tool call")
+    ),
+    _action(
+        "ask-tools", "", "chat.ask_before_tools", "Ask", "Ask again before tools run (permissions)"
+    ),
     _action("system", "", "chat.add_system", "System", "Add system message"),
     _action(
         "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"

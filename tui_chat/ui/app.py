@@ -11,7 +11,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from time import time
+from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -34,6 +34,7 @@ from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.crash_log import CrashLog
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_bindings import KeyBindings
+from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.lifecycle import Lifecycle
@@ -76,9 +77,11 @@ class TuiChat(App[None]):
         *,
         read_only: str = "",
         captured: str = "",
+        key_clock: Callable[[], float] = monotonic,
     ) -> None:
         """`now` returns seconds since the epoch. `read_only` says why nothing can be sent or
         changed; empty if it can. `captured` is a captured request to be shown at the start.
+        `key_clock` returns seconds of a clock that never goes back, by which keys are timed.
         """
         super().__init__()
         self.lifecycle = Lifecycle(self, config, open_workspace, now, captured)
@@ -87,7 +90,8 @@ class TuiChat(App[None]):
         self.crash_log = CrashLog(self, config.data_dir)
         self.clipboard_command = Clipboard(environ)
         labels, report_errors = self.key_bindings.labels, self.crash_log.report_errors
-        context = AreaContext(config, environ, now, labels, report_errors, read_only)
+        clock = KeyClock(key_clock)
+        context = AreaContext(config, environ, now, labels, report_errors, clock, read_only)
         self.main = MainScreen(context)
         # The namespaces of actions: see `actions.AREAS`.
         self.panes = self.main.panes
@@ -99,7 +103,7 @@ class TuiChat(App[None]):
         self.action_index = ActionIndex(self, self.panes)
         self._recent_commands: list[str] = []
         """Ids of the palette's entries, the last used first."""
-        self.key_queue = KeyQueue(self, self.panes, super().on_event)
+        self.key_queue = KeyQueue(self, self.panes, clock, super().on_event)
         self._theme_errors = self.theme_files.load()
 
     def get_default_screen(self) -> Screen[None]:

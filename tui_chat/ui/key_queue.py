@@ -34,6 +34,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ DIALOG_GROUPS = ("dialog", "open", "palette")
 FOCUS_MOVING_ACTIONS = frozenset(
     (
         *(action.run for action in ACTIONS if action.moves_focus),
-        *("filter", "rename", "tags", "folder", "edit", "answer"),
+        *("filter", "rename", "tags", "folder", "edit", "answer", "edit_arguments"),
         *("want('filter')", "want('add')", "want('more')"),
     )
 )
@@ -75,9 +76,15 @@ class KeyQueue:
     """
 
     def __init__(
-        self, app: TuiChat, panes: Panes, deliver: Callable[[events.Event], Awaitable[None]]
+        self,
+        app: TuiChat,
+        panes: Panes,
+        clock: KeyClock,
+        deliver: Callable[[events.Event], Awaitable[None]],
     ) -> None:
         """`deliver` handles an event as an app without a queue does."""
+        self._clock = clock
+        clock.are_keys_waiting = lambda: bool(self._pending)
         self._app = app
         self._panes = panes
         self._deliver = deliver
@@ -110,6 +117,7 @@ class KeyQueue:
         """Queue keys and pasted text; deliver any other event at once."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self._pending += (event,)
+            self._clock.key_moved()
             if not self._waiting_for:
                 await self._deliver_pending()
             elif self._time_limit is None and self._waiting_for == "key":
@@ -135,12 +143,14 @@ class KeyQueue:
             event, *rest = self._pending
             if isinstance(event, events.Paste) or self._is_letter(event):
                 self._pending, self._has_letters = tuple(rest), True
+                self._clock.key_moved()
                 await self._deliver(event)
             elif self._has_letters:
                 self._has_letters = False
                 self._post_marker(MARKER_TRIPS)  # until the field has handled its letters
             else:
                 self._pending = tuple(rest)
+                self._clock.key_moved()
                 await self._deliver_and_wait(event)
 
     async def _deliver_and_wait(self, key: events.Key) -> None:

@@ -52,9 +52,9 @@ async def run(
     `hidden` are names of variables of `environ` (None: the program's own) to withhold from the
     command. Raises nothing: a failure is in the result's text. Cancel the task to stop the command.
     """
-    fault = _fault(arguments)
+    fault = argument_fault(arguments)
     if fault:
-        return ToolRun(f"The tool was not called: {fault}", ok=False)
+        return ToolRun(f"The tool was not called. {fault}", ok=False)
     environment = os.environ if environ is None else environ
     try:
         process = await asyncio.create_subprocess_exec(
@@ -117,15 +117,15 @@ class _Output:
         self.is_cut = self.is_cut or len(chunk) > room
 
 
-def _fault(arguments: str) -> str:
-    """Return why the arguments are invalid; empty if they are valid."""
+def argument_fault(arguments: str) -> str:
+    """Return why the arguments of a call are invalid, as a sentence; empty if they are valid."""
     if not arguments.strip():
         return ""  # a tool without parameters
     try:
         found = json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        return f"its arguments are not JSON ({error})."
-    return "" if isinstance(found, dict) else "its arguments are not a JSON object."
+        return f"The arguments are not JSON ({error})."
+    return "" if isinstance(found, dict) else "The arguments are not a JSON object."
 
 
 async def _exchange(process: asyncio.subprocess.Process, arguments: str, output: _Output) -> None:

@@ -2,7 +2,8 @@
 
 1. A reply that ended with calls waits at the end of its branch. Each call is answered once; with
    the last answer the conversation goes on by itself.
-2. A command runs if the user consents, or if its tool says `consent = "always"`.
+2. A command runs if the user consents to the call, or has consented to all calls of its tool in
+   the session, which lasts until the program ends; or if its tool says `consent = "always"`.
 3. Opening a session runs nothing and continues nothing.
 4. A model that keeps calling tools is stopped after `MAX_UNATTENDED_ROUNDS` rounds without the
    user.
@@ -21,12 +22,15 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import Tool
-from tui_chat.workspace.events import BranchChanged
+from tui_chat.workspace.events import BranchChanged, Done
 from tui_chat.workspace.state import unanswered_calls
 from tui_chat.workspace.tool_runner import ToolRun, run
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
+
+DECLINED = "The user declined this call."
+"""The result of a call that the user declined."""
 
 MAX_UNATTENDED_ROUNDS = 20
 """Rounds of calls and answers without the user, after which the user is asked."""
@@ -43,6 +47,9 @@ class Tools:
         """Answers of commands that ran but could not be stored, by reply id and call id. Running
         the call again stores the answer instead: a command may do what must not be done twice.
         """
+
+        self._permitted: set[tuple[str, str, tuple[str, ...]]] = set()
+        """Session id, name and command of the tools that the user lets run without asking."""
 
     async def offered_in(self, session_id: str) -> tuple[Tool, ...]:
         """Return the tools chosen for a session, else those offered by default. Raises
@@ -68,9 +75,12 @@ class Tools:
             await workspace.store.settings.set(f"tools/{session_id}", json.dumps(names))
             workspace.publish(BranchChanged())
 
-    async def answer(self, entry_id: str, call_id: str, text: str) -> bool:
+    async def answer(
+        self, entry_id: str, call_id: str, text: str, *, failed: bool | None = None
+    ) -> bool:
         """Answer a call of the last reply by hand, cancelling its command. With the last answer
-        the conversation goes on. Return False if the call is no longer pending, which is reported.
+        the conversation goes on. `failed` is True if the text says why there is no result. Return
+        False if the call is no longer pending, which is reported.
         """
         workspace = self._workspace
         await workspace.sessions.branch_loaded()
@@ -81,12 +91,26 @@ class Tools:
             if running is not None:
                 running.cancel()
             self._unstored.pop((entry_id, call_id), None)
-            return await self._store(session_id, [_answer(call, clean(text))])
+            return await self._store(session_id, [_answer(call, clean(text), failed)])
         return False
 
-    async def run(self, entry_id: str, call_id: str) -> bool:
+    async def decline(self, entry_id: str, call_id: str) -> bool:
+        """Tell the model that the user declined a call; see `answer`."""
+        return await self.answer(entry_id, call_id, DECLINED, failed=True)
+
+    async def run(
+        self,
+        entry_id: str,
+        call_id: str,
+        *,
+        arguments: str | None = None,
+        always: bool = False,
+    ) -> bool:
         """Run the command of a call, with the user's consent, and answer the call with its output.
-        Return False if it was cancelled, or cannot be run, which is reported.
+
+        `arguments` are the user's in place of the model's; the answer says so. With `always`, the
+        other calls of the tool in this session run too, those of later replies included. Return
+        False if the call was cancelled, or cannot be run, which is reported.
         """
         workspace = self._workspace
         await workspace.sessions.branch_loaded()
@@ -95,10 +119,29 @@ class Tools:
             call = _pending_call(workspace.state.entries, entry_id, call_id)
             if (entry_id, call_id) in self._runs:
                 raise InputError(f"The tool “{call.name}” is running already.")
+            if always and (tool := workspace.state.config.tool_named(call.name)) is not None:
+                self._permitted.add((session_id, tool.name, tool.command))
             answer = self._unstored.pop((entry_id, call_id), None)
-            answer = answer or await self._run(entry_id, call)
-            return answer is not None and await self._store(session_id, [answer])
+            answer = answer or await self._run(entry_id, call, arguments)
+            if answer is None or not await self._store(session_id, [answer]):
+                return False
+            if always:
+                await self.run_unattended(session_id)
+            return True
         return False
+
+    def _may_run(self, session_id: str, tool: Tool | None) -> bool:
+        """Return True if a tool's command needs no consent in a session."""
+        return tool is not None and (
+            tool.consent == "always" or (session_id, tool.name, tool.command) in self._permitted
+        )
+
+    def forget_permissions(self) -> None:
+        """Ask again before each run of a tool, in every session."""
+        count = len(self._permitted)
+        self._permitted.clear()
+        sentence = "Tools ask before each run." if count else "No tool runs without asking."
+        self._workspace.publish(Done(sentence))
 
     def stop(self) -> bool:
         """Cancel the commands that run for the active branch; return True if there were any."""
@@ -119,10 +162,11 @@ class Tools:
     async def run_unattended(self, session_id: str) -> None:
         """Run the commands that need no consent, after a reply has ended in the active session."""
         workspace = self._workspace
-        calls = workspace.state.pending_calls
-        if not calls or not workspace.state.is_active(session_id):
+        if not workspace.state.is_active(session_id):
             return
-        if not all(each.can_run and each.tool and each.tool.consent == "always" for each in calls):
+        pending = workspace.state.pending_calls
+        calls = [each for each in pending if each.can_run and self._may_run(session_id, each.tool)]
+        if not calls:
             return
         with workspace.reporting():
             if _rounds(workspace.state.entries) > MAX_UNATTENDED_ROUNDS:
@@ -133,8 +177,12 @@ class Tools:
             answers = await asyncio.gather(*(self._run(each.entry_id, each.call) for each in calls))
             await self._store(session_id, [answer for answer in answers if answer is not None])
 
-    async def _run(self, entry_id: str, call: ToolCall) -> Message | None:
-        """Run the command of a call; return its answer, None if it was cancelled."""
+    async def _run(
+        self, entry_id: str, call: ToolCall, arguments: str | None = None
+    ) -> Message | None:
+        """Run the command of a call, with `arguments` in place of its own; return its answer, None
+        if it was cancelled.
+        """
         config = self._workspace.state.config
         tool = config.tool_named(call.name)
         if tool is None or not tool.command:
@@ -147,7 +195,8 @@ class Tools:
             for endpoint in config.endpoints
             if endpoint.key.startswith("env:")
         }
-        task = asyncio.ensure_future(run(tool, call.arguments, hidden=hidden))
+        given = call.arguments if arguments is None else arguments
+        task = asyncio.ensure_future(run(tool, given, hidden=hidden))
         self._runs[(entry_id, call.id)] = task
         self._publish_runs()
         try:
@@ -155,7 +204,10 @@ class Tools:
             if task.cancelled():
                 return None
             result = task.result()
-            return _answer(call, clean(result.text), failed=None if result.ok else True)
+            text = result.text
+            if given.strip() != call.arguments.strip():
+                text = f"The user changed the arguments of this call to {given}\n\n{text}"
+            return _answer(call, clean(text), failed=None if result.ok else True)
         finally:
             task.cancel()
             del self._runs[(entry_id, call.id)]
@@ -179,7 +231,9 @@ class Tools:
                     if reply is not None:
                         self._unstored[(reply.message.id, each.tool_call_id)] = each
                 sentence = f"The answer of the tool could not be stored. {error}"
-                advice = "It is kept in memory: x stores it, and does not run the tool again."
+                advice = (
+                    "It is kept in memory: “Run once” stores it, and does not run the tool again."
+                )
                 raise StoreError(sentence, advice=advice) from error
             entries = (*entries, entry)
         if not workspace.state.is_active(session_id):

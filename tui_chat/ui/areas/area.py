@@ -17,6 +17,7 @@ from textual.worker import Worker
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
 from tui_chat.models.text import Origin
+from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -37,6 +38,8 @@ class AreaContext:
     """The label of each action's key, to be named in a sentence."""
     report_errors: Callable[[str], AbstractContextManager[None]]
     """Shows an exception of any kind as a toast that begins with a sentence."""
+    key_clock: KeyClock
+    """When keys were pressed."""
     read_only: str = ""
     """Why nothing can be sent or changed, as a sentence; empty if it can."""
 

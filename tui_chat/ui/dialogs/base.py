@@ -228,8 +228,20 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         Binding("ctrl+j,shift+enter", "new_line", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: str, *, about: str = "", sends: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        *,
+        about: str = "",
+        sends: bool = False,
+        enter: str = "Enter saves",
+    ) -> None:
+        """`about` is shown above the text; with `sends`, Enter sends and Ctrl+S only saves.
+        `enter` says in the hint what Enter does otherwise.
+        """
         super().__init__()
+        self._enter = enter
         self._title = title
         self._text = text
         self._about = about
@@ -237,7 +249,7 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
-        enter = "Enter sends · Ctrl+S saves without sending" if self._sends else "Enter saves"
+        enter = "Enter sends · Ctrl+S saves without sending" if self._sends else self._enter
         with Vertical() as box:
             set_title(box, self._title)
             if self._about:

@@ -21,13 +21,12 @@ from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.tool import Tool
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.branches import branch_lines
 from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.state import WhatIf
+    from tui_chat.workspace.state import PendingToolCall, WhatIf
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -313,15 +312,16 @@ async def ask_tool_result(app: App[Any], call: ToolCall, text: str) -> str | Non
     return written.text if written is not None else None
 
 
-async def confirm_run_tool(app: App[Any], call: ToolCall, tool: Tool) -> bool:
-    """Ask whether to run a tool's command, showing it with the model's arguments."""
-    question = (
-        f"{one_line(call.name)} runs\n\n  {one_line(shlex.join(tool.command))}\n\n"
-        f"with this input:\n\n{_arguments(call)}"
-    )
-    return bool(
-        await app.push_screen_wait(Confirm("Run this tool?", question, yes="Run", asked_for=True))
-    )
+async def ask_arguments(app: App[Any], call: PendingToolCall, text: str, fault: str) -> str | None:
+    """Ask for other arguments of a tool call, whose command then runs; `fault` says why those of
+    `text` cannot be used.
+    """
+    command = one_line(shlex.join(call.tool.command)) if call.tool is not None else ""
+    about = f"{one_line(call.call.name)} will run: {command}\nwith this input:"
+    about = f"{fault}\n\n{about}" if fault else about
+    dialog = TextAreaPrompt("Edit arguments", text, about=about, enter="Enter runs it")
+    written = await app.push_screen_wait(dialog)
+    return written.text if written is not None else None
 
 
 def _arguments(call: ToolCall) -> str:

@@ -30,8 +30,10 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     EntryRequest,
     OpenLinkRequested,
     RegenerateRequested,
+    ToolQuestionRequested,
 )
 from tui_chat.ui.areas.chat.viewport import Viewport
+from tui_chat.ui.key_names import DEFAULT_KEYS
 from tui_chat.ui.themes import origin_defaults
 
 
@@ -65,6 +67,7 @@ class Stage(App[None]):
     @on(CopyRequested)
     @on(OpenLinkRequested)
     @on(ActionRefused)
+    @on(ToolQuestionRequested)
     def _record(self, event: Posted) -> None:
         self.posted.append(event)
 
@@ -296,6 +299,20 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
         assert asked == ["m1", "m1"]
 
 
+async def test_a_hint_names_a_key_that_works_where_the_focus_is() -> None:
+    failed = entry(1, "half", status="failed", error="It failed.")
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, (begun := entry(0), failed))
+        app.chat.set_hint_keys(DEFAULT_KEYS)
+        assert any(" r  Regenerate" in row for row in app.rows())
+        app.chat.composer.focus()
+        await until(pilot, lambda: any("Ctrl+R  Regenerate" in row for row in app.rows()))
+        app.chat.show("Title", "", (begun, failed, entry(2)))
+        await pilot.pause()
+        assert not any("Ctrl+R" in row for row in app.rows()), "Ctrl+R regenerates another reply"
+        assert any("Regenerate" in row for row in app.rows())
+
+
 async def test_only_what_can_be_done_is_asked_for() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), LIVE))
@@ -307,7 +324,7 @@ async def test_only_what_can_be_done_is_asked_for() -> None:
         told = [event.why.partition(";")[0] for event in refused]  # type: ignore[attr-defined]
         assert told == [
             *["This reply is still arriving"] * 6,
-            *["No tool call waits for an answer here."] * 2,
+            *["No tool call waits for a result here."] * 2,
             *["There is one version of this message"] * 2,
             "There is no code block in this message.",
             "There is no link in this message.",

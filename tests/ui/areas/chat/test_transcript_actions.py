@@ -39,8 +39,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     OpenLinkRequested,
     PinRequested,
     RegenerateRequested,
-    RunCallRequested,
-    ToolCallRequest,
+    ToolQuestionRequested,
     VersionRequested,
 )
 from tui_chat.ui.areas.chat.viewport import LinePosition
@@ -193,34 +192,30 @@ async def test_tool_calls_show_whether_they_are_answered() -> None:
     calls = (entry(0), Entry(CALLS, model="m"))
     async with Stage().run_test(size=(80, 30)) as pilot:
         app = await shown(pilot, calls)
-        assert sum("● awaits an answer" in row for row in app.rows()) == 2
+        assert sum("● waiting for a result" in row for row in app.rows()) == 2
         await pilot.press("a", "x")
         app.chat.show("Title", "", (*calls, answer))
         await pilot.pause()
         rows = app.rows()
         assert any("weather" in row and "✓ answered" in row for row in rows)
-        assert any("search" in row and "● awaits an answer" in row for row in rows)
+        assert any("search" in row and "● waiting for a result" in row for row in rows)
         await pilot.press("a")
         app.chat.show("Title", "", (*calls, answer, entry(3, "Well.")))
         await pilot.pause()
         assert any("search" in row and "no answer" in row for row in app.rows())
         await pilot.press("k", "k", "k", "a", "x")
-        asked_for = [e for e in app.posted if isinstance(e, ToolCallRequest)]
-        assert [(type(e), e.entry_id, e.call_id) for e in asked_for] == [
-            (AnswerCallRequested, "calls", "c1"),
-            (RunCallRequested, "calls", "c1"),
-            (AnswerCallRequested, "calls", "c2"),
-        ]
+        asked_for = [e for e in app.posted if isinstance(e, AnswerCallRequested)]
+        assert [(e.entry_id, e.call_id) for e in asked_for] == [("calls", "c1"), ("calls", "c2")]
+        assert sum(isinstance(e, ToolQuestionRequested) for e in app.posted) == 1
 
 
-async def test_a_call_can_be_answered_and_run_with_a_click() -> None:
+async def test_a_click_on_a_waiting_call_leads_to_the_question() -> None:
     async with Stage().run_test(size=(80, 30)) as pilot:
         app = await shown(pilot, (entry(0), Entry(CALLS, model="m")))
         rows = app.rows()
-        row = next(y for y, text in enumerate(rows) if "Answer weather yourself" in text)
-        await pilot.click(Transcript, offset=(8, row))
-        await pilot.click(Transcript, offset=(rows[row].index("Run it") + 3, row))
-        assert [type(e) for e in app.posted] == [AnswerCallRequested, RunCallRequested]
+        row = next(y for y, text in enumerate(rows) if "waiting for a result" in text)
+        await pilot.click(Transcript, offset=(rows[row].index("waiting") + 3, row))
+        assert [type(e) for e in app.posted] == [ToolQuestionRequested]
 
 
 async def test_a_reply_shows_its_progress_and_result() -> None:

@@ -25,6 +25,7 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.text_lines import clipped
+from tui_chat.ui.areas.chat.tool_question import WaitingCall
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 from tui_chat.ui.slash_commands import BY_NAME, CommandCall, UnknownCommand, parse_command
 
@@ -43,12 +44,13 @@ class ChatArea(Area):
     ChatArea > ChatPane { width: 1fr; height: 1fr; }
     """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("regenerate", "edit_draft", "attach", "detach", "add_system")
+        ("regenerate", "edit_draft", "attach", "detach", "add_system", "answer_tool_call")
     )
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "chat")
         self.pane = ChatPane(read_only=context.read_only)
+        self.pane.tool_question.clock = context.key_clock
         self.pane.set_hint_keys(context.key_labels)
         self.drafts = ComposerDrafts(self)
 
@@ -134,6 +136,26 @@ class ChatArea(Area):
             is_part=is_part,
             elsewhere=not state.is_streaming,
         )
+        self._show_tool_calls()
+
+    def _show_tool_calls(self) -> None:
+        """Ask about the first tool call that waits, and say which ones run."""
+        calls = self.workspace.state.pending_calls if self.workspace is not None else ()
+        running = [call for call in calls if call.is_running]
+        waiting = [call for call in calls if not call.is_running]
+        if self.context.read_only:
+            waiting = []
+        asked = next(iter(waiting), None)
+        command = asked.tool.command if asked is not None and asked.tool is not None else ()
+        self.pane.tool_question.show(
+            None if asked is None else WaitingCall(asked.entry_id, asked.call, command),
+            len(calls) - len(waiting) + 1,
+            len(calls),
+        )
+        names = ", ".join(one_line(call.call.name, 30) for call in (running or waiting)[:3])
+        key = self.context.key_labels["tool-call"]
+        state = f"Running {names} · Esc stops" if running else f"{names} waits for you · {key}"
+        self.pane.activity.tool_state = state if names else ""
 
     def _show_budget(self) -> None:
         """Show how many tokens Enter would send."""
@@ -179,6 +201,8 @@ class ChatArea(Area):
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
         self.drafts.changed()
+        if not self.pane.composer.text:
+            self.pane.tool_question.consider_focus()
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
@@ -317,8 +341,10 @@ class ChatArea(Area):
     async def action_back(self) -> None:
         """Close the area that covers the conversation, else stop the reply that is arriving."""
         workspace = self.workspace
-        if not self.host.close_overlay() and workspace is not None and workspace.state.is_streaming:
-            await workspace.replies.stop()
+        if not self.host.close_overlay() and workspace is not None:
+            state = workspace.state
+            if state.is_streaming or any(call.is_running for call in state.pending_calls):
+                await workspace.replies.stop()
         self.pane.focus()
 
     async def action_add_system(self, text: str = "") -> None:
@@ -459,21 +485,52 @@ class ChatArea(Area):
             text = written
             is_stored = await self.workspace.tools.answer(event.entry_id, event.call_id, text)
 
+    def action_answer_tool_call(self) -> None:
+        """Focus the question about the waiting tool call."""
+        if self.pane.tool_question.call is None:
+            self.show_error(InputError("No tool call waits for a result."))
+            return
+        self.host.show_conversation()
+        self.pane.focus_tool_question()
+
     @on(messages.RunCallRequested)
+    @on(messages.AlwaysRunRequested)
+    @work(group="tool")
+    async def _run_call(self, event: messages.ToolCallRequest) -> None:
+        if self.workspace is not None and self._may_write:
+            always = isinstance(event, messages.AlwaysRunRequested)
+            await self.workspace.tools.run(event.entry_id, event.call_id, always=always)
+
+    @on(messages.DeclineCallRequested)
+    @work(group="tool")
+    async def _decline_call(self, event: messages.DeclineCallRequested) -> None:
+        if self.workspace is not None and self._may_write:
+            await self.workspace.tools.decline(event.entry_id, event.call_id)
+
+    @on(messages.EditArgumentsRequested)
     @work(group="dialog", exclusive=True)
-    async def _run_call(self, event: messages.RunCallRequested) -> None:
-        from tui_chat.ui.dialogs.questions import confirm_run_tool
+    async def _edit_arguments(self, event: messages.EditArgumentsRequested) -> None:
+        from tui_chat.ui.dialogs.questions import ask_arguments
+        from tui_chat.workspace.tool_runner import argument_fault
 
         call = self._pending_call(event.call_id)
         if self.workspace is None or call is None or not self._may_write:
             return
-        # If there is no command, the workspace says so, and how to configure one.
-        if (
-            call.tool is None
-            or not call.can_run
-            or await confirm_run_tool(self.tui, call.call, call.tool)
-        ):
-            await self.workspace.tools.run(event.entry_id, event.call_id)
+        text, fault = call.call.arguments, ""
+        while True:
+            written = await ask_arguments(self.tui, call, text, fault)
+            if written is None:
+                self.pane.focus_tool_question()
+                return
+            text, fault = written, argument_fault(written)
+            if not fault:
+                break
+        await self.workspace.tools.run(event.entry_id, event.call_id, arguments=text)
+
+    async def action_ask_before_tools(self) -> None:
+        """Ask again before every run of a tool in this session."""
+        if self.workspace is not None:
+            self.workspace.tools.forget_permissions()
 
     def _pending_call(self, call_id: str) -> PendingToolCall | None:
         calls = self.workspace.state.pending_calls if self.workspace is not None else ()

@@ -16,7 +16,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.header_footer import ReplyProgress, day_of
-from tui_chat.ui.areas.chat.message_layout import MessageLayout, Neighbors
+from tui_chat.ui.areas.chat.message_layout import HintKeys, MessageLayout, Neighbors
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
@@ -34,6 +34,7 @@ class BranchLayout:
         """Keys of what is unfolded."""
         self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
         """Returns the timing and cost of a finished reply."""
+        self.hint_keys = HintKeys()
         self._width = 80
         self._estimates = HeightEstimates()
         """Of the first entries; the rest was not read yet."""
@@ -79,6 +80,14 @@ class BranchLayout:
         """Lay out at another width."""
         self._width = width
         self._layouts.clear()
+
+    def set_focused(self, is_focused: bool) -> None:
+        """Name the keys that work with or without the focus; heights stay."""
+        if is_focused != self.hint_keys.is_focused:
+            self.hint_keys.is_focused = is_focused
+            for _, layout in self._layouts.values():
+                if layout.names_keys:
+                    layout.refold()
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
@@ -141,10 +150,10 @@ class BranchLayout:
         return ReplyProgress(seconds, self._replies.get(key), timing)
 
     def _forget_changed_neighbor(self, entries: tuple[Entry, ...], same: int) -> None:
-        """Drop the layout of tool calls after which another entry or result now follows."""
+        """Drop a layout that depends on what follows: another entry or result does now."""
         while same and entries[same - 1].message.role == "tool":
             same -= 1
-        if same and entries[same - 1].message.tool_calls:
+        if same and _depends_on_next(entries[same - 1]):
             self._layouts.pop(id(entries[same - 1]), None)
 
     def _neighbors(self, index: int) -> Neighbors:
@@ -154,7 +163,7 @@ class BranchLayout:
             # An entry without a time, such as a tool result, belongs to the day before it.
             earlier = (day_of(entries[at]) for at in range(index - 1, -1, -1))
             day = "" if day == next(filter(None, earlier), "") else day
-        if not entries[index].message.tool_calls:
+        if not _depends_on_next(entries[index]):
             return Neighbors(day)
         after = index + 1
         while after < len(entries) and entries[after].message.role == "tool":
@@ -172,11 +181,17 @@ class BranchLayout:
             progress=self._progress(entry),
             timing=self.timing_of(entry) if entry.message.role == "assistant" else NO_TIMING,
             grown=grown,
+            hint_keys=self.hint_keys,
         )
         self._layouts[id(entry)] = (entry, layout)
         if len(self._layouts) > CACHED_LAYOUTS:
             self._layouts.popitem(last=False)
         return layout
+
+
+def _depends_on_next(entry: Entry) -> bool:
+    """Return True if an entry is drawn otherwise when it is the last one."""
+    return bool(entry.message.tool_calls) or entry.status in ("failed", "interrupted")
 
 
 class HeightEstimates:

@@ -25,9 +25,15 @@ from tui_chat.ui.areas.chat.status_lines import (
     TitleLine,
     Tone,
 )
+from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import FindRequested, FindStatus, FocusChanged
-from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
+from tui_chat.ui.areas.chat.transcript_messages import (
+    FindRequested,
+    FindStatus,
+    FocusChanged,
+    ToolQuestionRequested,
+)
+from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
@@ -66,6 +72,7 @@ class ChatPane(Vertical, OnePassWidget):
         self.transcript = Transcript()
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
+        self.tool_question = ToolQuestion(self._is_focus_free)
         self.activity = ActivityLine()
         self.attachments = AttachmentLine()
         self.composer = Composer()
@@ -78,6 +85,7 @@ class ChatPane(Vertical, OnePassWidget):
         """Stack the parts."""
         yield self.title_line
         yield self.transcript
+        yield self.tool_question
         yield self.activity
         yield self.composer.suggestions
         yield self.attachments
@@ -125,6 +133,9 @@ class ChatPane(Vertical, OnePassWidget):
     def set_hint_keys(self, keys: Mapping[str, str]) -> None:
         """Set the keys that hints name, by action."""
         self._keys = keys
+        regenerate = keys["regenerate"]
+        self.transcript.set_regenerate_key("" if regenerate == NO_KEY else regenerate)
+        self.tool_question.focus_key = keys["tool-call"]
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     def _update_hint(self, *, in_transcript: bool) -> None:
@@ -181,9 +192,30 @@ class ChatPane(Vertical, OnePassWidget):
 
     def focus_moved(self, focused: Widget) -> None:
         """End the search when neither the find bar nor the transcript has the focus."""
+        if focused is self.composer:
+            self.tool_question.consider_focus()
         bar = self.find_bar
         if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
             bar.close()
+
+    # --- the waiting tool call -----------------------------------------------------------
+
+    def _is_focus_free(self) -> bool:
+        """Return True if nothing is being written or done that another focus would disturb."""
+        is_idle = self.composer.has_focus and not (self.composer.text or self.attachments.count)
+        return self.screen.is_current and (is_idle or self.transcript.has_focus)
+
+    @on(ToolQuestionRequested)
+    def focus_tool_question(self) -> None:
+        """Focus the question about the waiting tool call, if there is one."""
+        if self.tool_question.call is not None:
+            self.tool_question.focus()
+
+    def on_tool_question_left(self, event: ToolQuestion.Left) -> None:
+        """Focus the composer, and type there what was meant for it."""
+        self.focus()
+        if event.typed:
+            self.composer.insert_text(event.typed)
 
     @on(FindStatus)
     def _show_find_status(self, event: FindStatus) -> None:

@@ -222,8 +222,12 @@ def _local_time(entry: Entry) -> datetime | None:
 # Footer
 
 
-def footer_lines(entry: Entry, parts: Sequence[Part], refusal: str, width: int) -> list[TextLine]:
-    """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
+def footer_lines(
+    entry: Entry, parts: Sequence[Part], refusal: str, width: int, retry_key: str = "r"
+) -> list[TextLine]:
+    """Lay out what is below a message; `parts` and `refusal` are what has arrived of it.
+    `retry_key` regenerates it from where the focus is; empty if only a click does.
+    """
     lines: list[TextLine] = []
     for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
         about = one_line(describe(part), 80)
@@ -238,14 +242,14 @@ def footer_lines(entry: Entry, parts: Sequence[Part], refusal: str, width: int) 
         lines += [BLANK, *plain_lines(text, width, ("warning",))]
         if (more := len(refusal) - REFUSAL_SHOWN) > 0:
             lines.append(TextLine((TextRun(f"… {more:,} more characters", ("quiet",)),)))
-    lines += _ending(entry, width)
+    lines += _ending(entry, width, retry_key)
     if entry.unsaved:
         text = f"Not saved yet: {one_line(entry.unsaved, 300)}"
         lines += [BLANK, *_marked("!", "warning", text, width)]
     return lines
 
 
-def _ending(entry: Entry, width: int) -> list[TextLine]:
+def _ending(entry: Entry, width: int, retry_key: str) -> list[TextLine]:
     """Lay out how a message ended, unless it ended normally."""
     match entry.status:
         case "streaming":
@@ -255,10 +259,10 @@ def _ending(entry: Entry, width: int) -> list[TextLine]:
             return [BLANK, *_marked("■", "quiet", text, width)]
         case "interrupted":
             text = "The program ended before the reply did; the text received is kept."
-            return _box("~", "warning", "warning-box", text, "", width)
+            return _box("~", "warning", "warning-box", text, "", width, retry_key)
         case "failed":
             text = entry.error or "The reply failed."
-            return _box("!", "error", "error-box", text, entry.advice, width)
+            return _box("!", "error", "error-box", text, entry.advice, width, retry_key)
         case "complete":
             finish = entry.finish.lower()
             if finish in _NORMAL_FINISH:
@@ -277,7 +281,9 @@ def _marked(mark: str, style: str, text: str, width: int) -> list[TextLine]:
     return indented(lines, (TextRun(f"{mark} ", (style,)),), (TextRun("  "),))
 
 
-def _box(mark: str, style: str, fill: str, text: str, advice: str, width: int) -> list[TextLine]:
+def _box(
+    mark: str, style: str, fill: str, text: str, advice: str, width: int, retry_key: str
+) -> list[TextLine]:
     """Lay out a box: what happened, what to do, and the key that does it."""
     bar, indent = TextRun("▌", (style,)), TextRun("  ")
     lines = wrap((safe_run(one_line(text, 1000), "box-text"),), width - 4, fill=fill)
@@ -286,5 +292,6 @@ def _box(mark: str, style: str, fill: str, text: str, advice: str, width: int) -
     if advice:
         more = wrap((safe_run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
         lines += indented(more, (bar, indent), (bar, indent))
-    keys = (bar, indent, TextRun(" r ", ("key",)), TextRun(" Regenerate", ("button",)))
+    chip = (TextRun(f" {retry_key} ", ("key",)), TextRun(" ")) if retry_key else ()
+    keys = (bar, indent, *chip, TextRun("Regenerate", ("button",)))
     return [BLANK, *lines, TextLine(keys, fill, action=ClickAction("retry"))]

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tui_chat.models.citations import NO_REFERENCES, Source
@@ -53,7 +54,6 @@ from tui_chat.ui.areas.chat.tool_calls import (
     LISTED,
     SHOWN,
     CallState,
-    answer_line,
     call_lines,
     searchable_text,
 )
@@ -76,6 +76,16 @@ class Neighbors(NamedTuple):
 
 
 NO_NEIGHBORS = Neighbors()
+
+
+@dataclass(slots=True)
+class HintKeys:
+    """What the keys named in a conversation depend on."""
+
+    is_focused: bool = True
+    """True if the transcript has the focus, so that its own keys work."""
+    regenerate: str = ""
+    """The key that regenerates the last reply wherever the focus is; empty if there is none."""
 
 
 class FoldedText(NamedTuple):
@@ -104,6 +114,7 @@ class MessageLayout:
         progress: ReplyProgress | None = None,
         timing: Timing = NO_TIMING,
         grown: MessageLayout | None = None,
+        hint_keys: HintKeys | None = None,
     ) -> None:
         """Lay out an entry at a width in cells.
 
@@ -119,6 +130,7 @@ class MessageLayout:
         """Name of the style of the whole message's background."""
         self._width = max(width, 8)
         self._neighbors = neighbors
+        self._hint_keys = hint_keys or HintKeys()
         self._progress = progress
         self._timing = timing
         self._unfolded = unfolded
@@ -240,6 +252,11 @@ class MessageLayout:
         if self._progress:
             self._progress = progress
             self._replace(0, self._header())
+
+    @property
+    def names_keys(self) -> bool:
+        """True if it names a key, which depends on the focus."""
+        return self._progress is None and self.entry.status in ("failed", "interrupted")
 
     def refold(self) -> None:
         """Lay out again what was folded or unfolded."""
@@ -397,8 +414,6 @@ class MessageLayout:
             )
         if count > LISTED:
             lines.append(TextLine((TextRun(f"  … {count - LISTED:,} more calls", ("fold",)),)))
-        if self._waits_for_results:
-            lines += answer_line(calls, self._neighbors.answered)
         return [finished_part(lines)]
 
     def _state(self, call: ToolCall) -> CallState:
@@ -413,7 +428,9 @@ class MessageLayout:
         parts, refusal = message.parts, message.semantics.refusal
         if self._progress and (reply := self._progress.reply):
             parts, refusal = reply.parts, str(reply.refusal)
-        lines = footer_lines(self.entry, parts, refusal, self._width)
+        keys = self._hint_keys
+        key = "r" if keys.is_focused else keys.regenerate if self._neighbors.is_last else ""
+        lines = footer_lines(self.entry, parts, refusal, self._width, key)
         return [finished_part(lines)] if lines else []
 
 

@@ -27,9 +27,7 @@ Tone = Literal["hint", "warning", "error"]
 
 HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} inspector"
 """The hint while nothing happens, with a key for each `{action}`."""
-TRANSCRIPT_HINT = (
-    "j k messages · y copy · / find · e edit · r regenerate · ← → versions · {help} all keys"
-)
+TRANSCRIPT_HINT = "j k messages · g G begin, end · c code · / find · ← → versions · {help} all keys"
 """The hint while the transcript has the focus."""
 READING_HINT = (
     "j k messages · y copy · c code · / find · ← → versions · {search} search · {help} all keys"
@@ -100,6 +98,8 @@ class ActivityLine(OnePassWidget):
     hint = reactive(insert_keys(HINT, DEFAULT_KEYS))
     is_saved = reactive(True)
     """False while something is only in memory that should be on disk."""
+    tool_state = reactive("")
+    """What the waiting or running tool calls wait for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,6 +157,10 @@ class ActivityLine(OnePassWidget):
         width = self.content_size.width
         if self._began is None:
             text = self._status or self.hint
+            if self.tool_state:
+                text = f"{self.tool_state} · {text}"
+                if self.is_saved:
+                    return Content.styled(_fitting(text, width), self._TONES["warning"])
             if self.is_saved:
                 return Content.styled(_fitting(text, width), self._TONES[self._tone])
             return Content.styled(_fitting(f"{NOT_SAVED} · {text}", width), self._TONES["warning"])

@@ -22,10 +22,10 @@ StyleNames = tuple[str, ...]
 class ClickAction(NamedTuple):
     """What a click does. Never made from the text of a message."""
 
-    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "run", "save"]
+    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "save"]
     key: str = ""
-    """The key of the fold, the index of the code block in its part, the id of the tool call, or the
-    index of the attachment.
+    """The key of the fold, the index of the code block in its part, or the index of the
+    attachment.
     """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
 from typing import Literal
 
 from rich.cells import cell_len
@@ -12,7 +11,6 @@ from tui_chat.models.message import ToolCall
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.code_blocks import code_lines
 from tui_chat.ui.areas.chat.text_lines import (
-    BLANK,
     ClickAction,
     TextLine,
     TextRun,
@@ -33,7 +31,7 @@ CallState = Literal["arriving", "awaits", "answered", "unanswered"]
 
 _STATES: dict[CallState, tuple[str, str]] = {
     "arriving": ("", ""),
-    "awaits": ("● awaits an answer", "awaiting"),
+    "awaits": ("● waiting for a result", "awaiting"),
     "answered": ("✓ answered", "answered"),
     "unanswered": ("no answer", "meta"),
 }
@@ -54,32 +52,12 @@ def call_lines(
         runs.append(safe_run("  " + clipped(one_line(call.arguments), room - 2), "quiet"))
     if label:
         gap = max(width - width_of(runs) - cell_len(label), 1)
-        runs += [TextRun(" " * gap), TextRun(label, (style,))]
+        answer = ClickAction("answer") if state == "awaits" else None
+        runs += [TextRun(" " * gap), TextRun(label, (style,), action=answer)]
     lines = [TextLine(wrap(runs, width)[0].runs, action=ClickAction("toggle", key))]
     if unfolded:
         lines += code_lines(_indented_json(call.arguments)[:SHOWN], "json", width, opens=False)
     return lines
-
-
-def answer_line(calls: Sequence[ToolCall], answered: Collection[str]) -> list[TextLine]:
-    """Lay out the keys that give the first waiting call its result."""
-    waiting = next((call for call in calls if call.id not in answered), None)
-    if waiting is None:
-        return []
-    answer, execute = ClickAction("answer", waiting.id), ClickAction("run", waiting.id)
-    which = f" {one_line(waiting.name, 30)}" if len(calls) > 1 else ""
-    return [
-        BLANK,
-        TextLine(
-            (
-                TextRun(" a ", ("key",), action=answer),
-                TextRun(f" Answer{which} yourself", ("button",), action=answer),
-                TextRun("   "),
-                TextRun(" x ", ("key",), action=execute),
-                TextRun(" Run it", ("button",), action=execute),
-            )
-        ),
-    ]
 
 
 def searchable_text(call: ToolCall) -> str:

@@ -35,9 +35,8 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     PinRequested,
     RegenerateRequested,
     RevealMessageRequested,
-    RunCallRequested,
     SavePartRequested,
-    ToolCallRequest,
+    ToolQuestionRequested,
     UndoDeleteRequested,
     VersionRequested,
 )
@@ -46,50 +45,51 @@ from tui_chat.ui.areas.chat.viewport import START, LinePosition
 NO_MESSAGE = "There is no message yet."
 
 
+def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
+    """Return the binding of an action; with a label, the footer shows it."""
+    return Binding(keys, action, label or title, show=bool(label), tooltip=title)
+
+
 class Transcript(TranscriptCanvas):
     """A conversation that can be read, searched, copied from and acted on."""
 
     DEFAULT_CSS = styles.CSS
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "Up", show=False),
-        Binding("down", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home,g", "begin", "Beginning", show=False),
-        Binding("end,G", "end", "End", show=False),
-        Binding(
-            "k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message", show=False
-        ),
-        Binding(
-            "j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message", show=False
-        ),
-        Binding("K,left_curly_bracket", "question(-1)", "Previous question", show=False),
-        Binding("J,right_curly_bracket", "question(1)", "Next question", show=False),
-        Binding("slash", "find", "Find", show=False),
-        Binding("n", "hit(1)", "Next hit", show=False),
-        Binding("N", "hit(-1)", "Previous hit", show=False),
-        Binding("escape", "leave", "Stop finding", show=False),
-        Binding("space,enter", "unfold", "Unfold reasoning, calls, long text", show=False),
-        Binding("left", "sibling(-1)", "Previous version", show=False),
-        Binding("right", "sibling(1)", "Next version", show=False),
-        Binding("b", "branches", "Compare the branches", show=False),
-        Binding("y", "copy", "Copy the message or the selection", show=False),
-        Binding("c", "copy_code", "Copy its code; again, the next block", show=False),
-        Binding("Y", "copy_all", "Copy the conversation", show=False),
-        Binding("o", "open_link", "Open its link; again, the next one", show=False),
-        Binding("s", "save", "Save its picture or file; again, the next one", show=False),
-        Binding("r", "retry", "Regenerate this reply", show=False),
-        Binding("C", "continue", "Continue this reply", show=False),
-        Binding("e", "edit", "Edit, as another version", show=False),
-        Binding("f", "fork", "Fork session from here", show=False),
-        Binding("d,delete", "delete", "Delete it and what follows", show=False),
-        Binding("u", "undo", "Undo the deletion", show=False),
-        Binding("p", "pin", "Pin message (always included)", show=False),
-        Binding("i", "inspect", "Show the request that made the reply", show=False),
-        Binding("w", "reveal", "Show where it is in the request", show=False),
-        Binding("a", "answer", "Answer a tool call by hand", show=False),
-        Binding("x", "run", "Run a tool call's command", show=False),
+        _key("up", "move(-1)", "Up"),
+        _key("down", "move(1)", "Down"),
+        _key("pageup", "page(-1)", "Page up"),
+        _key("pagedown", "page(1)", "Page down"),
+        _key("home,g", "begin", "Beginning"),
+        _key("end,G", "end", "End"),
+        _key("k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message"),
+        _key("j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message"),
+        _key("K,left_curly_bracket", "question(-1)", "Previous question"),
+        _key("J,right_curly_bracket", "question(1)", "Next question"),
+        _key("slash", "find", "Find"),
+        _key("n", "hit(1)", "Next hit"),
+        _key("N", "hit(-1)", "Previous hit"),
+        _key("escape", "leave", "Stop finding"),
+        _key("space,enter", "unfold", "Unfold reasoning, calls, long text"),
+        _key("left", "sibling(-1)", "Previous version"),
+        _key("right", "sibling(1)", "Next version"),
+        _key("y", "copy", "Copy the message or the selection", "Copy"),
+        _key("c", "copy_code", "Copy its code; again, the next block"),
+        _key("Y", "copy_all", "Copy the conversation"),
+        _key("o", "open_link", "Open its link; again, the next one"),
+        _key("s", "save", "Save its picture or file; again, the next one"),
+        _key("r", "retry", "Regenerate this reply", "Regenerate"),
+        _key("e", "edit", "Edit, as another version", "Edit"),
+        _key("f", "fork", "Fork session from here", "Fork"),
+        _key("d,delete", "delete", "Delete it and what follows", "Delete"),
+        _key("C", "continue", "Continue this reply", "Continue"),
+        _key("b", "branches", "Compare the branches", "Branches"),
+        _key("u", "undo", "Undo the deletion"),
+        _key("p", "pin", "Pin message (always included)"),
+        _key("i", "inspect", "Show the request that made the reply"),
+        _key("w", "reveal", "Show where it is in the request"),
+        _key("a", "answer", "Enter a tool call's result by hand"),
+        _key("x", "run", "Answer the waiting tool call"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -102,8 +102,13 @@ class Transcript(TranscriptCanvas):
         """Entry and index of the picture or file that was saved last."""
         self._find_start = START
         """Where the search began; typing finds the first hit from there."""
+        self._layouts.set_focused(False)
         self._unfolded_by_search: tuple[int, str] | None = None
         """Message and key of what the typed words unfolded; the next letter may fold it again."""
+
+    def set_regenerate_key(self, key: str) -> None:
+        """Set the key that regenerates the last reply wherever the focus is."""
+        self._layouts.hint_keys.regenerate = key
 
     def _refuse(self, why: str) -> None:
         self.post_message(ActionRefused(why))
@@ -379,21 +384,24 @@ class Transcript(TranscriptCanvas):
         self.post_message(BranchesRequested())
 
     def action_answer(self) -> None:
-        """Write a tool call's result by hand."""
-        self._request_for_call(AnswerCallRequested)
+        """Enter a tool call's result by hand."""
+        if waiting := self._waiting_call():
+            self.post_message(AnswerCallRequested(*waiting))
 
     def action_run(self) -> None:
-        """Run a tool call."""
-        self._request_for_call(RunCallRequested)
+        """Answer the waiting tool call."""
+        if self._waiting_call():
+            self.post_message(ToolQuestionRequested())
 
-    def _request_for_call(self, request: type[ToolCallRequest]) -> None:
+    def _waiting_call(self) -> tuple[str, str] | None:
+        """Return the ids of the entry and the call that waits; without one, say so."""
         current = self._current
         while current and self.entries[current].message.role == "tool":
             current -= 1  # some calls of the message above may have their results
         if current is not None and (call := self._layouts(current).waiting_call) is not None:
-            self.post_message(request(self.entries[current].message.id, call))
-        else:
-            self._refuse("No tool call waits for an answer here.")
+            return self.entries[current].message.id, call
+        self._refuse("No tool call waits for a result here.")
+        return None
 
     # Clicks and focus
 
@@ -435,20 +443,20 @@ class Transcript(TranscriptCanvas):
             case "save":
                 entry_id = self.entries[position.message].message.id
                 self.post_message(SavePartRequested(entry_id, int(action.key)))
-            case "answer" | "run":
-                request = AnswerCallRequested if action.name == "answer" else RunCallRequested
-                entry_id = self.entries[position.message].message.id
-                self.post_message(request(entry_id, action.key))
+            case "answer":
+                self.post_message(ToolQuestionRequested())
 
     def on_focus(self) -> None:
-        """Show the cursor."""
+        """Show the cursor, and the keys that work now."""
+        self._layouts.set_focused(True)
         self.post_message(FocusChanged(True))
-        self.refresh()
+        self._redraw()
 
     def on_blur(self) -> None:
-        """Hide the cursor."""
+        """Hide the cursor, and the keys that work no more."""
+        self._layouts.set_focused(False)
         self.post_message(FocusChanged(False))
-        self.refresh()
+        self._redraw()
 
     def watch_has_focus(self, value: bool) -> None:
         """Report the cursor; in `on_focus`, `has_focus` is not set yet."""

@@ -74,7 +74,23 @@ class AnswerCallRequested(ToolCallRequest):
 
 
 class RunCallRequested(ToolCallRequest):
-    """Run a tool call, if that is allowed."""
+    """Run a tool call's command once."""
+
+
+class AlwaysRunRequested(ToolCallRequest):
+    """Run a tool call's command, and the tool's further calls in this session without asking."""
+
+
+class DeclineCallRequested(ToolCallRequest):
+    """Tell the model that the user declined a tool call."""
+
+
+class EditArgumentsRequested(ToolCallRequest):
+    """Let the user edit a tool call's arguments, then run its command."""
+
+
+class ToolQuestionRequested(Message):
+    """Focus the question about the waiting tool call."""
 
 
 @dataclass

@@ -1,0 +1,200 @@
+"""The question about a waiting tool call: when it takes the focus, and which keys answer it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import Message
+from tui_chat.models.tool import Tool
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.dialogs.base import TextAreaPrompt
+from tui_chat.workspace.tools import DECLINED
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+ECHO = "import json, sys; print('in', json.load(sys.stdin)['city'])"
+ECHO_CITY = Tool(
+    ToolDefinition("echo_city", "A command answers.", SCHEMA),
+    command=(sys.executable, "-c", ECHO),
+)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    async def pass_until(self, pilot: Pilot[None], question: ToolQuestion, *, armed: bool) -> None:
+        """Let time pass, without a key, until the question has the focus, or its keys work."""
+
+        def has_passed() -> bool:
+            self.seconds += 0.1
+            return question.has_focus and question.is_armed is armed
+
+        await until(pilot, has_passed)
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    return Clock()
+
+
+async def asked(pilot: Pilot[None], text: str = "Use the tool.") -> tuple[TuiChat, ToolQuestion]:
+    """Have the model call its tool."""
+    app = await opened(pilot)
+    await say(pilot, text)
+    question = app.query_one(ToolQuestion)
+    await until(pilot, lambda: question.call is not None)
+    return app, question
+
+
+def messages(app: TuiChat) -> list[Message]:
+    assert app.workspace is not None
+    return [entry.message for entry in app.workspace.state.entries]
+
+
+async def result(pilot: Pilot[None], app: TuiChat) -> Message:
+    """Wait until the call has a result and a reply to it; return the result."""
+    await until(pilot, lambda: len(messages(app)) >= 4)
+    await replied(pilot)
+    return messages(app)[2]
+
+
+async def test_it_takes_the_focus_when_no_key_is_pressed(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        await settle(pilot)
+        assert app.focused is app.query_one(Composer), "a key was pressed just now"
+        await clock.pass_until(pilot, question, armed=True)
+        assert not app.query_one(Composer).text
+        await pilot.press("enter", "space")
+        assert len(messages(app)) == 2, "nothing is preselected"
+        await pilot.press("y")
+        assert "in " in (await result(pilot, app)).content
+        assert question.call is None
+        assert not question.display
+        assert app.focused is app.query_one(Composer)
+
+
+async def test_a_key_typed_ahead_goes_to_the_draft(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        clock.seconds = 10.0
+        await until(pilot, lambda: question.has_focus)
+        assert not question.is_armed
+        for key in "yes":  # as if they came in one piece
+            app.post_message(events.Key(key, key))
+        composer = app.query_one(Composer)
+        await until(pilot, lambda: composer.text == "yes")
+        assert app.focused is composer
+        assert len(messages(app)) == 2
+        clock.seconds = 20.0
+        await settle(pilot)
+        assert app.focused is composer, "there is a draft"
+        await pilot.press("f8")
+        assert app.focused is question
+        await pilot.press("y", "y")
+        assert composer.text == "yes"
+        assert len(messages(app)) == 2, "pressed before the question could be read"
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.focused is composer)
+
+
+async def test_it_does_not_take_the_focus_again_once_left(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        composer = app.query_one(Composer)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.focused is composer)
+        await pilot.press("y", "backspace")
+        clock.seconds += 10
+        await settle(pilot)
+        assert app.focused is composer
+        assert len(messages(app)) == 2
+        app.query_one(Transcript).focus()
+        await pilot.press("x")
+        assert app.focused is question
+
+
+async def test_declining_tells_the_model(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("n")
+        declined = await result(pilot, app)
+        assert declined.content == DECLINED
+        assert declined.semantics.failed is True
+
+
+async def test_edited_arguments_run_and_the_model_is_told(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
+        app.screen.query_one(TextArea).text = '{"city": '
+        await pilot.press("enter")
+        await until(pilot, lambda: "not JSON" in str(app.screen.query("Static").first().render()))
+        edited = json.dumps({"city": "Rome"})
+        app.screen.query_one(TextArea).text = edited
+        await pilot.press("enter")
+        content = (await result(pilot, app)).content
+        assert "in Rome" in content
+        assert edited in content, "the answer is to other arguments than the model's"
+
+
+async def test_always_lets_the_tool_run_in_this_session(tmp_path: Path, clock: Clock) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("a")
+        await result(pilot, app)
+        await say(pilot, "Use the tool again.")
+        await until(pilot, lambda: len(messages(app)) == 8)
+        await replied(pilot)
+        assert question.call is None
+        await app.run_action("chat.ask_before_tools")
+        await say(pilot, "Use the tool once more.")
+        await until(pilot, lambda: question.call is not None)
+        assert len(messages(app)) == 10
+
+
+async def test_a_tool_without_a_command_is_answered_by_hand(tmp_path: Path, clock: Clock) -> None:
+    tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+    app = make_app(tmp_path, model="toolsmith", tools=(tool,), key_clock=clock)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("y", "a", "e")
+        assert len(app.screen_stack) == 1, "there is nothing to run"
+        for key in "h", *"Rain.":  # as if they came in one piece
+            app.post_message(events.Key(key, key))
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
+        await until(pilot, lambda: app.screen.query_one(TextArea).text == "Rain.")
+        await pilot.press("enter")
+        assert (await result(pilot, app)).content == "Rain."

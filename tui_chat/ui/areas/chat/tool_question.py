@@ -1,0 +1,357 @@
+"""The question about a waiting tool call: what it would run, and the keys that answer it.
+
+1. It takes the focus when the draft is empty, the focus is in the chat, and no key was pressed for
+   `QUIET` seconds; F8 focuses it at any time. Esc gives the focus back, and it does not take it
+   again for the same call.
+2. A key typed ahead answers nothing: the keys work once the question has been visible for `SEEN`
+   seconds without a key, and a further question after an answer for `QUIET`. A character that is
+   typed before that goes to the draft if the question took the focus by itself.
+3. Nothing is preselected: Enter does nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from typing import ClassVar, NamedTuple, cast
+
+from rich.text import Text
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tui_chat.models.message import ToolCall
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.ui.areas.chat.transcript_messages import (
+    AlwaysRunRequested,
+    AnswerCallRequested,
+    DeclineCallRequested,
+    EditArgumentsRequested,
+    RunCallRequested,
+    ToolCallRequest,
+)
+from tui_chat.ui.key_clock import KeyClock
+
+QUIET = 0.5
+"""Seconds without a key before the question takes the focus."""
+SEEN = 0.3
+"""Seconds without a key, with the focus, before its keys work."""
+MOST_SHOWN = 50_000
+"""Characters of the arguments that are shown."""
+
+
+class WaitingCall(NamedTuple):
+    """A tool call without a result."""
+
+    entry_id: str
+    """The id of the reply with the call."""
+    call: ToolCall
+    command: tuple[str, ...]
+    """The command that can answer it; empty if there is none."""
+
+
+class Option(NamedTuple):
+    """One way to answer."""
+
+    key: str
+    label: str
+    request: type[ToolCallRequest]
+    runs: bool
+    """True if the tool's command runs."""
+
+
+OPTIONS: dict[str, Option] = {
+    "run": Option("y", "Run once", RunCallRequested, True),
+    "always": Option("a", "Always in this session", AlwaysRunRequested, True),
+    "decline": Option("n", "Decline", DeclineCallRequested, False),
+    "edit_arguments": Option("e", "Edit arguments", EditArgumentsRequested, True),
+    "answer": Option("h", "Enter result by hand", AnswerCallRequested, False),
+}
+"""By action."""
+
+
+class ToolQuestion(Vertical, can_focus=True):
+    """Asks what to do with a tool call that waits for its result."""
+
+    DEFAULT_CSS = """
+    ToolQuestion {
+        display: none;
+        height: auto;
+        max-height: 60%;
+        padding: 0 1;
+        border: round $warning 60%;
+        border-title-color: $text-warning;
+        &:focus { border: thick $warning; border-title-style: bold; }
+        VerticalScroll { height: auto; max-height: 8; scrollbar-size-vertical: 1; }
+        Static { width: 1fr; height: auto; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(option.key, action, option.label, tooltip=f"{option.label} (tool call)")
+            for action, option in OPTIONS.items()
+        ),
+        Binding("escape", "leave", "Back to the draft", tooltip="Back to the draft"),
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-8)", show=False),
+        Binding("pagedown", "scroll(8)", show=False),
+    ]
+
+    class Left(Message):
+        """Give the focus back to the composer, and type this text there."""
+
+        def __init__(self, typed: str = "") -> None:
+            super().__init__()
+            self.typed = typed
+
+    def __init__(self, may_take_focus: Callable[[], bool]) -> None:
+        """`may_take_focus` returns True if the focus may leave where it is."""
+        super().__init__()
+        self._may_take_focus = may_take_focus
+        self.clock = KeyClock()
+        self.focus_key = "F8"
+        """The label of the key that focuses it."""
+        self._call: WaitingCall | None = None
+        self._of = (1, 1)
+        """The number of the call, and of all waiting calls."""
+        self._since = 0.0
+        """When the question was shown or focused, by the clock."""
+        self._wait = QUIET
+        """Seconds without a key since then before the keys work."""
+        self._is_armed = False
+        """True if the keys work."""
+        self._took_focus = False
+        """True if it took the focus by itself."""
+        self._is_left = False
+        """True if the user gave the focus back."""
+        self._timer: Timer | None = None
+        self._about, self._options = Static(markup=False), Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Stack what would run and the options."""
+        with VerticalScroll(can_focus=False):
+            yield self._about
+        yield self._options
+
+    @property
+    def call(self) -> WaitingCall | None:
+        """The call that is asked about; None if none waits."""
+        return self._call
+
+    @property
+    def is_armed(self) -> bool:
+        """True if its keys answer."""
+        return self._is_armed
+
+    def show(self, call: WaitingCall | None, number: int = 1, count: int = 1) -> None:
+        """Ask about a call, the `number`-th of `count`; about none with None."""
+        is_new = _identity(call) != _identity(self._call)
+        if call == self._call and self._of == (number, count):
+            return
+        self._call, self._of = call, (number, count)
+        if call is None:
+            self._disarm()
+            if self.has_focus:
+                self.post_message(self.Left())
+        self.display = call is not None
+        if call is None:
+            return
+        if is_new:
+            self._disarm()
+            self._is_left = False
+            self._since, self._wait = self.clock.now(), QUIET
+            self._watch()
+        self._about.update(_about(call))
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+        self._draw()
+
+    def consider_focus(self) -> None:
+        """Take the focus soon if what kept it away is gone."""
+        if self._call is not None and not self.has_focus and not self._is_left:
+            self._watch()
+
+    # --- focus and time ------------------------------------------------------------------
+
+    def _disarm(self) -> None:
+        self._is_armed = False
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _watch(self) -> None:
+        """Look again when there may have been no key for long enough."""
+        if self._timer is None and not self._is_armed:
+            wait = self._wait if self.has_focus else QUIET
+            left = wait - self.clock.quiet_seconds(self._since)
+            self._timer = self.set_timer(min(max(left, 0.02), QUIET), self._look)
+
+    def _look(self) -> None:
+        # Keys that the terminal sent before now are in front of this callback in the app's queue.
+        self._timer = None
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        app.call_later(self._quiet_or_not)
+
+    def _quiet_or_not(self) -> None:
+        """Take the focus, or let the keys work, if no key was pressed meanwhile."""
+        if self._call is None or self._is_armed:
+            return
+        is_quiet = self.clock.quiet_seconds(self._since) >= (
+            self._wait if self.has_focus else QUIET
+        )
+        if self.has_focus:
+            if is_quiet:
+                self._is_armed = True
+                self._draw()
+            else:
+                self._watch()
+        elif not self._is_left and self._may_take_focus():
+            if is_quiet:
+                self._took_focus = True
+                self.focus()
+            else:
+                self._watch()
+
+    def on_focus(self) -> None:
+        """Let the keys work once the question has been seen."""
+        self._since = self.clock.now()
+        self._wait = SEEN
+        self.call_after_refresh(self._watch)
+        self._draw()
+
+    def on_blur(self) -> None:
+        """Let the keys work no more."""
+        self._disarm()
+        self._took_focus = False
+        self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        """Keep a key that was typed ahead from answering."""
+        if self._is_armed or not event.is_printable or event.character is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if self._took_focus:
+            self._is_left = True
+            self.post_message(self.Left(event.character))
+        else:
+            self._watch()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste into the draft."""
+        event.stop()
+        self.post_message(self.Left(event.text))
+
+    # --- answers -------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the tool can do."""
+        option = OPTIONS.get(action)
+        if option is not None:
+            return self._call is not None and (bool(self._call.command) or not option.runs)
+        return super().check_action(action, parameters)
+
+    def action_run(self) -> None:
+        """Run the command once."""
+        self._answer("run")
+
+    def action_always(self) -> None:
+        """Run the command, now and whenever the model calls the tool in this session."""
+        self._answer("always")
+
+    def action_decline(self) -> None:
+        """Tell the model that the user declined."""
+        self._answer("decline")
+
+    def action_edit_arguments(self) -> None:
+        """Run the command with other arguments."""
+        self._answer("edit_arguments")
+
+    def action_answer(self) -> None:
+        """Enter the result by hand."""
+        self._answer("answer")
+
+    def _answer(self, action: str) -> None:
+        if self._call is not None:
+            option = OPTIONS[action]
+            self.post_message(option.request(self._call.entry_id, self._call.call.id))
+
+    def action_leave(self) -> None:
+        """Give the focus back."""
+        self._is_left = True
+        self.post_message(self.Left())
+
+    def on_resize(self) -> None:
+        """Break the options into lines again."""
+        self.call_after_refresh(self._draw)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll what would run."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Answer by a click on an option; a click elsewhere focuses the question."""
+        if (action := event.style.meta.get("option")) in OPTIONS and self.check_action(action, ()):
+            self._answer(action)
+
+    # --- drawing -------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        call, (number, count) = self._call, self._of
+        if call is None:
+            return
+        name = one_line(call.call.name, 60)
+        which = f" ({number} of {count})" if count > 1 else ""
+        title = f"{name} waits for your answer{which}"
+        self.border_title = Content(title if self.has_focus else f"{title} · {self.focus_key}")
+        chip = "reverse bold" if self._is_armed else "reverse dim"
+        chunks: list[Text] = []
+        for action, option in OPTIONS.items():
+            if self.check_action(action, ()):
+                key = ((f" {option.key} ", chip), " ") if self.has_focus else ()
+                label = (option.label, "" if self.has_focus else "underline")
+                chunk = Text.assemble(*key, label)
+                chunk.apply_meta({"option": action})
+                chunks.append(chunk)
+        if self.has_focus:
+            chunks.append(Text("Esc back to the draft", "dim"))
+        self._options.update(_in_lines(chunks, self._options.size.width))
+
+
+def _in_lines(chunks: Iterable[Text], width: int) -> Text:
+    """Join chunks with spaces, breaking only between them."""
+    lines: list[list[Text]] = [[]]
+    for chunk in chunks:
+        if lines[-1] and sum(each.cell_len + 3 for each in lines[-1]) + chunk.cell_len > width > 0:
+            lines.append([])
+        lines[-1].append(chunk)
+    return Text("\n").join(Text("   ").join(line) for line in lines)
+
+
+def _identity(call: WaitingCall | None) -> tuple[str, str] | None:
+    return None if call is None else (call.entry_id, call.call.id)
+
+
+def _about(call: WaitingCall) -> Text:
+    """Return what would run, with all arguments."""
+    name = one_line(call.call.name, 60)
+    if call.command:
+        command = one_line(shlex.join(call.command))
+        text = Text.assemble((name, "bold"), " will run: ", (command, "bold"), "\nwith input: ")
+    else:
+        text = Text.assemble((name, "bold"), " has no command; the model calls it with: ")
+    return text.append(_arguments(call.call.arguments))
+
+
+def _arguments(arguments: str) -> str:
+    """Return arguments as the command will read them."""
+    shown = arguments.strip() or "{}"
+    if len(shown) > MOST_SHOWN:
+        shown = f"{shown[:MOST_SHOWN]} … ({len(arguments):,} characters)"
+    return sanitize(shown)
