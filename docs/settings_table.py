@@ -9,13 +9,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tui_chat.analysis.settings_report import SettingReport, report_settings
+from tui_chat.analysis.settings_report import (
+    EXAMPLES,
+    PREREQUISITES,
+    SettingReport,
+    report_settings,
+)
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import SETTINGS, parse_setting
+from tui_chat.models.settings import CONTEXT_SETTINGS, SETTINGS, parse_setting
 
 FILE = Path(__file__).parent / "settings.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -28,35 +33,12 @@ MODELS = {
     Protocol.OLLAMA: ("gpt-oss", "qwen3"),
 }
 """Models of different families, with which each setting is tried."""
-SAMPLES = {
-    "effort": "high",
-    "reasoning_budget": "4096",
-    "reasoning_summary": "auto",
-    "temperature": "0.7",
-    "top_p": "0.9",
-    "top_k": "40",
-    "max_tokens": "2000",
-    "stop": '["END"]',
-    "seed": "7",
-    "presence_penalty": "0.5",
-    "frequency_penalty": "0.5",
-    "verbosity": "low",
-    "response_format": '{"name": "answer", "schema": {"type": "object"}}',
-    "web_search": "on",
-    "parallel_tool_calls": "off",
-    "tool_choice": "required",
-    "service_tier": "default",
-    "user_id": "kim",
-    "logprobs": "2",
-}
-ALSO = {"reasoning_summary": {"effort": "high"}}
-"""Settings without which another one is not sent."""
 _WEATHER = ToolDefinition("weather", "The weather.", {"type": "object", "properties": {}})
 
 
 def report(name: str, protocol: Protocol, model: str) -> SettingReport:
     """Return what becomes of a sample of a setting."""
-    given = {name: SAMPLES[name], **ALSO.get(name, {})}
+    given = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
     values = {each: parse_setting(each, text) for each, text in given.items()}
     inputs = Inputs(
         Endpoint("sample", protocol, "https://sample.invalid", models=(model,)),
@@ -86,7 +68,11 @@ def _places(found: SettingReport) -> str:
 def table() -> str:
     """Return the table in Markdown."""
     head = ("setting", *(protocol.label for protocol in Protocol))
-    rows = [(f"`{name}`", *(cell(name, protocol) for protocol in Protocol)) for name in SETTINGS]
+    rows = [
+        (f"`{name}`", *(cell(name, protocol) for protocol in Protocol))
+        for name in SETTINGS
+        if name not in CONTEXT_SETTINGS
+    ]
     lines = [head, ("---",) * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.settings import ResponseFormat, SearchLocation, Settings, ToolChoice, WebSearch
+from tui_chat.models.settings import (
+    NOTE_ROLES,
+    AuthorNote,
+    ResponseFormat,
+    SearchLocation,
+    Settings,
+    ToolChoice,
+    WebSearch,
+)
 from tui_chat.models.text import Origin, OriginKind, Span, Text
 
 any_text = st.text(
@@ -86,6 +94,11 @@ EVERY_SETTING = Settings(
     service_tier="flex",
     user_id="kim",
     logprobs=5,
+    context_limit=100_000,
+    reply_reserve=1_000,
+    author_note=AuthorNote("Keep it short.", 2, "user"),
+    user_name="Kim",
+    char_name="Aria",
 )
 """A value for every setting."""
 
@@ -99,6 +112,13 @@ any_settings = st.builds(
         [None, WebSearch(), WebSearch(enabled=False), EVERY_SETTING.web_search]
     ),
     response_format=st.sampled_from([None, EVERY_SETTING.response_format]),
+    author_note=st.none()
+    | st.builds(
+        AuthorNote,
+        st.text(' "{}[a\n', max_size=4),
+        st.integers(0, 5),
+        st.sampled_from(NOTE_ROLES),
+    ),
 )
 
 words = st.text("abc de\n你", max_size=12)

@@ -124,13 +124,3 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
         app.chat.pane.composer.focus()
         await pilot.press("question_mark")
         assert app.chat.pane.composer.text == "?"
-
-
-async def test_the_settings_begin_a_command_whose_names_are_offered(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("ctrl+p", *"temperature", "enter")
-        await until(pilot, lambda: app.chat.pane.composer.text == "/set ")
-        await pilot.press(*"temperature 0.7", "enter")
-        assert app.workspace is not None
-        await until(pilot, lambda: app.workspace.state.settings.temperature == 0.7)

@@ -9,18 +9,56 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from tui_chat.compose import Composed
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.settings import setting_json, setting_text
+from tui_chat.models.settings import (
+    CONTEXT_SETTINGS,
+    SETTINGS,
+    parse_setting,
+    setting_json,
+    setting_text,
+)
 from tui_chat.models.text import GLUE, Origin, OriginKind
 
 _NAMES = {"hosted_tools": "web_search"}
 """Parameters that have another name as a setting."""
+
+EXAMPLES = {
+    "effort": "high",
+    "reasoning_budget": "4096",
+    "reasoning_summary": "auto",
+    "temperature": "0.7",
+    "top_p": "0.9",
+    "top_k": "40",
+    "max_tokens": "2000",
+    "stop": '["END"]',
+    "seed": "7",
+    "presence_penalty": "0.5",
+    "frequency_penalty": "0.5",
+    "verbosity": "low",
+    "response_format": '{"name": "answer", "schema": {"type": "object"}}',
+    "web_search": "on",
+    "parallel_tool_calls": "off",
+    "tool_choice": "required",
+    "service_tier": "default",
+    "user_id": "kim",
+    "logprobs": "2",
+    "context_limit": "8000",
+    "reply_reserve": "1000",
+    "author_note": "Keep it short.",
+    "user_name": "Kim",
+    "char_name": "Aria",
+}
+"""A usual value of each setting, as `parse_setting` reads it."""
+PREREQUISITES = {"reasoning_summary": {"effort": "high"}}
+"""Settings without which another one is not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +100,8 @@ class SettingReport:
         """What became of it in a few words: its places in the body with their values, or `not
         sent`; `nothing to send` if its value is what happens anyway.
         """
+        if self.name in CONTEXT_SETTINGS:
+            return "decides what is sent"
         if not self.sent:
             return "not sent" if self.notes else "nothing to send"
         return ", ".join(f"{each.pointer} {each.text}" for each in self.sent)
@@ -70,7 +110,9 @@ class SettingReport:
     def sentence(self) -> str:
         """The setting, who set it, and what became of it, in sentences."""
         sentences = [f"{self.name}: {self.value}, {self.by}."]
-        if self.sent or not self.notes:
+        if self.name in CONTEXT_SETTINGS:
+            sentences.append("It decides what is sent, and is not in the body itself.")
+        elif self.sent or not self.notes:
             sentences.append(
                 f"Sent as {self.outcome}." if self.sent else "There is nothing to send."
             )
@@ -100,6 +142,55 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         value = sent[0].text
         reports.append(SettingReport(origin.id, value, origin, tuple(sent), notes, is_set=False))
     return tuple(reports)
+
+
+def refused_settings(inputs: Inputs) -> dict[str, str]:
+    """Return the settings that would not be sent to the model of a request if they were set, by
+    name, each with the reason.
+
+    Each is tried alone, so this composes a request for each: without the conversation and the
+    preset's messages, which decide nothing here.
+    """
+    small = replace(
+        inputs,
+        history=(),
+        draft="x",
+        draft_parts=(),
+        lorebooks=(),
+        preset=replace(inputs.preset, messages=()),
+    )
+    reasons: dict[str, str] = {}
+    for name in SETTINGS.keys() - CONTEXT_SETTINGS:
+        given = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
+        values = {each: parse_setting(each, text) for each, text in given.items()}
+        tried = compose(replace(small, settings=replace(inputs.settings, **values)))
+        report = next(each for each in report_settings(tried) if each.name == name)
+        if not report.sent and report.notes:
+            reasons[name] = report.notes[0].sentence
+    return reasons
+
+
+def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
+    """Return what holds for a request where its session sets nothing: the values as a person
+    writes them, each with where it comes from, by name, `model` included.
+    """
+    below = replace(inputs, settings=SessionSettings())
+    asked = parameters(below)
+    found: dict[str, tuple[str, str]] = {}
+    for name, sourced in set_parameters(asked):
+        report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
+        found[name] = report.value, report.source
+    limit = context_limit(below, asked)
+    reserve = reply_reserve(below, asked, limit)
+    profile = f"profile {below.profile.name}" if below.profile is not None else "default"
+    role = f"role {below.role.name}" if below.role is not None else "default"
+    return {
+        **({"context_limit": (str(limit), "known of the model")} if limit is not None else {}),
+        "reply_reserve": (str(reserve), "max_tokens" if asked.max_tokens else "default"),
+        "user_name": (below.user_name, profile),
+        "char_name": (below.char_name, role),
+        **found,
+    }
 
 
 def set_parameters(parameters: Parameters) -> Iterator[tuple[str, Sourced[Any]]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
+from tui_chat.context.author_note import add_author_note
 from tui_chat.context.budget import budget_notes, history_notes
 from tui_chat.context.contributors import Contributor, contribute
 from tui_chat.context.history import (
@@ -27,7 +28,7 @@ from tui_chat.context.history_costs import answered_turn, history_costs
 from tui_chat.context.inputs import Inputs, with_answered_as_draft, without_expired_sounds
 from tui_chat.context.lorebooks.activation import activate_lorebooks
 from tui_chat.context.macros.preset_expansion import expand_all
-from tui_chat.context.parameters import active_role, context_limit, parameters, reply_reserve
+from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
     ResolvedMessage,
@@ -45,7 +46,7 @@ Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
 
 
-CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks,)
+CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks, add_author_note)
 """The default contributors."""
 
 
@@ -78,7 +79,7 @@ def build_context(
     )
     fixed += count.tools(inputs.tools) if inputs.tools else 0
 
-    limit = context_limit(inputs, asked.model.value)
+    limit = context_limit(inputs, asked)
     reserve = reply_reserve(inputs, asked, limit)
     allowance = None if limit is None else limit - reserve - fixed
     costs = history_costs(inputs.history, count)
@@ -128,7 +129,7 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
         notes.append(
             Note(Level.WARNING, "role-disabled", sentence, resolve_role_prompt(inputs.role).origin)
         )
-    role = active_role(inputs)
+    role = inputs.active_role
     if role is None or not role.system_prompt:
         return None
     if inputs.history and inputs.history[0].role == "system":

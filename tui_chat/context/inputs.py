@@ -100,14 +100,36 @@ class Inputs:
         return bool(self.draft or self.draft_parts) or self.answered is not None
 
     @property
+    def active_role(self) -> Role | None:
+        """The session's role; None without one or if it is disabled."""
+        return self.role if self.role is not None and self.role.status == "enabled" else None
+
+    @property
+    def setting_places(self) -> tuple[tuple[Settings, str], ...]:
+        """The settings of each place that may have some, with the place's name. The first one that
+        has a setting counts.
+        """
+        role, preset = self.active_role, self.preset
+        return (
+            (self.settings, "session"),
+            (preset.settings, f"preset {preset.name}"),
+            *(((role.settings, f"role {role.name}"),) if role is not None else ()),
+            (self.endpoint.settings, f"endpoint {self.endpoint.name}"),
+        )
+
+    @property
     def user_name(self) -> str:
         """The value of `{{user}}`."""
-        return self.profile.name if self.profile is not None and self.profile.name else "User"
+        set_names = (settings.user_name for settings, _ in self.setting_places)
+        by_profile = self.profile.name if self.profile is not None else ""
+        return next(filter(None, set_names), by_profile or "User")
 
     @property
     def char_name(self) -> str:
         """The value of `{{char}}`."""
-        return self.role.name if self.role is not None and self.role.name else "Assistant"
+        set_names = (settings.char_name for settings, _ in self.setting_places)
+        by_role = self.role.name if self.role is not None else ""
+        return next(filter(None, set_names), by_role or "Assistant")
 
 
 @recent_memo()

@@ -10,7 +10,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Parameters, Sourced
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.settings import NO_SETTINGS, SETTINGS, Settings, setting_values
+from tui_chat.models.settings import NO_SETTINGS, SETTINGS, setting_values
 from tui_chat.models.text import Origin, OriginKind
 
 _REASONING = frozenset({"effort", "reasoning_budget"})
@@ -26,14 +26,8 @@ def parameters(inputs: Inputs) -> Parameters:
 
     Effort and reasoning budget are one choice: of two places, only the first one's counts.
     """
-    role, endpoint, preset = active_role(inputs), inputs.endpoint, inputs.preset
-    places: list[tuple[Settings, str]] = [(inputs.settings, "session")]
-    places.append((preset.settings, f"preset {preset.name}"))
-    if role is not None:
-        places.append((role.settings, f"role {role.name}"))
-    places.append((endpoint.settings, f"endpoint {endpoint.name}"))
     found: dict[str, Sourced[Any]] = {}
-    for settings, by in places:
+    for settings, by in inputs.setting_places:
         if settings is NO_SETTINGS:
             continue
         given = {
@@ -50,7 +44,8 @@ def parameters(inputs: Inputs) -> Parameters:
     if search is not None:
         tools = (HostedTool("web_search", search.value),) if search.value.enabled else ()
         found["hosted_tools"] = Sourced(tools, search.origin)
-    return Parameters(_model(inputs, role), stream=inputs.stream, **cast("dict[str, Any]", found))
+    model = _model(inputs, inputs.active_role)
+    return Parameters(model, stream=inputs.stream, **cast("dict[str, Any]", found))
 
 
 def _model(inputs: Inputs, role: Role | None) -> Sourced[str]:
@@ -63,25 +58,23 @@ def _model(inputs: Inputs, role: Role | None) -> Sourced[str]:
     return Sourced(default, _origin("model", f"endpoint {endpoint.name}"))
 
 
-def active_role(inputs: Inputs) -> Role | None:
-    """Return the session's role; None without one or if it is disabled."""
-    role = inputs.role
-    return role if role is not None and role.status == "enabled" else None
-
-
-def context_limit(inputs: Inputs, model: str) -> int | None:
+def context_limit(inputs: Inputs, asked: Parameters) -> int | None:
     """Return the limit of input and output together in tokens; None if unknown."""
     if inputs.context_limit is not None:
         return inputs.context_limit
-    return inputs.endpoint.facts_of(model).context_limit
+    if asked.context_limit is not None:
+        return asked.context_limit.value
+    return inputs.endpoint.facts_of(asked.model.value).context_limit
 
 
 def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
-    """Return the tokens reserved for the reply: the setting, else max_tokens, else the endpoint's
+    """Return the tokens reserved for the reply: reply_reserve, else max_tokens, else the endpoint's
     reply limit, but then no more than a share of the context.
     """
     if inputs.reply_reserve is not None:
         return inputs.reply_reserve
+    if asked.reply_reserve is not None:
+        return asked.reply_reserve.value
     if asked.max_tokens is not None:
         return asked.max_tokens.value
     if limit is None:

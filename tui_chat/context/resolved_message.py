@@ -30,6 +30,8 @@ class ResolvedMessage:
     origin: Origin
     why: str = ""
     """Why it was added, as a sentence; empty for the preset's own messages."""
+    stays: bool = False
+    """True if it keeps its place also as a system message that the preset would put first."""
 
     @property
     def called(self) -> str:

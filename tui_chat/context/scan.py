@@ -157,7 +157,7 @@ def _group(line: ResolvedMessage, groups: MessageGroups, *, hoist: bool) -> None
     message = line.message
     has_depth = message.insertion_point is not None
     has_anchor = message.anchor_point is not None or message.anchor_target is not None
-    if message.role == "system" and hoist:
+    if message.role == "system" and hoist and not line.stays:
         if has_anchor or has_depth:
             sentence = (
                 f"{line.called} is a system message and goes first; its position is "

@@ -16,7 +16,7 @@ from tui_chat.models.semantics import (
     MessageSemantics,
     Semantics,
 )
-from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.models.settings import AuthorNote, ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin, Text
 
 T = TypeVar("T")
@@ -137,6 +137,17 @@ class Parameters:
     """Whether the provider keeps the reply."""
     hosted_tools: Sourced[tuple[HostedTool, ...]] | None = None
     """Tools that the provider runs. Those of a captured request are in `semantics` too."""
+    context_limit: Sourced[int] | None = None
+    """Tokens of input and output together, in place of the model's limit. This and the following
+    are for the context builder; no protocol sends them."""
+    reply_reserve: Sourced[int] | None = None
+    """Tokens of the context limit that are left for the reply."""
+    author_note: Sourced[AuthorNote] | None = None
+    """A message that is inserted into the conversation."""
+    user_name: Sourced[str] | None = None
+    """The value of `{{user}}`, in place of the profile's name."""
+    char_name: Sourced[str] | None = None
+    """The value of `{{char}}`, in place of the role's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,11 @@ MAX_TEXT = 1_000
 """The maximum length in characters of a stop sequence, a name or an identifier."""
 MAX_SCHEMA = 200_000
 """The maximum length in characters of a reply's schema as compact JSON."""
+MAX_NOTE = 20_000
+"""The maximum length in characters of an author's note."""
+MAX_NOTE_DEPTH = 1_000_000
+NOTE_DEPTH = 4
+"""Depth of an author's note that names none, as in SillyTavern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,17 @@ DEFAULT_SEARCH = WebSearch()
 """A search as the provider does it by default."""
 
 
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class AuthorNote:
+    """A message that is inserted into the conversation, near its end."""
+
+    text: str
+    """Empty for no note, also where a preset, a role or an endpoint sets one."""
+    depth: int = NOTE_DEPTH
+    """How many messages follow it, the one that is being answered included; 0 for the end."""
+    role: Literal["system", "user", "assistant"] = "system"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a request; None where unset. See `Parameters` for their meaning."""
@@ -109,6 +125,11 @@ class Settings:
     service_tier: str | None = None
     user_id: str | None = None
     logprobs: int | None = None
+    context_limit: int | None = None
+    reply_reserve: int | None = None
+    author_note: AuthorNote | None = None
+    user_name: str | None = None
+    char_name: str | None = None
 
 
 NO_SETTINGS = Settings()
@@ -134,6 +155,8 @@ class SettingType:
     the value is not what `accepts` says."""
     words: tuple[str, ...] = ()
     """Values to offer for completion."""
+    is_text: bool = False
+    """True if what a person types is its value as it stands, unless it is a JSON object."""
 
 
 class _Unaccepted(Exception):
@@ -291,6 +314,22 @@ def _read_choice(value: object) -> ToolChoice:
     return ToolChoice(mode, _texts(found.get("names", ()), "names"))
 
 
+def _read_note(value: object) -> AuthorNote:
+    found = {"text": value} if isinstance(value, str) else _options(value, _NOTE)
+    text, role = found.get("text", ""), found.get("role")
+    depth: Any = found.get("depth", NOTE_DEPTH)
+    if not isinstance(text, str) or len(text) > MAX_NOTE:
+        raise _Unaccepted(f"text must be text of at most {MAX_NOTE:,} characters")
+    is_whole = isinstance(depth, int) and not isinstance(depth, bool)
+    if not is_whole or not 0 <= depth <= MAX_NOTE_DEPTH:
+        raise _Unaccepted(f"depth must be a whole number from 0 to {MAX_NOTE_DEPTH:,}")
+    if role not in (None, *NOTE_ROLES):
+        raise _Unaccepted(f"role must be one of {', '.join(NOTE_ROLES)}")
+    return AuthorNote(text, depth, cast("Any", role or "system"))
+
+
+_NOTE = tuple(each.name for each in fields(AuthorNote))
+NOTE_ROLES = ("system", "user", "assistant")
 _BUDGET = _whole(0, 1_000_000, "tokens, a whole number")
 SETTINGS: Mapping[str, SettingType] = {
     "effort": _words(*EFFORTS, "auto"),
@@ -322,8 +361,20 @@ SETTINGS: Mapping[str, SettingType] = {
     "service_tier": _words("auto", "default", "flex", "scale", "priority", "fast", "ultrafast"),
     "user_id": _line(),
     "logprobs": _whole(0, 20),
+    "context_limit": _whole(1, 1_000_000_000, "tokens, a whole number"),
+    "reply_reserve": _whole(0, 1_000_000_000, "tokens, a whole number"),
+    "author_note": SettingType(
+        f"a text, or an object with {', '.join(_NOTE)}", _read_note, is_text=True
+    ),
+    "user_name": _line(),
+    "char_name": _line(),
 }
 """The settings by their names, in the order of the fields and in which they are shown."""
+
+CONTEXT_SETTINGS = frozenset(
+    ("context_limit", "reply_reserve", "author_note", "user_name", "char_name")
+)
+"""Settings that decide what the model sees; no protocol has them."""
 
 setting_values: Callable[[Settings], tuple[Any, ...]] = attrgetter(*SETTINGS)
 """Returns the values of settings in that order."""
@@ -361,13 +412,15 @@ def read_settings(value: object) -> Settings:
 def parse_setting(name: str, text: str) -> Any:
     """Return the value of a setting from what a person types. Raises SettingError."""
     kind, text = _kind(name), text.strip()
-    if text[:1] in ("{", "[", '"'):
+    if text[:1] in ("{" if kind.is_text else ("{", "[", '"')):
         try:
             return read_setting(name, json.loads(text))
         except (ValueError, RecursionError) as fault:
             if isinstance(fault, SettingError):
                 raise
-            raise SettingError(f"{setting_name(name)}: {_short(text)} is not valid JSON") from None
+            if not kind.is_text:
+                what = f"{setting_name(name)}: {_short(text)} is not valid JSON"
+                raise SettingError(what) from None
     value: object = text
     folded = text.casefold()
     if "off" in kind.words and folded in _SWITCH_WORDS:
@@ -441,6 +494,11 @@ def setting_json(value: Any) -> Any:
                 if (inner := getattr(value, name)) not in ("", (), None)
             }
             return options if options and value.enabled else value.enabled
+        case AuthorNote():
+            place = {} if value.depth == NOTE_DEPTH else {"depth": value.depth}
+            place |= {} if value.role == "system" else {"role": value.role}
+            is_plain = value.text == value.text.strip() and not value.text.startswith("{")
+            return value.text if is_plain and not place else {"text": value.text, **place}
         case SearchLocation():
             return {name: text for name in _PLACE if (text := getattr(value, name))}
         case tuple():

@@ -79,7 +79,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "model": ("model", "change model", "endpoint", "provider", "ask another model"),
     "settings": (
         *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
-        *("stop sequences", "seed", "verbosity", "json mode", "structured output"),
+        *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
+        *("context limit", "author's note", "options", "preferences"),
     ),
     "search": ("find", "grep", "history"),
     "find": ("find session", "narrow the list", "search sessions"),
@@ -146,7 +147,7 @@ ACTIONS = (
     _action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
     _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
     _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
-    _action("settings", "", "chat.type_command('set')", "Settings", "Settings of the session"),
+    _action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
     _action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
     _action("find", "", "sessions.find", "Filter", "Filter sessions"),
     _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),

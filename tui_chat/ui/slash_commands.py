@@ -38,7 +38,13 @@ COMMANDS = (
         "profile", "Choose profile", "NAME", run="presets.choose_profile", aliases=("persona",)
     ),
     Command("lorebook", "Choose lorebooks", "NAME", run="presets.choose_lorebooks"),
-    Command("set", "Set a setting", "NAME VALUE", run="sessions.set_parameter"),
+    Command(
+        "set",
+        "Settings of the session",
+        "NAME VALUE",
+        run="sessions.set_parameter",
+        aliases=("settings",),
+    ),
     Command("new", "New session", run="sessions.new", aliases=("clear",)),
     Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
     Command(

@@ -288,7 +288,7 @@ class Requests:
 
 def _search_key(state: WorkspaceState) -> tuple[Any, ...]:
     """Return the session, the lorebooks, and who gives the names that their keys may contain."""
-    return state.session_id, state.lorebooks, state.role, state.profile
+    return state.session_id, state.lorebooks, state.role, state.profile, state.settings
 
 
 def _scan_depth(book: Lorebook) -> int:

@@ -10,9 +10,10 @@ The preset is chosen in `presets`, the role in `roles`, the tools in `tools`.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tui_chat.compose import Composed
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.lorebook import Lorebook
@@ -23,12 +24,13 @@ from tui_chat.models.session import Session
 from tui_chat.models.settings import (
     NO_SETTINGS,
     SettingError,
+    Settings,
     parse_setting,
     reset_words,
     setting_name,
 )
 from tui_chat.providers import discover_endpoints, merge_discovered
-from tui_chat.workspace.events import Failed
+from tui_chat.workspace.events import Failed, RequestOutdated
 from tui_chat.workspace.state import DEFAULT_PRESET
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ if TYPE_CHECKING:
 _LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
 config had then, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionValues:
+    """What a session sets itself."""
+
+    endpoint: Endpoint
+    model: str
+    """Empty leaves it to the role and the endpoint."""
+    settings: Settings
 
 
 class SessionSetup:
@@ -52,8 +64,43 @@ class SessionSetup:
         with workspace.reporting():
             workspace.update(endpoint=config.endpoint_named(endpoint), model=model)
             await workspace.sessions.save_settings(endpoint=endpoint, model=model)
-            last = [endpoint, model, config.endpoint, config.model]
-            await workspace.remember(_LAST_MODEL, json.dumps(last))
+            await self._remember_model(endpoint, model)
+
+    async def _remember_model(self, endpoint: str, model: str) -> None:
+        config = self._workspace.state.config
+        last = [endpoint, model, config.endpoint, config.model]
+        await self._workspace.remember(_LAST_MODEL, json.dumps(last))
+
+    def preview(self, values: SessionValues) -> None:
+        """Show the live request with other settings of the session, without storing them."""
+        workspace = self._workspace
+        workspace.update(
+            RequestOutdated(),
+            endpoint=values.endpoint,
+            model=values.model,
+            settings=values.settings,
+        )
+
+    async def save(self, values: SessionValues) -> bool:
+        """Set the session's endpoint, model and settings; False, with the fault reported, if they
+        cannot be stored.
+        """
+        workspace = self._workspace
+        with workspace.reporting():
+            self.preview(values)
+            endpoint = values.endpoint.name
+            await workspace.sessions.save_settings(
+                endpoint=endpoint, model=values.model, settings=values.settings
+            )
+            await self._remember_model(endpoint, values.model)
+            return True
+        return False
+
+    @property
+    def values(self) -> SessionValues:
+        """The session's endpoint, model and settings."""
+        state = self._workspace.state
+        return SessionValues(state.endpoint, state.model, state.settings)
 
     async def set_parameter(self, name: str, text: str) -> bool:
         """Set one setting of the session from what a person types; one of `reset_words` leaves it
@@ -75,23 +122,30 @@ class SessionSetup:
         return False
 
     def describe_parameter(self, name: str) -> str:
-        """Return a setting, who set it and what became of it in the live request, in sentences;
-        without a name all that are set. Raises InputError if there is no such setting.
+        """Return a setting, who set it and what became of it in the live request, in sentences.
+        Raises InputError if there is no such setting.
         """
-        from tui_chat.analysis.settings_report import report_settings
+        from tui_chat.analysis.settings_report import inherited_settings, report_settings
 
-        request = self._workspace.state.request
-        composed = self._workspace.requests.compose(request.draft, None, request.parts)
-        reports = report_settings(composed)
-        if not name:
-            given = (each for each in reports if each.is_set)
-            return "\n".join(f"{each.name}: {each.value} ({each.source})" for each in given)
+        composed = self.composed
         try:
             name = setting_name(name)
         except SettingError as error:
             raise InputError(f"{error}.") from error
-        found = next((each for each in reports if each.name == name), None)
-        return found.sentence if found else f"{name} is not set; the provider's default holds."
+        found = next((each for each in report_settings(composed) if each.name == name), None)
+        if found is not None:
+            return found.sentence
+        if composed.inputs is not None:
+            value, source = inherited_settings(composed.inputs).get(name, ("", ""))
+            if value:
+                return f"{name} is not set; it is {value} ({source})."
+        return f"{name} is not set; the provider's default holds."
+
+    @property
+    def composed(self) -> Composed:
+        """The request that Enter would send, with the present settings."""
+        request = self._workspace.state.request
+        return self._workspace.requests.compose(request.draft, None, request.parts)
 
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tui_chat.workspace.state import WhatIf
     from tui_chat.workspace.workspace import Workspace
 
-_HINT = "Ctrl+S saves · Esc cancels · Tab next field"
-
 
 class Form(Dialog[T]):
     """A dialog with fields; Ctrl+S saves."""
@@ -51,6 +49,8 @@ class Form(Dialog[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True)
     ]
+    hint: ClassVar[str] = "Ctrl+S saves · Esc cancels · Tab next field"
+    """The keys, in the last line."""
 
     def buttons(self) -> ComposeResult:
         """Lay out the fault line, the buttons and the hint."""
@@ -59,7 +59,7 @@ class Form(Dialog[T]):
             yield from self.more_buttons()
             yield Button("Cancel", id="cancel", compact=True)
             yield Button("Save", id="save", variant="primary", compact=True)
-        yield Static(_HINT, classes="hint")
+        yield Static(self.hint, classes="hint")
 
     def more_buttons(self) -> ComposeResult:
         """Lay out buttons beside Save and Cancel."""
@@ -74,7 +74,7 @@ class Form(Dialog[T]):
         if event.button.id == "save":
             self.action_save()
         elif event.button.id == "cancel":
-            self.dismiss(None)
+            self.action_leave()
 
     def value(self, field: str) -> str:
         """Return the stripped text of an input."""

@@ -27,7 +27,7 @@ from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_question import WaitingCall
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
-from tui_chat.ui.slash_commands import BY_NAME, CommandCall, UnknownCommand, parse_command
+from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.workspace.events import WorkspaceEvent
@@ -318,18 +318,6 @@ class ChatArea(Area):
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
             await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
-
-    async def action_type_command(self, name: str) -> None:
-        """Begin a command in the composer, which offers what may follow; with a draft, run it."""
-        composer = self.pane.composer
-        if composer.text:
-            command = BY_NAME[name]
-            area, _, action = command.run.rpartition(".")
-            await self.tui.run_action((area, action, ()))
-        else:
-            composer.focus()
-            composer.text = f"/{name} "
-            composer.move_cursor(composer.document.end)
 
     async def action_act_on_message(self, action: str) -> None:
         """Show the last message, and run an action of the transcript on it."""

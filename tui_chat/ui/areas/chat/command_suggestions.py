@@ -52,12 +52,14 @@ def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
 
 def _setting_error(argument: str) -> InputError | None:
     name, value = split_setting(argument)
+    if name.casefold() in ("model", "endpoint"):
+        return None  # as /model
     try:
         name = setting_name(name)
         if value and value.casefold() not in reset_words(name):
             parse_setting(name, value)
     except SettingError as error:
-        return InputError(f"{error}.", advice="/model switches it." if name == "model" else "")
+        return InputError(f"{error}.")
     return None
 
 

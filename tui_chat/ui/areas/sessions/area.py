@@ -35,7 +35,15 @@ class SessionsArea(Area):
     SessionsArea > SessionList { width: 1fr; height: 1fr; }
     """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("new", "choose_model", "choose_role", "edit_roles", "import_file", "set_parameter")
+        (
+            "new",
+            "choose_model",
+            "choose_role",
+            "edit_roles",
+            "import_file",
+            "set_parameter",
+            "edit_settings",
+        )
     )
 
     def __init__(self, context: AreaContext) -> None:
@@ -60,16 +68,19 @@ class SessionsArea(Area):
         self.pane.show(state.sessions, current, self.context.now(), state.streaming_sessions)
 
     async def reveal(self, origin: Origin) -> bool:
-        """Open the roles for a role's prompt, and the models for a setting."""
-        match origin.outermost.kind:
+        """Open the roles for a role's prompt, and the session's settings for a setting."""
+        author = origin.outermost
+        match author.kind:
             case OriginKind.SYSTEM:
                 await self.tui.run_action("sessions.edit_roles")
-            case OriginKind.SETTING if origin.outermost.id == "model":
+            case OriginKind.SETTING if author.id == "model":
                 await self.tui.run_action("sessions.choose_model")
+            case OriginKind.SETTING if author.id in SETTINGS and not self.context.read_only:
+                self.action_edit_settings(author.id)
+            case OriginKind.LORE if author.id == "author_note":
+                self.action_edit_settings(author.id)
             case OriginKind.SETTING:
-                name = origin.outermost.id
-                how = f" /set {name} VALUE changes it for the session." if name in SETTINGS else ""
-                self.notify(f"{origin.outermost.name}.{how}", markup=False)
+                self.notify(f"{author.name}.", markup=False)
             case _:
                 return False
         return True
@@ -137,15 +148,33 @@ class SessionsArea(Area):
             self.show_error(error)
         return None if role is None else role.role_id
 
-    @work(group="parameter")
-    async def action_set_parameter(self, words: str = "") -> None:
-        """Set a setting of the session (`NAME VALUE`), reset it (`NAME default`), or say what it is
-        (`NAME`, or nothing for all) and what became of it.
+    @work(group="dialog", exclusive=True)
+    async def action_edit_settings(self, name: str = "") -> None:
+        """Show the settings of the session in a form, with the focus on one of them."""
+        from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
+
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            await workspace.sessions.branch_loaded()
+            await self.tui.push_screen_wait(SessionSettingsForm(workspace, name))
+
+    def action_set_parameter(self, words: str = "") -> None:
+        """Set a setting of the session (`NAME VALUE` or `NAME=VALUE`), reset it (`NAME inherit`),
+        or say what it is (`NAME`) and what became of it; without words, show the form.
         """
+        name, value = split_setting(words)
+        if not name:
+            self.action_edit_settings()
+        elif name.casefold() in ("model", "endpoint"):
+            self.action_choose_model(value)
+        else:
+            self._set_parameter(name, value)
+
+    @work(group="parameter")
+    async def _set_parameter(self, name: str, value: str) -> None:
         workspace = await self.host.opened_workspace()
         if workspace is None:
             return
-        name, value = split_setting(words)
         if value and not await workspace.settings.set_parameter(name, value):
             return
         try:

@@ -1,0 +1,25 @@
+"""Pictures of the form with the settings of the session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.ui.album import Album
+from tests.ui.app_under_test import make_app, opened, until
+from tui_chat.models.role import Role
+from tui_chat.models.settings import Settings
+from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
+
+
+async def test_session_settings(album: Album, tmp_path: Path) -> None:
+    """One setting of the session, some of the role, some refused, and one that is not accepted."""
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        settings = Settings(temperature=0.4, max_tokens=2_000)
+        role = await app.workspace.roles.save(Role("", "Writer", settings=settings))
+        await app.workspace.roles.choose(role.role_id)
+        await pilot.press("f5")
+        await until(pilot, lambda: isinstance(app.screen, SessionSettingsForm))
+        await pilot.press(*"0.8", "down", *"3", "up", "up")
+        await album.take(pilot, "session settings")
