@@ -126,9 +126,11 @@ def test_old_chats_are_distinguished_by_their_first_messages(header: bool):
 
 def test_a_broken_line_is_named():
     data = chat(tavern("Hello.")) + b'\n{"name": "Ada", "mes": }\n' + lines(tavern("Bye."))
-    [found] = read(data)
-    assert (found.place, found.transcript) == ("line 3", None)
-    assert found.fault == "is not JSON: Expecting value at line 3"
+    [fault, rest] = read(data)
+    assert (fault.place, fault.transcript) == ("line 3", None)
+    assert fault.fault == "is not JSON: Expecting value at character 24 of the line"
+    assert rest.transcript is not None
+    assert said(rest.transcript) == [("assistant", "Hello."), ("assistant", "Bye.")]
 
 
 def test_an_invalid_message_is_named():

@@ -25,11 +25,12 @@ def import_command(
 ) -> None:
     """Import conversations from files.
 
-    Formats: exports of ChatGPT and Claude (the archive, its unpacked folder, or the
-    conversations.json in it), SillyTavern's chats, tui-chat's own JSON, and JSON or JSON lines of
-    messages. `-` is the standard input; for a folder, every such file in it is imported. Messages
-    that are already stored are not added again. Exits with 1 if something could not be read; the
-    rest is imported.
+    Formats: sessions of Claude Code, Codex, Gemini CLI, opencode, gptme, aichat and llm; exports of
+    ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
+    WebUI and LibreChat; SillyTavern's chats, HAR files, tui-chat's own JSON, and JSON or JSON lines
+    of messages. They are detected by content. `-` is the standard input; for a folder, every such
+    file in it is imported. Messages that are already stored are not added again. Exits with 1 if
+    something could not be read; the rest is imported.
     """
     from tui_chat.cli.import_export import run_import
 

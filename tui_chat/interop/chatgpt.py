@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
     TranscriptBuilder,
@@ -31,7 +32,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -52,12 +52,12 @@ CUSTOM_GPT = "The instructions of a custom GPT are not in the export."
 _CITATION = re.compile("\ue200[^\ue201]*\ue201")
 
 
-def is_conversation(data: JsonObject) -> bool:
+def _is_conversation(data: JsonObject) -> bool:
     """Return True if an object looks like a conversation of ChatGPT."""
     return isinstance(data.get("mapping"), dict)
 
 
-def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+def _read_conversation(data: JsonObject) -> Reading:
     """Return the transcript and its notes. Raises UnreadableConversation."""
     nodes = as_object(data.get("mapping"))
     created, title = parse_timestamp(data.get("create_time")), as_string(data.get("title"))
@@ -77,6 +77,9 @@ def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
         model=model,
     )
     return transcript, tree.notes
+
+
+FORMAT = ObjectFormat("ChatGPT's conversations.json", _is_conversation, _read_conversation)
 
 
 @dataclass(frozen=True, slots=True)

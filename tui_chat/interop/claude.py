@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
     TranscriptBuilder,
@@ -25,7 +26,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -44,7 +44,7 @@ _SILENT_BLOCKS = ("token_budget", "flag")
 """Types of blocks without content for a reader."""
 
 
-def is_conversation(data: JsonObject) -> bool:
+def _is_conversation(data: JsonObject) -> bool:
     """Return True if an object looks like a conversation of Claude."""
     return isinstance(data.get("chat_messages"), list)
 
@@ -55,7 +55,7 @@ def is_ignored(data: JsonObject) -> bool:
     return ("uuid" in data and not known.isdisjoint(data)) or "conversations_memory" in data
 
 
-def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+def _read_conversation(data: JsonObject) -> Reading:
     """Return the transcript and its notes. Raises UnreadableConversation."""
     title, name = as_string(data.get("name")), as_string(data.get("uuid"))
     tree = TranscriptBuilder(
@@ -83,6 +83,9 @@ def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
         model=model,
     )
     return transcript, tree.notes
+
+
+FORMAT = ObjectFormat("Claude's conversations.json", _is_conversation, _read_conversation)
 
 
 def _in_order(

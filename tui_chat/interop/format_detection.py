@@ -1,36 +1,130 @@
 """Reading the conversations of a file of any known format.
 
-1. The format is detected from the content, not from the file name.
+1. The format is detected from the content, not from the file name: a database by its tables, JSON
+   lines by the first record that only one format has, an object by its keys.
 2. Conversations in an array or in JSON lines are read one by one. A broken one is reported, and
    the rest is read; if the text itself breaks off, reading ends.
-3. Lines of messages are one conversation, which is read completely or not at all.
+3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
+   are read completely or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import TypeAlias, cast
+from itertools import chain
+from typing import cast
 
-from tui_chat.interop import chatgpt, claude, messages, own_json, sillytavern
+from tui_chat.errors import InputError
+from tui_chat.interop import claude, messages
+from tui_chat.interop.foreign_database import MAGIC, open_database
+from tui_chat.interop.formats import (
+    DatabaseFormat,
+    LinesFormat,
+    ObjectFormat,
+    Source,
+    StreamedFormat,
+    TextFormat,
+)
+from tui_chat.interop.json_lines import BadLine, JsonLines, parse_line, split_lines
 from tui_chat.interop.json_stream import LARGEST, BadText, BadValue, JsonStream
+from tui_chat.interop.registry import FORMATS, KNOWN
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 
-KNOWN = (
-    "Known formats: tui-chat's own JSON, JSON or JSON lines of messages, SillyTavern's chats, and "
-    "the conversations.json of ChatGPT and Claude."
-)
-
-_Read: TypeAlias = "Callable[[JsonObject], tuple[SessionTranscript, list[str]]]"
+_SAMPLE_LINES = 40
+_SAMPLE_BYTES = 8 * 2**20
+"""How much of a text is looked at to find a record of a known format."""
 
 
 def read_conversations(
-    pieces: Iterable[bytes], *, largest: int = LARGEST
+    pieces: Iterable[bytes], *, source: Source | None = None, largest: int = LARGEST
 ) -> Iterator[FoundConversation]:
-    """Read all conversations of a file. Raises nothing: errors are results, too."""
-    reader = JsonStream(pieces, largest=largest)
+    """Read all conversations of a file. Raises nothing: errors are results, too.
+
+    `source` is the file that the pieces are from; without it, what a format keeps beside the file
+    is not read.
+    """
+    source = source or Source()
+    try:
+        yield from _read(iter(pieces), source, largest)
+    except InputError as error:
+        yield FoundConversation("", fault=str(error), advice=error.advice)
+    except OSError as error:
+        yield FoundConversation("", fault=f"cannot be read: {error.strerror or error}")
+
+
+def _read(pieces: Iterator[bytes], source: Source, largest: int) -> Iterator[FoundConversation]:
+    head = _head(pieces, len(MAGIC))
+    if head.startswith(MAGIC):
+        yield from _database(source)
+        return
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first:
+        head = _sample(head, pieces)
+        if lines := _lines_format(head):
+            yield from lines.read(JsonLines(chain([head], pieces)), source)
+            return
+        for known in FORMATS:
+            if isinstance(known, TextFormat) and first not in b"{[" and known.detect(head):
+                yield from known.read(chain([head], pieces), source)
+                return
+    yield from _json(JsonStream(chain([head], pieces), largest=largest))
+
+
+def _head(pieces: Iterator[bytes], size: int) -> bytes:
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= size:
+            break
+    return head
+
+
+def _sample(head: bytes, pieces: Iterator[bytes]) -> bytes:
+    """Return the first lines of a text: enough to detect a format of JSON lines."""
+    found, size, lines = [head], len(head), head.count(b"\n")
+    while lines < _SAMPLE_LINES and size < _SAMPLE_BYTES:
+        piece = next(pieces, b"")
+        if not piece:
+            break
+        found.append(piece)
+        size, lines = size + len(piece), lines + piece.count(b"\n")
+    return b"".join(found)
+
+
+def _lines_format(sample: bytes) -> LinesFormat | None:
+    """Return the format of the first line that is, on its own, a record of one."""
+    formats = [known for known in FORMATS if isinstance(known, LinesFormat)]
+    for index, line in enumerate(split_lines([sample], _SAMPLE_BYTES)):
+        if index == _SAMPLE_LINES:
+            return None
+        if line is None or not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+            continue
+        try:
+            record = parse_line(line)
+        except BadLine:
+            continue
+        for known in formats:
+            if record is not None and known.detect(record):
+                return known
+    return None
+
+
+def _database(source: Source) -> Iterator[FoundConversation]:
+    if source.path is None:
+        advice = "Unpack it, and name the file."
+        yield FoundConversation("", fault="is a database within another file", advice=advice)
+        return
+    with open_database(source.path) as database:
+        for known in FORMATS:
+            if isinstance(known, DatabaseFormat) and known.detect(database.tables):
+                yield from known.read(database, source)
+                yield from database.faults
+                return
+    yield _unknown("")
+
+
+def _json(reader: JsonStream) -> Iterator[FoundConversation]:
     try:
         match reader.peek():
             case "":
@@ -56,20 +150,14 @@ def _unknown(place: str) -> FoundConversation:
     return FoundConversation(place, fault=fault, advice=KNOWN, unknown=True)
 
 
-def _reader_for(data: JsonObject) -> _Read | None:
-    """Return the reader for an object that is a whole conversation."""
-    for module in (chatgpt, claude, messages):
-        if module.is_conversation(data):
-            return module.read_conversation
-    return None
-
-
 def _conversation(place: str, value: object) -> FoundConversation:
     data = as_object(value)
     if claude.is_ignored(data):
         return FoundConversation(place, ignored=True)
-    read = _reader_for(data)
-    return _unknown(place) if read is None else readable(place, value, read)
+    for known in FORMATS:
+        if isinstance(known, ObjectFormat) and known.detect(data):
+            return readable(place, value, known.read)
+    return _unknown(place)
 
 
 def _array(reader: JsonStream) -> Iterator[FoundConversation]:
@@ -86,32 +174,34 @@ def _array(reader: JsonStream) -> Iterator[FoundConversation]:
         else:
             yield _conversation(place, value)
     if values:
-        yield _message_list(values)
+        yield messages.message_list(values)
 
 
 def _is_message(value: object) -> bool:
     return isinstance(value, dict) and messages.is_message(cast("JsonObject", value))
 
 
-def _message_list(values: list[tuple[str, object]]) -> FoundConversation:
-    def read(_: JsonObject) -> tuple[SessionTranscript, list[str]]:
-        return messages.read_messages(values), []
+def _streamed(key: str, data: JsonObject, opening: str) -> _Streamed | None:
+    for known in FORMATS:
+        if isinstance(known, StreamedFormat) and known.detect(key, data):
+            return known.read if known.opening == opening else None
+    return None
 
-    return readable("", {}, read)
+
+_Streamed = Callable[[JsonStream, JsonObject], Iterator[FoundConversation]]
 
 
 def _objects(reader: JsonStream) -> Iterator[FoundConversation]:
     data: dict[str, object] = {}
     streamed = False
     for key in reader.members():
-        if key == "sessions" and own_json.is_header(data) and reader.peek() == "[":
+        if read := _streamed(key, data, reader.peek()):
             try:
-                own_json.check_version(data)
+                yield from read(reader, data)
             except UnreadableConversation as error:
                 yield FoundConversation(f"${error.place}", fault=error.fault, advice=error.advice)
                 reader.stop()
                 return
-            yield from own_json.read_sessions(reader)
             streamed = True
         elif key == "conversations" and not data and reader.peek() == "[":
             yield from _array(reader)
@@ -123,32 +213,16 @@ def _objects(reader: JsonStream) -> Iterator[FoundConversation]:
                 raise BadText(str(error)) from error
     if streamed:
         return
-    if own_json.is_header(data):
-        yield FoundConversation("$.sessions", fault="must be a list")
+    if _is_message(data):
+        yield from _message_lines(reader, data)
     elif reader.peek():
         yield from _lines(reader, data)
-    elif sillytavern.is_header(data) or sillytavern.is_message(data):
-        yield _chat([("line 1", data)])
-    elif messages.is_message(data):
-        yield _message_list([("line 1", data)])
     else:
         yield _conversation("", data)
 
 
-def _lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
-    """Read JSON lines whose first line is parsed already."""
-    chat = sillytavern.is_header(first) or sillytavern.is_message(first)
-    if not (chat or messages.is_message(first)):
-        yield _conversation("line 1", first)
-        while reader.peek():
-            place = f"line {reader.line}"
-            try:
-                value = reader.value()
-            except BadValue as error:
-                yield FoundConversation(place, fault=str(error))
-                continue
-            yield _conversation(place, value)
-        return
+def _message_lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
+    """Read lines of messages, which are one conversation, completely or not at all."""
     values: list[tuple[str, object]] = [("line 1", first)]
     while reader.peek():
         place = f"line {reader.line}"
@@ -158,18 +232,17 @@ def _lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]
             yield FoundConversation(place, fault=str(error))
             reader.stop()
             return
-    yield _chat(values) if chat else _message_list(values)
+    yield messages.message_list(values)
 
 
-def _chat(values: list[tuple[str, object]]) -> FoundConversation:
-    for place, value in values:
-        if not isinstance(value, dict):
-            return FoundConversation(place, fault="must be an object")
-    lines = cast("list[tuple[str, JsonObject]]", values)
-    return readable("", {}, partial(_read_chat, lines))
-
-
-def _read_chat(
-    lines: list[tuple[str, JsonObject]], _: JsonObject
-) -> tuple[SessionTranscript, list[str]]:
-    return sillytavern.read_chat(lines)
+def _lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
+    """Read JSON lines of conversations, whose first line is parsed already."""
+    yield _conversation("line 1", first)
+    while reader.peek():
+        place = f"line {reader.line}"
+        try:
+            value = reader.value()
+        except BadValue as error:
+            yield FoundConversation(place, fault=str(error))
+            continue
+        yield _conversation(place, value)

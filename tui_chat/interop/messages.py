@@ -16,10 +16,16 @@ from hashlib import sha256
 from typing import Any, cast
 
 from tui_chat.errors import InputError
+from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.own_json import read_references
 from tui_chat.interop.readable_parts import active_branch, part_words
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
+from tui_chat.interop.transcript_builder import (
+    FoundConversation,
+    TranscriptBuilder,
+    UnreadableConversation,
+    readable,
+)
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
@@ -49,19 +55,27 @@ def is_message(data: JsonObject) -> bool:
     return (isinstance(data.get("role"), str) and "content" in data) or "tool_calls" in data
 
 
-def is_conversation(data: JsonObject) -> bool:
+def _is_conversation(data: JsonObject) -> bool:
     """Return True if an object has a list of messages, like a request body."""
     return isinstance(data.get("messages"), list) and "chat_messages" not in data
 
 
-def read_conversation(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
+def _read_conversation(data: JsonObject) -> Reading:
     """Return the transcript of an object with `messages`. Raises UnreadableConversation."""
     found = cast("list[object]", data["messages"])
     values = [(f".messages[{index}]", value) for index, value in enumerate(found)]
-    return read_messages(values, title=as_string(data.get("title"))), []
+    return _read_messages(values, title=as_string(data.get("title"))), []
 
 
-def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> SessionTranscript:
+FORMAT = ObjectFormat("JSON or JSON lines of messages", _is_conversation, _read_conversation)
+
+
+def message_list(values: Sequence[tuple[str, object]]) -> FoundConversation:
+    """Return the conversation of messages, each with its place."""
+    return readable("", {}, lambda _: (_read_messages(values), []))
+
+
+def _read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> SessionTranscript:
     """Return the transcript of messages, each with its place. Raises UnreadableConversation.
 
     A conversation is recognized as known by the id of its first message; without globally unique

@@ -23,6 +23,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
+from tui_chat.interop.formats import ObjectFormat, Reading, StreamedFormat
 from tui_chat.interop.json_stream import BadValue, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
 from tui_chat.models.citations import (
@@ -132,12 +133,12 @@ def _text(value: object) -> str:
 # Reading
 
 
-def is_header(data: JsonObject) -> bool:
+def _is_header(data: JsonObject) -> bool:
     """Return True if the keys so far are those of our own format."""
     return data.get("format") == FORMAT
 
 
-def check_version(data: JsonObject) -> None:
+def _check_version(data: JsonObject) -> None:
     """Raise UnreadableConversation for a file of a newer version."""
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -153,8 +154,11 @@ def check_version(data: JsonObject) -> None:
         )
 
 
-def read_sessions(pieces: JsonStream) -> Iterator[FoundConversation]:
-    """Read the array of sessions, one by one."""
+def _read_sessions(pieces: JsonStream, header: JsonObject) -> Iterator[FoundConversation]:
+    """Read the array of sessions, one by one. Raises UnreadableConversation for a file of a newer
+    version.
+    """
+    _check_version(header)
     for index in pieces.elements():
         place = f"$.sessions[{index}]"
         try:
@@ -167,6 +171,20 @@ def read_sessions(pieces: JsonStream) -> Iterator[FoundConversation]:
 
 def _found(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
     return read_session(data), []
+
+
+def _without_sessions(_: JsonObject) -> Reading:
+    raise UnreadableConversation("$.sessions", "must be a list")
+
+
+FORMATS = (
+    StreamedFormat(
+        "tui-chat's own JSON",
+        lambda key, data: key == "sessions" and _is_header(data),
+        _read_sessions,
+    ),
+    ObjectFormat("tui-chat's own JSON", _is_header, _without_sessions),
+)
 
 
 def read_session(data: JsonObject) -> SessionTranscript:

@@ -15,12 +15,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from tui_chat.interop.formats import LinesFormat, Reading, Source
+from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
+from tui_chat.interop.transcript_builder import (
+    FoundConversation,
+    TranscriptBuilder,
+    UnreadableConversation,
+    readable,
+)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -36,21 +42,30 @@ AUTHORS_NOTE = "The author's note was not imported."
 _NAMELESS = ("", "unused")
 
 
-def is_header(data: JsonObject) -> bool:
+def _is_header(data: JsonObject) -> bool:
     """Return True if a first line is the header of a chat."""
     return "chat_metadata" in data or ("user_name" in data and "character_name" in data)
 
 
-def is_message(data: JsonObject) -> bool:
-    """Return True if a line is a message of a chat; old files have no header."""
-    return isinstance(data.get("mes"), str) and "is_user" in data
+def _is_chat(data: JsonObject) -> bool:
+    """Return True if a first line is one of a chat; old files have no header."""
+    return _is_header(data) or (isinstance(data.get("mes"), str) and "is_user" in data)
 
 
-def read_chat(lines: Sequence[tuple[str, JsonObject]]) -> tuple[SessionTranscript, list[str]]:
+def _read_lines(lines: JsonLines, _: Source) -> Iterator[FoundConversation]:
+    records = [(f"line {number}", record) for number, record in lines]
+    yield from lines.faults()
+    yield readable("", {}, lambda _: _read_chat(records))
+
+
+FORMAT = LinesFormat("SillyTavern's chats", _is_chat, _read_lines)
+
+
+def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
     """Return the transcript and its notes; lines have their place. Raises
     UnreadableConversation.
     """
-    has_header = is_header(lines[0][1])
+    has_header = _is_header(lines[0][1])
     header = lines[0][1] if has_header else as_object(None)
     message_lines = lines[1:] if has_header else lines
     for place, data in message_lines:

@@ -7,7 +7,7 @@ so a broken one does not affect the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import cast
 
@@ -15,8 +15,10 @@ from tui_chat.errors import InputError
 from tui_chat.models.citations import References
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, advance
+from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.lenient_json import JsonObject
 from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_fields import type_name
@@ -46,6 +48,10 @@ class FoundConversation:
     ignored: bool = False
     """True if it is not a conversation but an account or a project, or a conversation without
     messages."""
+    parent_id: str = ""
+    """The id of the session that it is a subagent of; empty for any other conversation."""
+    call_id: str = ""
+    """The tool call there that started it, if it is known."""
 
 
 class UnreadableConversation(InputError):
@@ -127,10 +133,21 @@ class TranscriptBuilder:
         model: str = "",
         finish: str = "",
         seconds: float | None = None,
+        usage: Usage = NO_USAGE,
+        error: str = "",
     ) -> str:
         """Add a message, which has its id already; return that id."""
         self.entries.append(
-            Entry(message, parent_id, status, model=model, finish=finish, seconds=seconds)
+            Entry(
+                message,
+                parent_id,
+                status,
+                error=error,
+                model=model,
+                usage=usage,
+                finish=finish,
+                seconds=seconds,
+            )
         )
         return message.id
 
@@ -145,9 +162,12 @@ class TranscriptBuilder:
         archived: bool = False,
         variables: tuple[tuple[str, str], ...] = (),
         model: str = "",
+        tags: tuple[str, ...] = (),
+        system: str = "",
     ) -> SessionTranscript:
         """Return the transcript. The title defaults to the first words of the user. The
-        model is the last one on the active branch, else `model`.
+        model is the last one on the active branch, else `model`. A `system` prompt that is none
+        of the messages becomes a role.
         """
         stamps = [at for entry in self.entries if (at := entry.message.timestamp) is not None]
         session = Session(
@@ -159,8 +179,14 @@ class TranscriptBuilder:
             updated=updated or max(stamps, default=created or 0.0),
             pinned=pinned,
             archived=archived,
+            tags=tags,
         )
-        return SessionTranscript(session, tuple(self.entries), variables=variables)
+        role = None
+        if system:
+            name = _first_line(system) or "Imported role"
+            role = Role(stable_id("role", self.source[0], system), name, system)
+            session = replace(session, role_id=role.role_id)
+        return SessionTranscript(session, tuple(self.entries), role, variables=variables)
 
     def _last_model(self, head_id: str | None) -> str:
         by_id = {entry.message.id: entry for entry in self.entries}
@@ -174,5 +200,9 @@ class TranscriptBuilder:
         words = next(
             (m.content[: _TITLE * 4] for m in messages if m.role == "user" and m.content), ""
         )
-        line = " ".join(words.split())
-        return line if len(line) <= _WORDS else line[: _WORDS - 1].rstrip() + "…"
+        return _first_line(words)
+
+
+def _first_line(text: str) -> str:
+    line = " ".join(text[: _TITLE * 4].split())
+    return line if len(line) <= _WORDS else line[: _WORDS - 1].rstrip() + "…"

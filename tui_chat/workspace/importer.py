@@ -17,13 +17,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.format_detection import KNOWN, read_conversations
+from tui_chat.interop.formats import Source
 from tui_chat.interop.transcript_builder import FoundConversation
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ def _found_in(report: Report) -> Iterator[FoundConversation]:
                 return
             report.size = file.seek(0, 2)
             file.seek(0)
-            yield from read_conversations(_pieces(file, report))
+            source = Source(report.path, report.path.name)
+            yield from read_conversations(_pieces(file, report), source=source)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InputError(f"cannot be read: {_reason(error)}") from error
 
@@ -181,15 +183,19 @@ def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation]:
     files: list[Path] = []
     for name, below, names in os.walk(folder):
         below[:] = sorted(each for each in below if not each.startswith("."))
-        files += [Path(name, each) for each in sorted(names) if _is_json_name(each)]
+        files += [Path(name, each) for each in sorted(names) if _may_hold(each)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     report.size = sum(file.stat().st_size for file in files)
     has_conversations = False
+    companions = set[Path]()
     for file in files:
+        if file in companions:
+            continue
         place = file.relative_to(folder).as_posix()
         try:
             with open_file(file) as opened:
-                for found in _read_one_of_many(place, opened, report):
+                source = Source(file, file.name, companions)
+                for found in _read_one_of_many(place, opened, report, source):
                     has_conversations = True
                     yield found
         except OSError as error:
@@ -204,12 +210,13 @@ def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
     has_conversations = False
     try:
         with zipfile.ZipFile(file) as archive:
-            members = [each for each in archive.infolist() if _is_json_name(each.filename)]
+            members = [each for each in archive.infolist() if _may_hold(each.filename)]
             report.size = sum(member.file_size for member in members)
             _refuse_bomb(report.size, sum(member.compress_size for member in members))
             for member in members:
                 with archive.open(member) as inner:
-                    for found in _read_one_of_many(member.filename, inner, report):
+                    source = Source(name=member.filename.rpartition("/")[2])
+                    for found in _read_one_of_many(member.filename, inner, report, source):
                         has_conversations = True
                         yield found
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
@@ -230,20 +237,27 @@ def _refuse_bomb(unpacked: int, packed: int) -> None:
         )
 
 
-def _is_json_name(name: str) -> bool:
-    return name.lower().endswith((".json", ".jsonl"))
+def _may_hold(name: str) -> bool:
+    """Return True for the name of a file that a format may be in; its content decides."""
+    return name.lower().endswith(ENDINGS)
 
 
-def _read_one_of_many(name: str, file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
+ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
+"""How the names of files end that are looked into, of all in a folder or an archive."""
+
+
+def _read_one_of_many(
+    name: str, file: IO[bytes], report: Report, source: Source
+) -> Iterator[FoundConversation]:
     """Yield the conversations of one of many files; other files among them are no error."""
-    for found in read_conversations(_pieces(file, report)):
-        if not (found.unknown or found.ignored):
-            yield _with_file_name(name, found)
+    for found in read_conversations(_pieces(file, report), source=source):
+        if found.unknown:
+            report.notes[SKIPPED] += 1
+        elif not found.ignored:
+            yield replace(found, place=f"{name}: {found.place}" if found.place else name)
 
 
-def _with_file_name(name: str, found: FoundConversation) -> FoundConversation:
-    place = f"{name}: {found.place}" if found.place else name
-    return FoundConversation(place, found.transcript, found.fault, found.notes, found.advice)
+SKIPPED = "A file without a conversation of a known format was skipped."
 
 
 def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:

@@ -1,0 +1,190 @@
+"""Exports of Open WebUI and LibreChat, databases of llm and opencode, aichat's YAML, HAR files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interop.reading import only, read, said, shown
+from tui_chat.interop.format_detection import read_conversations
+from tui_chat.interop.formats import Source
+from tui_chat.interop.transcript_builder import FoundConversation
+
+
+def open_webui(*messages: dict[str, Any], current: str | None = None) -> list[dict[str, Any]]:
+    history = {"messages": {each["id"]: each for each in messages}, "currentId": current}
+    return [{"id": "c", "title": "Mill", "chat": {"history": history, "system": "Be short."}}]
+
+
+def read_file(path: Path) -> list[FoundConversation]:
+    return list(read_conversations([path.read_bytes()], source=Source(path, path.name)))
+
+
+def test_details_of_open_webui_are_taken_apart():
+    content = (
+        '<details type="reasoning" done="true">\n<summary>Thought</summary>\n&gt; A &amp; B\n'
+        "</details>\nFirst."
+        '<details type="tool_calls" id="t" name="f" arguments="&quot;{}&quot;" '
+        'result="&quot;west&quot;">\n<summary>x</summary>\n</details>\nThen.'
+    )
+    transcript = only(open_webui(
+        {"id": "q", "parentId": None, "role": "user", "content": "Wind?"},
+        {"id": "a", "parentId": "q", "role": "assistant", "content": content},
+        {"id": "b", "parentId": "q", "role": "assistant", "content": "<details type=\"reasoning\""},
+        current="a",
+    ))  # fmt: skip
+    assert said(transcript) == [
+        ("user", "Wind?"), ("assistant", "First."), ("tool", "west"), ("assistant", "Then."),
+    ]  # fmt: skip
+    assert shown(transcript)[1].semantics.reasoning[0].text == "A & B"
+    assert transcript.role is not None
+    assert transcript.role.system_prompt == "Be short."
+
+
+def test_nested_messages_of_librechat():
+    leaf = {"messageId": "3", "text": "In winter.", "isCreatedByUser": False, "unfinished": True}
+    first = {"messageId": "1", "text": "When?", "isCreatedByUser": True, "children": [leaf, 5]}
+    [found] = read({"conversationId": "k", "exportAt": "x", "messages": [first]})
+    assert found.transcript is not None
+    assert said(found.transcript) == [("user", "When?"), ("assistant", "In winter.")]
+    assert found.transcript.entries[1].status == "interrupted"
+    assert len(found.notes) == 1  # 5 is not a message
+
+
+LLM = """
+    CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);
+    CREATE TABLE responses (id TEXT PRIMARY KEY, model TEXT, prompt TEXT, system TEXT,
+        response TEXT, conversation_id TEXT, datetime_utc TEXT);
+    INSERT INTO conversations VALUES ('c', 'The inn', 'm');
+    INSERT INTO responses VALUES ('1', 'm', 'Rooms?', 'Be kind.', 'Nine.', 'c', '2025-01-01');
+    INSERT INTO responses VALUES ('2', 'm', 'Beds?', 'Be kind.', 'Ten.', 'c', '2025-01-02');
+"""
+
+
+def test_a_database_in_use_is_read_and_left_alone(tmp_path: Path):
+    path = tmp_path / "logs.db"
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.executescript(LLM)
+    writer.execute("BEGIN IMMEDIATE")  # a reader must not wait for it
+    [found] = read_file(path)
+    assert found.transcript is not None
+    assert said(found.transcript) == [
+        ("system", "Be kind."), ("user", "Rooms?"), ("assistant", "Nine."), ("user", "Beds?"),
+        ("assistant", "Ten."),
+    ]  # fmt: skip
+    writer.execute("COMMIT")
+    writer.close()
+    before = path.read_bytes(), sorted(tmp_path.iterdir())
+    assert read_file(path) == [found]
+    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == before
+
+
+def test_a_damaged_part_of_opencode_costs_itself_only(tmp_path: Path):
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as database:
+        database.executescript("""
+            CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, revert TEXT);
+            CREATE TABLE message (id TEXT, session_id TEXT, data TEXT);
+            CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
+            INSERT INTO session VALUES ('s', NULL, 'Kite', NULL);
+            INSERT INTO message VALUES ('m1', 's', '{"role":"user"}');
+            INSERT INTO message VALUES ('m2', 's', '{"role":"assi');
+            INSERT INTO part VALUES ('p1', 'm1', 's', '{"type":"text","text":"Fly"}');
+            INSERT INTO part VALUES ('p2', 'm1', 's', '[]');
+            INSERT INTO part VALUES ('p3', 'm2', 's', '{"type":"text","text":"It flies"}');
+        """)
+    database.close()
+    *faults, found = read_file(path)
+    assert [each.place for each in faults] == ["session s, part p2", "session s, message m2"]
+    assert found.transcript is not None
+    assert said(found.transcript) == [("user", "Fly"), ("assistant", "It flies")]
+
+
+def test_a_view_in_the_place_of_a_table_is_not_read(tmp_path: Path):
+    path = tmp_path / "logs.db"
+    with sqlite3.connect(path) as database:
+        database.executescript("""
+            CREATE TABLE conversations (id TEXT);
+            CREATE VIEW responses AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                SELECT i AS id, i AS conversation_id FROM n;
+        """)
+    database.close()
+    [found] = read_file(path)
+    assert found.unknown
+
+
+def aichat(text: str) -> list[FoundConversation]:
+    return list(read_conversations([text.encode()], source=Source(name="notes.yaml")))
+
+
+def test_scalars_of_aichat_are_text():
+    [found] = aichat("model: m\nmessages:\n- role: user\n  content: no\n- role: assistant\n"
+                     "  content: |-\n    1e3\n    two\n")  # fmt: skip
+    assert found.transcript is not None
+    assert said(found.transcript) == [("user", "no"), ("assistant", "1e3\ntwo")]
+    assert found.transcript.session.title == "notes"
+
+
+@pytest.mark.parametrize(("text", "fault"), [
+    ("messages:\n- &a {role: user, content: x}\n- *a\n", "has an alias in line 3"),
+    (f"messages:\n- {'[' * 5000}\n", "is nested too deeply in line 2"),
+    ("messages:\n- role: user\n  content: 'x\n", "is not YAML"),
+    ("messages:\n  - 5\n", "must be a message with a role"),
+])  # fmt: skip
+def test_faults_of_aichat(text: str, fault: str):
+    found = aichat(text)[0]
+    assert found.transcript is None
+    assert fault in found.fault
+
+
+def har(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"log": {"version": "1.2", "creator": {}, "entries": list(entries)}}
+
+
+def call(messages: list[Any], reply: str, **content: Any) -> dict[str, Any]:
+    body = json.dumps({"model": "m", "messages": messages})
+    return {
+        "startedDateTime": "2026-01-01T00:00:00Z",
+        "request": {
+            "method": "POST",
+            "url": "https://example.com/v1/chat/completions?key=sk-secret",
+            "headers": [{"name": "authorization", "value": "Bearer sk-secret"}],
+            "postData": {"text": body},
+        },
+        "response": {"status": 200, "content": {"text": reply, **content}},
+    }
+
+
+def test_calls_of_a_har_file_become_a_conversation_without_keys():
+    user, more = {"role": "user", "content": "Hi"}, {"role": "user", "content": "More"}
+    stream = 'data: {"choices": [{"delta": {"content": "Hello"}, "finish_reason": "stop"}]}\r\n\r\n'
+    whole = json.dumps({"choices": [{"message": {"content": "Bye"}, "finish_reason": "stop"}]})
+    [found] = read(har(
+        {"request": {"method": "GET", "url": "https://example.com/"}},
+        {"request": 5},
+        call([user], b64encode(stream.encode()).decode(), encoding="base64"),
+        call([user, {"role": "assistant", "content": "Hello"}, more], whole),
+    ))  # fmt: skip
+    assert found.transcript is not None
+    assert said(found.transcript) == [
+        ("user", "Hi"), ("assistant", "Hello"), ("user", "More"), ("assistant", "Bye"),
+    ]  # fmt: skip
+    assert "sk-secret" not in repr(found)
+
+
+def test_a_call_that_failed_keeps_its_messages():
+    [found] = read(har(call([{"role": "user", "content": "Hi"}], "<html>")))
+    assert found.transcript is not None
+    assert said(found.transcript) == [("user", "Hi")]
+    assert len(found.notes) == 1
+
+
+def test_a_har_file_without_calls_says_so():
+    [found] = read(har())
+    assert found.fault == "has no call of a provider"

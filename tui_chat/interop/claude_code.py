@@ -1,0 +1,452 @@
+"""Claude Code's sessions: `~/.claude/projects/PROJECT/SESSION.jsonl`.
+
+The format is internal to the program; this was read from files of its version 2.1.197.
+
+1. Records form a tree by `uuid` and `parentUuid`. One answer of the model is several records with
+   one `message.id`, and tool results are user records; joined by these ids, parallel calls do not
+   look like a branch. A branch is two user messages after the same one.
+2. After a compaction the chain begins again; `logicalParentUuid` leads back. The summary is kept.
+3. Text that the program puts in (commands, reminders, meta records) is not a message.
+4. Subagents are conversations of their own: files in `SESSION/subagents`, and in older versions
+   records with `isSidechain` within the file.
+5. Unknown record types are passed over, since every version adds some.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_chat.errors import InputError
+from tui_chat.files import read_file
+from tui_chat.interop.formats import LinesFormat, ObjectFormat, Reading, Source
+from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    cut_elements,
+    part_of_base64,
+)
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    to_json,
+)
+
+_LABEL = "Claude Code's sessions"
+_SUBAGENT = "subagent"
+"""The tag of a subagent's session."""
+_TYPES = frozenset({
+    "user", "assistant", "system", "attachment", "summary", "custom-title", "ai-title",
+    "last-prompt", "queue-operation", "mode", "permission-mode", "file-history-snapshot",
+    "progress", "tag", "pr-link", "agent-name", "agent-color",
+})  # fmt: skip
+_CHAINED = frozenset({"sessionId", "parentUuid", "leafUuid", "isSidechain"})
+_INSERTED = re.compile(
+    r"\s*(?:<(?:command-|local-command-|bash-(?:input|stdout|stderr)|task-notification|"
+    r"system-reminder|ide_|user-prompt-submit-hook)|\[Request interrupted by user)"
+)
+"""How a text begins that the program put in."""
+_NAME = re.compile(r"[\w.-]{1,200}")
+_INTERRUPTED = "[Request interrupted by user"
+_LARGEST_META = 2**16
+_MOST_SUBAGENTS = 1_000
+
+
+def _is_record(data: JsonObject) -> bool:
+    kind = data.get("type")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        return False
+    return not _CHAINED.isdisjoint(data) or (kind == "file-history-snapshot" and "snapshot" in data)
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """The main conversation of a file, or one of a subagent."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    parents: dict[Step, str] = field(default_factory=dict[Step, str])
+    """The uuid that each step names."""
+    previous: dict[Step, Step] = field(default_factory=dict[Step, Step])
+    """The step before it in the file."""
+    by_uuid: dict[str, Step] = field(default_factory=dict[str, Step])
+    by_message: dict[str, Step] = field(default_factory=dict[str, Step])
+    by_call: dict[str, Step] = field(default_factory=dict[str, Step])
+    agent: str = ""
+
+
+@dataclass(slots=True)
+class _SessionReader:
+    """Reads the records of one file."""
+
+    main: _Conversation = field(default_factory=_Conversation)
+    sides: dict[str, _Conversation] = field(default_factory=dict[str, _Conversation])
+    """Subagents by their id or, in older files, by the record that they begin with."""
+    side_of: dict[str, str] = field(default_factory=dict[str, str])
+    """The subagent of each sidechain record."""
+    session: str = ""
+    cwd: str = ""
+    titles: dict[str, str] = field(default_factory=dict[str, str])
+    """By the type of the record."""
+    summaries: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """The uuid that a summary ends with, and its text."""
+    leaf: str = ""
+    after_leaf: bool = False
+    """True if steps were added since the leaf was noted."""
+    notes: list[str] = field(default_factory=list[str])
+
+    def take(self, data: JsonObject) -> str:
+        """Take in a record; return why it cannot be used, empty if it can."""
+        kind = data.get("type")
+        if not isinstance(kind, str):
+            return "has no type"
+        self.session = self.session or as_string(data.get("sessionId"))
+        self.cwd = self.cwd or as_string(data.get("cwd"))
+        match kind:
+            case "user" | "assistant":
+                if not isinstance(data.get("message"), dict):
+                    return f"must have a message, as a record of type {kind}"
+                self._message(data, kind)
+            case "custom-title":
+                self.titles[kind] = as_string(data.get("customTitle"))
+            case "ai-title":
+                self.titles[kind] = as_string(data.get("aiTitle"))
+            case "summary":
+                found = as_string(data.get("leafUuid")), as_string(data.get("summary"))
+                self.summaries.append(found)
+            case "last-prompt":
+                self.leaf, self.after_leaf = as_string(data.get("leafUuid")), False
+            case _:
+                if as_string(data.get("uuid")):
+                    self._step(self._conversation_of(data), data, "system")
+        return ""
+
+    def _conversation_of(self, data: JsonObject) -> _Conversation:
+        if data.get("isSidechain") is not True:
+            self.after_leaf = True
+            return self.main
+        uuid, parent = as_string(data.get("uuid")), as_string(data.get("parentUuid"))
+        key = as_string(data.get("agentId")) or self.side_of.get(parent) or uuid
+        self.side_of[uuid] = key
+        return self.sides.setdefault(key, _Conversation(agent=key))
+
+    def _step(self, talk: _Conversation, data: JsonObject, role: str) -> Step:
+        """Add a step for a record, as yet without content."""
+        uuid = as_string(data.get("uuid")) or f"#{len(talk.steps)}"
+        parent = as_string(data.get("parentUuid")) or as_string(data.get("logicalParentUuid"))
+        step = Step(
+            uuid,
+            "assistant" if role == "assistant" else "user",
+            at=parse_timestamp(data.get("timestamp")),
+        )
+        if talk.steps:
+            talk.previous[step] = talk.steps[-1]
+        if "parentUuid" in data:
+            talk.parents[step] = parent
+        elif talk.steps:  # an export without ids
+            talk.parents[step] = talk.steps[-1].key
+        talk.steps.append(step)
+        talk.by_uuid[uuid] = step
+        return step
+
+    def _message(self, data: JsonObject, kind: str) -> None:
+        talk = self._conversation_of(data)
+        uuid, message = as_string(data.get("uuid")), as_object(data.get("message"))
+        if uuid in talk.by_uuid:
+            return  # a session that was resumed can repeat its records
+        if kind == "assistant":
+            self._answer(talk, data, message, uuid)
+        else:
+            self._user(talk, data, message, uuid)
+
+    def _answer(
+        self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str
+    ) -> None:
+        message_id, model = as_string(message.get("id")), as_string(message.get("model"))
+        step = talk.by_message.get(message_id)
+        if step is None:
+            step = self._step(talk, data, "assistant")
+            if message_id:
+                talk.by_message[message_id] = step
+        if uuid:
+            talk.by_uuid[uuid] = step
+        is_synthetic = model == "<synthetic>"
+        step.model = "" if is_synthetic else model
+        step.usage = _usage(as_object(message.get("usage")))
+        step.finish = as_string(message.get("stop_reason")) or step.finish
+        if data.get("isApiErrorMessage") is True:
+            step.status, step.error = "failed", as_string(data.get("error")) or "API error"
+        content = message.get("content")
+        if is_synthetic and step.status != "failed" and _is_placeholder(content):
+            return
+        for block in _blocks(content):
+            match as_string(block.get("type")):
+                case "text":
+                    step.texts.append(as_string(block.get("text")))
+                case "thinking":
+                    text, sign = as_string(block.get("thinking")), as_string(block.get("signature"))
+                    step.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, text, sign))
+                case "redacted_thinking":
+                    hidden = as_string(block.get("data"))
+                    step.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, encrypted=hidden))
+                case "tool_use" | "server_tool_use":
+                    call_id = as_string(block.get("id")) or f"{uuid}/{len(step.calls)}"
+                    name, given = as_string(block.get("name")), call_arguments(block.get("input"))
+                    step.calls.append(ToolCall(call_id, name, given))
+                    talk.by_call[call_id] = step
+                case _:
+                    pass  # a type of a newer version
+
+    def _user(self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str) -> None:
+        blocks = list(_blocks(message.get("content")))
+        at = parse_timestamp(data.get("timestamp"))
+        owner: Step | None = None
+        others: list[JsonObject] = []
+        for block in blocks:
+            if as_string(block.get("type")) != "tool_result":
+                others.append(block)
+                continue
+            result = _result(block, at)
+            owner = talk.by_call.get(result.call_id)
+            if owner is None:
+                owner = self._step(talk, data, "user")
+            owner.results.append(result)
+        if owner is not None and uuid:
+            talk.by_uuid[uuid] = owner
+        texts, parts = _own_content(others)
+        is_summary = data.get("isCompactSummary") is True
+        if is_summary:
+            texts = [as_string(block.get("text")) for block in others]
+        elif data.get("isMeta") is True:
+            texts, parts = [], []
+        if _was_interrupted(others) and talk.steps and talk.steps[-1].role == "assistant":
+            talk.steps[-1].status = "stopped"
+        if owner is not None and not (texts or parts):
+            return
+        step = self._step(talk, data, "user")
+        if owner is not None:
+            step.key, talk.parents[step] = f"{uuid}/text", owner.key
+        step.texts, step.parts, step.is_summary = texts, parts, is_summary
+
+    def head(self, ends: dict[Step, str]) -> str | None:
+        """Return the last message of the branch that the program would show."""
+        leaf = self.main.by_uuid.get(self.leaf)
+        if leaf is None or self.after_leaf:
+            leaf = self.main.steps[-1] if self.main.steps else None
+        return ends.get(leaf) if leaf is not None else None
+
+    def title(self) -> str:
+        """Return the user's title, else the program's; empty if there is none for this file."""
+        for kind in ("custom-title", "ai-title"):
+            if self.titles.get(kind):
+                return self.titles[kind]
+        own = [text for leaf, text in self.summaries if leaf in self.main.by_uuid]
+        return own[-1] if own else ""
+
+
+def _blocks(content: object) -> Iterator[JsonObject]:
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    else:
+        yield from map(as_object, as_array(content))
+
+
+def _is_placeholder(content: object) -> bool:
+    texts = [as_string(block.get("text")) for block in _blocks(content)]
+    return texts == ["No response requested."]
+
+
+def _was_interrupted(blocks: Sequence[JsonObject]) -> bool:
+    return any(as_string(block.get("text")).startswith(_INTERRUPTED) for block in blocks)
+
+
+def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[Part]]:
+    """Return the texts and pictures of the user's own."""
+    texts: list[str] = []
+    parts: list[Part] = []
+    for block in blocks:
+        text = as_string(block.get("text"))
+        if text and not _INSERTED.match(text):
+            texts.append(cut_elements(text, "system-reminder")[0])
+        elif part := _part(block):
+            parts.append(part)
+    return [text for text in texts if text], parts
+
+
+def _part(block: JsonObject) -> Part | None:
+    if as_string(block.get("type")) not in ("image", "document"):
+        return None
+    source = as_object(block.get("source"))
+    if url := as_string(source.get("url")):
+        return Part("image", url=url)
+    if as_string(source.get("type")) == "text":
+        text = as_string(source.get("data"))
+        return Part("file", "text/plain", text=text, name=as_string(block.get("title")))
+    name = as_string(block.get("title"))
+    return part_of_base64(source.get("data"), source.get("media_type"), name)
+
+
+def _result(block: JsonObject, at: float | None) -> Result:
+    content = list(_blocks(block.get("content")))
+    texts = [as_string(each.get("text")) for each in content]
+    return Result(
+        as_string(block.get("tool_use_id")),
+        "\n\n".join(filter(None, texts)),
+        failed=block.get("is_error") is True,
+        parts=[part for each in content if (part := _part(each))],
+        at=at,
+    )
+
+
+def _usage(counts: JsonObject) -> Usage:
+    """Return the usage in Anthropic's counts, which list the cache apart from the input."""
+    fresh = as_count(counts.get("input_tokens"))
+    cached = as_count(counts.get("cache_read_input_tokens"))
+    written = as_count(counts.get("cache_creation_input_tokens"))
+    apart = (cached or 0) + (written or 0)
+    total = None if fresh is None else fresh + apart
+    output = as_count(counts.get("output_tokens"))
+    return Usage(total, output, cached, written, input_apart=apart)
+
+
+def _connect(talk: _Conversation) -> None:
+    """Give each step its parent. One that is not in the file is replaced by the step before."""
+    for step in talk.steps:
+        named = talk.parents.get(step, "")
+        if named:
+            step.parent = talk.by_uuid.get(named, talk.previous.get(step))
+
+
+def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+    reader = _SessionReader()
+    for _, record in lines:
+        if fault := reader.take(record):
+            lines.fault(fault)
+    yield from lines.faults()
+    yield from _conversations(reader, source)
+
+
+def _conversations(reader: _SessionReader, source: Source) -> Iterator[FoundConversation]:
+    if not reader.main.steps and len(reader.sides) == 1:  # a subagent's own file
+        (side,) = reader.sides.values()
+        title = as_string(_meta(source.path).get("description")) if source.path else ""
+        yield _subagent(reader, side, title)
+        return
+    tree = TranscriptBuilder("claude-code", reader.session or source.name)
+    _connect(reader.main)
+    ends = add_steps(tree, reader.main.steps)
+    transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
+    notes = (*reader.notes, *tree.notes)
+    if transcript.entries:
+        yield FoundConversation("", transcript, notes=notes)
+    elif not reader.sides:
+        yield FoundConversation("", ignored=True)
+    calls = {
+        as_string(_arguments(call).get("prompt")): call.id
+        for step in reader.main.steps
+        for call in step.calls
+        if call.name in ("Agent", "Task")
+    }
+    for side in reader.sides.values():
+        first = next((text for step in side.steps for text in step.texts), "")
+        call_id = calls.get(first, "")
+        yield _subagent(reader, side, "", tree.session_id, call_id)
+    if source.path is not None:
+        yield from _subagent_files(source, source.path, reader.session, tree.session_id)
+
+
+def _arguments(call: ToolCall) -> JsonObject:
+    try:
+        return as_object(json.loads(call.arguments))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _subagent(
+    reader: _SessionReader, side: _Conversation, title: str, parent: str = "", call_id: str = ""
+) -> FoundConversation:
+    _connect(side)
+    tree = TranscriptBuilder("claude-code", reader.session, side.agent)
+    ends = add_steps(tree, side.steps)
+    transcript = tree.transcript(title=title, head_id=ends.get(side.steps[-1]), tags=(_SUBAGENT,))
+    parent = parent or stable_id("claude-code", reader.session)
+    place = f"subagent {side.agent}"
+    if not transcript.entries:
+        return FoundConversation(place, ignored=True)
+    return FoundConversation(place, transcript, parent_id=parent, call_id=call_id)
+
+
+def _subagent_files(
+    source: Source, path: Path, session: str, parent: str
+) -> Iterator[FoundConversation]:
+    """Read the subagents' files, which are in a folder named after the session."""
+    folders = dict.fromkeys(
+        path.parent / name / "subagents" for name in (path.stem, session) if name
+    )
+    files = [file for folder in folders for file in sorted(folder.glob("agent-*.jsonl"))]
+    for file in files[:_MOST_SUBAGENTS]:
+        place = file.relative_to(path.parent).as_posix()
+        if file in source.companions or file.is_symlink():
+            continue
+        try:
+            lines = JsonLines(source.pieces(file))
+            reader = _SessionReader()
+            for _, record in lines:
+                if fault := reader.take(record):
+                    lines.fault(fault)
+        except InputError as error:
+            yield FoundConversation(place, fault=str(error))
+            continue
+        yield from lines.faults(place)
+        meta = _meta(file)
+        title, call_id = as_string(meta.get("description")), as_string(meta.get("toolUseId"))
+        for side in reader.sides.values():
+            reader.session = session or reader.session
+            yield _subagent(reader, side, title, parent, call_id)
+
+
+def _meta(file: Path) -> JsonObject:
+    """Return what is known about a subagent beside its file."""
+    try:
+        data = read_file(file.with_name(f"{file.stem}.meta.json"), _LARGEST_META)
+        return as_object(json.loads(data))
+    except (InputError, ValueError, RecursionError):
+        return {}
+
+
+def _is_export(data: JsonObject) -> bool:
+    """Return True for the JSON of the web version: records without ids."""
+    return isinstance(data.get("loglines"), list)
+
+
+def _read_export(data: JsonObject) -> Reading:
+    reader = _SessionReader()
+    records = as_array(data.get("loglines"))
+    for record in records:
+        if fault := reader.take(as_object(record)):
+            reader.notes.append(f"A damaged record was skipped: it {fault}.")
+    _connect(reader.main)
+    tree = TranscriptBuilder("claude-code", reader.session or to_json(records[:1]))
+    ends = add_steps(tree, reader.main.steps)
+    transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
+    return transcript, reader.notes
+
+
+FORMATS = (
+    LinesFormat(_LABEL, _is_record, _read_lines),
+    ObjectFormat(_LABEL, _is_export, _read_export),
+)

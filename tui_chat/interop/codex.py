@@ -1,0 +1,336 @@
+"""Codex's rollouts: `~/.codex/sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`.
+
+The format is internal to the program; this was read from files of its versions 0.46 to 0.169.
+
+1. Everything is there twice: as `response_item`, which the model saw and said, and as `event_msg`
+   for the screen. Items are read; of the events only roll-backs, aborts, names and counts.
+2. What stands between two texts of the model is one answer: reasoning, calls and their results,
+   which come in any order. A report of tokens, or reasoning after results, ends an answer too.
+3. User messages that the program puts in are not messages. Newer versions mark them; in older ones
+   no `user_message` event follows them.
+4. A file is linear. `thread_rolled_back` takes user turns back: they stay as a branch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tui_chat.interop.formats import LinesFormat, Source
+from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    part_of_url,
+    result_text,
+)
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    to_json,
+)
+
+_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_ITEMS = frozenset({
+    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+    "custom_tool_call_output", "local_shell_call",
+})  # fmt: skip
+_INSERTED = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|skills_instructions|permissions|"
+    r"collaboration_mode|turn_aborted|INSTRUCTIONS|personality_spec|subagent_notification)|"
+    r"# AGENTS\.md instructions)"
+)
+"""How a user message begins that the program put in."""
+_HOSTED = {
+    "web_search_call": "web_search",
+    "image_generation_call": "image_generation",
+    "tool_search_call": "tool_search",
+}
+"""Calls that the provider runs, and their names here."""
+
+
+def _is_record(data: JsonObject) -> bool:
+    if isinstance(data.get("payload"), dict):
+        return as_string(data.get("type")) in _TYPES
+    return _is_bare_item(data)
+
+
+def _is_bare_item(data: JsonObject) -> bool:
+    """Return True for an item of the oldest files, which have no payload around it."""
+    kinds = {as_string(as_object(each).get("type")) for each in as_array(data.get("content"))}
+    if as_string(data.get("type")) == "message":
+        return not kinds.isdisjoint({"input_text", "output_text"})
+    return as_string(data.get("type")) in _ITEMS and ("call_id" in data or "summary" in data)
+
+
+@dataclass(slots=True)
+class _RolloutReader:
+    meta: JsonObject = field(default_factory=dict[str, object])
+    title: str = ""
+    model: str = ""
+    steps: list[Step] = field(default_factory=list[Step])
+    answer: Step | None = None
+    """The answer that is not complete yet."""
+    before: Step | None = None
+    """The last step of the active path."""
+    turns: list[Step] = field(default_factory=list[Step])
+    """The user's messages of the active path."""
+    by_call: dict[str, Step] = field(default_factory=dict[str, Step])
+    notes: list[str] = field(default_factory=list[str])
+    at: float | None = None
+    has_events: bool = False
+    """True if user messages are repeated as events."""
+    maybe_inserted: list[Step] = field(default_factory=list[Step])
+    """User messages without a mark and, so far, without an event."""
+
+    def take(self, data: JsonObject) -> str:
+        """Take in a record; return why it cannot be used, empty if it can."""
+        kind = data.get("type")
+        self.at = parse_timestamp(data.get("timestamp")) or self.at
+        if _is_bare_item(data):
+            self._item(data)
+            return ""
+        if not isinstance(kind, str):
+            if "id" in data and not self.meta:
+                self.meta = data  # the head of the oldest files
+                return ""
+            return "" if "record_type" in data else "has no type"
+        if kind in _TYPES and not isinstance(data.get("payload"), dict):
+            return f"must have a payload, as a record of type {kind}"
+        found = as_object(data.get("payload"))
+        match kind:
+            case "session_meta":
+                if not self.meta:
+                    self.meta = found
+            case "response_item":
+                self._item(found)
+            case "event_msg":
+                self._event(found)
+            case "turn_context":
+                self.model = as_string(found.get("model")) or self.model
+            case "compacted":
+                self._compacted(found)
+            case _:
+                pass  # a type of a newer version
+        return ""
+
+    def _add(self, role: str) -> Step:
+        step = Step(
+            str(len(self.steps)), "user" if role == "user" else "assistant", self.before, at=self.at
+        )
+        self.steps.append(step)
+        self.before = step
+        return step
+
+    def _current(self) -> Step:
+        """Return the answer that calls and reasoning belong to."""
+        if self.answer is None:
+            self.answer = self._add("assistant")
+            self.answer.model = self.model
+        return self.answer
+
+    def _item(self, item: JsonObject) -> None:
+        match as_string(item.get("type")):
+            case "message":
+                self._message(item)
+            case "reasoning":
+                self._reasoning(item)
+            case "function_call" | "custom_tool_call" | "local_shell_call" as kind:
+                given = item.get({"function_call": "arguments", "custom_tool_call": "input"}.get(
+                    kind, "action"))  # fmt: skip
+                name = as_string(item.get("name")) or "shell"
+                self._call(as_string(item.get("call_id")), name, call_arguments(given))
+            case "function_call_output" | "custom_tool_call_output":
+                self._output(item)
+            case kind if kind in _HOSTED:
+                self._call("", _HOSTED[kind], to_json(as_object(item.get("action"))))
+            case _:
+                pass
+
+    def _message(self, item: JsonObject) -> None:
+        role = as_string(item.get("role"))
+        texts: list[str] = []
+        parts: list[Part] = []
+        for block in map(as_object, as_array(item.get("content"))):
+            if text := as_string(block.get("text")):
+                texts.append(text)
+            elif url := as_string(block.get("image_url")):
+                parts.append(part_of_url(url, self.notes))
+        if role == "assistant":
+            answer = self._current()
+            if answer.calls or answer.results:
+                self.answer = None
+                answer = self._current()
+            answer.texts += texts
+        elif role == "user":
+            self._user(item, texts, parts)
+
+    def _user(self, item: JsonObject, texts: list[str], parts: list[Part]) -> None:
+        mark = as_object(item.get("internal_chat_message_metadata_passthrough"))
+        kinds = as_array(mark.get("content_item_kinds"))
+        own = [kind for kind in kinds if isinstance(kind, str) and kind.startswith("user.")]
+        if (kinds and not own) or (not kinds and texts and _INSERTED.match(texts[0])):
+            return
+        self.answer = None
+        step = self._add("user")
+        step.texts, step.parts = texts, parts
+        self.turns.append(step)
+        if not kinds:
+            self.maybe_inserted.append(step)
+
+    def _reasoning(self, item: JsonObject) -> None:
+        if self.answer is not None and self.answer.results:
+            self.answer = None
+        answer, item_id = self._current(), as_string(item.get("id"))
+        found = [
+            ReasoningBlock(Protocol.OPENAI_RESPONSES, text, id=item_id, kind=kind)
+            for kind, key in (("summary", "summary"), ("reasoning_text", "content"))
+            for each in as_array(item.get(key))
+            if (text := as_string(as_object(each).get("text")))
+        ]
+        hidden = as_string(item.get("encrypted_content"))
+        if hidden and not found:
+            found = [ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted=hidden, id=item_id)]
+        answer.reasoning += found
+
+    def _call(self, call_id: str, name: str, arguments: str) -> None:
+        answer = self._current()
+        call_id = call_id or f"call_{answer.key}_{len(answer.calls)}"
+        answer.calls.append(ToolCall(call_id, name, arguments))
+        self.by_call[call_id] = answer
+
+    def _output(self, item: JsonObject) -> None:
+        call_id = as_string(item.get("call_id"))
+        text, parts, failed = self._output_content(item.get("output"))
+        owner = self.by_call.get(call_id)
+        if owner is None:
+            self.answer = None
+            owner = self._add("assistant")
+        owner.results.append(Result(call_id, text, failed=failed, parts=parts, at=self.at))
+
+    def _output_content(self, output: object) -> tuple[str, list[Part], bool]:
+        if isinstance(output, str):
+            text, code = _unwrapped(as_string(output))
+            return text, [], bool(code)
+        blocks = as_array(output)
+        if not blocks:
+            found = as_object(output)
+            text = found.get("content", output)
+            return result_text(text), [], found.get("success") is False
+        texts = [as_string(as_object(each).get("text")) for each in blocks]
+        urls = [as_string(as_object(each).get("image_url")) for each in blocks]
+        parts = [part_of_url(url, self.notes) for url in urls if url]
+        return "\n\n".join(filter(None, texts)), parts, False
+
+    def _compacted(self, found: JsonObject) -> None:
+        self.answer = None
+        text = as_string(found.get("message"))
+        if not text:  # newer versions keep the summary in the history that replaces the old one
+            replaced = [as_object(each) for each in as_array(found.get("replacement_history"))]
+            contents = as_array(replaced[-1].get("content")) if replaced else []
+            text = "\n\n".join(as_string(as_object(each).get("text")) for each in contents)
+        if text:
+            step = self._add("user")
+            step.texts, step.is_summary = [text], True
+
+    def _event(self, event: JsonObject) -> None:
+        match as_string(event.get("type")):
+            case "user_message":
+                self.has_events = True
+                if self.turns and self.maybe_inserted[-1:] == self.turns[-1:]:
+                    self.maybe_inserted.pop()
+            case "thread_rolled_back":
+                self._roll_back(as_count(event.get("num_turns")) or 0)
+            case "turn_aborted":
+                self._abort()
+            case "thread_name_updated":
+                self.title = as_string(event.get("thread_name")) or as_string(event.get("name"))
+            case "token_count":
+                self._count(as_object(as_object(event.get("info")).get("last_token_usage")))
+            case _:
+                pass
+
+    def _roll_back(self, turns: int) -> None:
+        self.answer = None
+        for _ in range(min(turns, len(self.turns))):
+            self.before = self.turns.pop().parent
+
+    def _abort(self) -> None:
+        """Mark the answer whose calls were not all run; a text is stored only when complete."""
+        answer = self.answer
+        if answer is not None and len(answer.results) < len(answer.calls):
+            answer.status = "stopped"
+
+    def _count(self, counts: JsonObject) -> None:
+        """Set the usage of the answer, which ends with it."""
+        answer, self.answer = self.answer, None
+        if answer is not None and counts:
+            answer.usage = Usage(
+                as_count(counts.get("input_tokens")),
+                as_count(counts.get("output_tokens")),
+                as_count(counts.get("cached_input_tokens")),
+                reasoning=as_count(counts.get("reasoning_output_tokens")),
+            )
+
+    def drop_inserted(self) -> None:
+        """Empty the user messages without an event, where others have one."""
+        if self.has_events:
+            for step in self.maybe_inserted:
+                step.texts, step.parts = [], []
+
+
+def _unwrapped(text: str) -> tuple[str, int]:
+    """Return the output in the JSON that older versions put around it, and the exit code."""
+    if not text.startswith("{"):
+        return text, 0
+    try:
+        found = as_object(json.loads(text))
+    except (ValueError, RecursionError):
+        return text, 0
+    inner = found.get("output")
+    if not isinstance(inner, str) or not found.keys() <= {"output", "metadata"}:
+        return text, 0
+    return as_string(inner), as_count(as_object(found.get("metadata")).get("exit_code")) or 0
+
+
+def _read(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+    reader = _RolloutReader()
+    for _, record in lines:
+        if fault := reader.take(record):
+            lines.fault(fault)
+    yield from lines.faults()
+    reader.drop_inserted()
+    name = as_string(reader.meta.get("id")) or source.name
+    tree = TranscriptBuilder("codex", name or to_json([s.texts for s in reader.steps[:2]]))
+    ends = add_steps(tree, reader.steps)
+    origin = as_object(as_object(reader.meta.get("source")).get("subagent"))
+    parent = as_string(as_object(origin.get("thread_spawn")).get("parent_thread_id"))
+    transcript = tree.transcript(
+        title=reader.title,
+        head_id=ends.get(reader.before) if reader.before is not None else None,
+        created=parse_timestamp(reader.meta.get("timestamp")),
+        model=reader.model,
+        tags=("subagent",) if origin else (),
+    )
+    if not transcript.entries:
+        yield FoundConversation("", ignored=True)
+        return
+    parent_id = TranscriptBuilder("codex", parent).session_id if parent else ""
+    notes = (*reader.notes, *tree.notes)
+    yield FoundConversation("", transcript, notes=notes, parent_id=parent_id)
+
+
+FORMAT = LinesFormat("Codex's rollouts", _is_record, _read)

@@ -1,0 +1,270 @@
+"""Gemini CLI's sessions: `~/.gemini/tmp/PROJECT/chats/session-*.jsonl`, before that `.json`.
+
+The format is internal to the program; this was read from files of its version 0.61.0 and from
+google-gemini/gemini-cli `packages/core/src/services/chatRecordingService.ts`.
+
+1. A record with a known `id` replaces the earlier one. `$set.messages` replaces all messages, and
+   `$rewindTo` drops a message and all after it: they stay as a branch.
+2. A call's result is in `toolCalls[].result` and again in the next user record: it is read once.
+3. The session context, which the program puts in, and info, warning and error records are not
+   messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tui_chat.interop.formats import LinesFormat, ObjectFormat, Reading, Source
+from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    part_of_base64,
+    part_of_url,
+    result_text,
+)
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    to_json,
+)
+
+_LABEL = "Gemini CLI's sessions"
+_SENDERS = ("user", "gemini")
+_SHOWN_ONLY = ("info", "error", "warning")
+_CONTEXT = "<session_context>"
+
+
+def _is_record(data: JsonObject) -> bool:
+    if "sessionId" in data and "projectHash" in data and "messages" not in data:
+        return True
+    if "$set" in data or "$rewindTo" in data:
+        return True
+    kinds = (*_SENDERS, *_SHOWN_ONLY)
+    return as_string(data.get("type")) in kinds and {"id", "timestamp", "content"} <= data.keys()
+
+
+def _is_session(data: JsonObject) -> bool:
+    return "sessionId" in data and "projectHash" in data and isinstance(data.get("messages"), list)
+
+
+@dataclass(slots=True)
+class _SessionReader:
+    head: dict[str, object] = field(default_factory=dict[str, object])
+    steps: list[Step] = field(default_factory=list[Step])
+    path: list[Step] = field(default_factory=list[Step])
+    """The active path."""
+    places: dict[str, int] = field(default_factory=dict[str, int])
+    """Where the ids of the active path are in it."""
+    ids: list[str] = field(default_factory=list[str])
+    """The id of each step of the active path."""
+    by_call: dict[str, Step] = field(default_factory=dict[str, Step])
+    notes: list[str] = field(default_factory=list[str])
+
+    def take(self, data: JsonObject) -> str:
+        """Take in a record; return why it cannot be used, empty if it can."""
+        if "$set" in data:
+            changes = as_object(data.get("$set"))
+            if isinstance(changes.get("messages"), list):
+                self._replace_all(as_array(changes["messages"]))
+            self.head |= {key: value for key, value in changes.items() if key != "messages"}
+            return ""
+        if "$rewindTo" in data:
+            self._cut(self.places.get(as_string(data.get("$rewindTo")), 0))
+            return ""
+        kind = data.get("type")
+        if not isinstance(kind, str):
+            if "sessionId" not in data:
+                return "has no type"
+            self.head |= {key: value for key, value in data.items() if key != "messages"}
+            return ""
+        if kind in _SENDERS:
+            if not as_string(data.get("id")):
+                return "must have an id"
+            self._message(data, kind)
+        return ""
+
+    def _cut(self, kept: int) -> None:
+        """Drop the active path but for its first steps."""
+        for key in self.ids[kept:]:
+            del self.places[key]
+        del self.path[kept:], self.ids[kept:]
+
+    def _replace_all(self, values: list[object]) -> None:
+        """Replace the active path; what remains the same stays."""
+        found = [as_object(value) for value in values]
+        mine = [each for each in found if as_string(each.get("type")) in _SENDERS]
+        ids = [as_string(each.get("id")) for each in mine]
+        pairs = enumerate(zip(self.ids, ids, strict=False))
+        self._cut(
+            next((at for at, (old, new) in pairs if old != new), min(len(ids), len(self.ids)))
+        )
+        for data in mine:
+            if as_string(data.get("id")):
+                self._message(data, as_string(data.get("type")))
+
+    def _message(self, data: JsonObject, kind: str) -> None:
+        key = as_string(data.get("id"))
+        if key in self.places:
+            step = self.path[self.places[key]]
+        else:
+            step = Step(
+                f"{key}/{len(self.steps)}",
+                "assistant" if kind == "gemini" else "user",
+                self.path[-1] if self.path else None,
+            )
+            self.steps.append(step)
+            self.places[key] = len(self.path)
+            self.path.append(step)
+            self.ids.append(key)
+        step.at = parse_timestamp(data.get("timestamp"))
+        step.texts, step.parts, results = self._content(data.get("content"))
+        if kind == "user":
+            self._answer_calls(step, results)
+            if step.texts and step.texts[0].lstrip().startswith(_CONTEXT):
+                step.texts, step.parts = [], []
+            return
+        step.model = as_string(data.get("model"))
+        step.reasoning = [
+            ReasoningBlock(Protocol.GEMINI, text)
+            for thought in map(as_object, as_array(data.get("thoughts")))
+            if (text := _thought(thought))
+        ]
+        step.usage = _usage(as_object(data.get("tokens")))
+        step.calls, step.results = [], []
+        for index, call in enumerate(map(as_object, as_array(data.get("toolCalls")))):
+            self._call(step, call, index)
+
+    def _call(self, step: Step, call: JsonObject, index: int) -> None:
+        name = as_string(call.get("name")) or "tool"
+        call_id = as_string(call.get("id")) or f"{step.key}/{index}"
+        step.calls.append(ToolCall(call_id, name, call_arguments(call.get("args"))))
+        self.by_call[call_id] = step
+        texts: list[str] = []
+        parts: list[Part] = []
+        found = call.get("result")
+        for block in as_array(found) or [found]:
+            more, pictures, answers = self._content(block)
+            texts += more + [answer.text for answer in answers]
+            parts += pictures
+        failed = as_string(call.get("status")) in ("error", "cancelled")
+        if texts or parts or found is not None:
+            at = parse_timestamp(call.get("timestamp"))
+            text = "\n\n".join(filter(None, texts))
+            step.results.append(Result(call_id, text, failed=failed, parts=parts, at=at))
+
+    def _answer_calls(self, step: Step, results: list[Result]) -> None:
+        """Attach the results of a user record that are not in the record of their calls."""
+        for result in results:
+            owner = self.by_call.get(result.call_id)
+            if owner is None:
+                step.results.append(result)
+            elif all(known.call_id != result.call_id for known in owner.results):
+                owner.results.append(result)
+
+    def _content(self, content: object) -> tuple[list[str], list[Part], list[Result]]:
+        texts: list[str] = []
+        parts: list[Part] = []
+        results: list[Result] = []
+        for part in as_array(content) or [content]:
+            if isinstance(part, str):
+                texts.append(as_string(part))
+                continue
+            found = as_object(part)
+            if text := as_string(found.get("text")):
+                texts.append(text)
+            inline, link = as_object(found.get("inlineData")), as_object(found.get("fileData"))
+            if inline:
+                parts.append(part_of_base64(inline.get("data"), inline.get("mimeType")))
+            if url := as_string(link.get("fileUri")):
+                parts.append(part_of_url(url, self.notes, mime=as_string(link.get("mimeType"))))
+            if answer := as_object(found.get("functionResponse")):
+                results.append(self._response(answer))
+        return texts, parts, results
+
+    def _response(self, answer: JsonObject) -> Result:
+        response = as_object(answer.get("response"))
+        for key in ("output", "error"):
+            if key in response and len(response) == 1:
+                text = result_text(response[key])
+                break
+        else:
+            text = result_text(response)
+        return Result(
+            as_string(answer.get("id")),
+            text,
+            as_string(answer.get("name")),
+            failed="error" in response,
+        )
+
+    def reading(self, name: str) -> Reading:
+        """Return the transcript and its notes."""
+        session = as_string(self.head.get("sessionId")) or name
+        tree = TranscriptBuilder("gemini-cli", session or to_json([s.key for s in self.steps[:2]]))
+        ends = add_steps(tree, self.steps)
+        is_subagent = as_string(self.head.get("kind")) == "subagent"
+        transcript = tree.transcript(
+            title=as_string(self.head.get("summary")),
+            head_id=ends.get(self.path[-1]) if self.path else None,
+            created=parse_timestamp(self.head.get("startTime")),
+            updated=parse_timestamp(self.head.get("lastUpdated")),
+            tags=("subagent",) if is_subagent else (),
+        )
+        return transcript, [*self.notes, *tree.notes]
+
+
+def _thought(thought: JsonObject) -> str:
+    subject, text = as_string(thought.get("subject")), as_string(thought.get("description"))
+    return " ".join(filter(None, (f"**{subject}**" if subject else "", text)))
+
+
+def _usage(counts: JsonObject) -> Usage:
+    thoughts = as_count(counts.get("thoughts"))
+    output = as_count(counts.get("output"))
+    return Usage(
+        as_count(counts.get("input")),
+        None if output is None else output + (thoughts or 0),
+        as_count(counts.get("cached")),
+        reasoning=thoughts,
+        output_apart=thoughts or 0,
+    )
+
+
+def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+    reader = _SessionReader()
+    for _, record in lines:
+        if fault := reader.take(record):
+            lines.fault(fault)
+    yield from lines.faults()
+    transcript, notes = reader.reading(source.name)
+    if transcript.entries:
+        yield FoundConversation("", transcript, notes=tuple(notes))
+    else:
+        yield FoundConversation("", ignored=True)
+
+
+def _read_session(data: JsonObject) -> Reading:
+    reader = _SessionReader()
+    reader.take({key: value for key, value in data.items() if key not in ("messages", "type")})
+    for each in as_array(data.get("messages")):
+        if fault := reader.take(as_object(each)):
+            reader.notes.append(f"A damaged message was skipped: it {fault}.")
+    return reader.reading("")
+
+
+FORMATS = (
+    LinesFormat(_LABEL, _is_record, _read_lines),
+    ObjectFormat(_LABEL, _is_session, _read_session),
+)

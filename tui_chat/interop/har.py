@@ -1,0 +1,278 @@
+"""HAR 1.2: the conversations of the provider calls that a browser or proxy recorded.
+
+http://www.softwareishard.com/blog/har-12-spec/
+
+1. Entries are read one by one. A call is chosen by the path of its URL and the shape of its body;
+   counts of tokens, model lists and everything else are passed over.
+2. A request holds the whole conversation, so requests that begin alike become one conversation,
+   and where they differ a branch. The reply follows its request.
+3. Bodies are decoded in the file, whatever its headers say. Neither headers nor URLs are kept, so
+   no key is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from tui_chat.errors import InputError, ProviderError
+from tui_chat.interop.formats import StreamedFormat
+from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.reply import Reply, advance
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_object,
+    as_string,
+    to_json,
+)
+from tui_chat.protocols.registry import protocol_of
+
+FAILED = "A request got no reply that can be read; its messages were kept."
+
+_PATHS = (
+    (re.compile(r"/chat/completions$"), Protocol.OPENAI_CHAT),
+    (re.compile(r"/responses$"), Protocol.OPENAI_RESPONSES),
+    (re.compile(r"/messages$"), Protocol.ANTHROPIC),
+    (re.compile(r":(?:streamG|g)enerateContent$"), Protocol.GEMINI),
+    (re.compile(r"/api/chat$"), Protocol.OLLAMA),
+)
+"""How the path of a request for a reply ends."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """A call of a provider."""
+
+    protocol: Protocol
+    body: bytes
+    reply: bytes
+    """The body of the response; empty if the file does not have it."""
+    status: int
+    started: float | None
+    seconds: float | None
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """Requests that begin with the same messages."""
+
+    tree: TranscriptBuilder
+    protocol: Protocol
+    head: str | None = None
+    model: str = ""
+    ids: dict[str, str] = field(default_factory=dict[str, str])
+    """The message at the end of each path of digests."""
+
+    def add(self, message: Message, path: str, before: str | None, **facts: object) -> str:
+        """Add a message unless it is known at this place; return its id."""
+        known = self.ids.get(path)
+        if known is not None:
+            return known
+        message = replace(message, id=self.tree.id_of(path))
+        self.ids[path] = self.tree.add(message, before, **facts)  # type: ignore[arg-type]
+        return message.id
+
+
+def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
+    conversations: dict[str, _Conversation] = {}
+    found = 0
+    for key in reader.members():
+        if key != "entries" or reader.peek() != "[":
+            _skip(reader)
+            continue
+        for index in reader.elements():
+            place = f"$.log.entries[{index}]"
+            try:
+                exchange = _exchange(as_object(reader.value()))
+            except (BadValue, ValueError) as error:
+                if isinstance(error, BadText):
+                    yield from _results(conversations)
+                    raise
+                yield FoundConversation(place, fault=str(error))
+                continue
+            if exchange is not None:
+                found += 1
+                try:
+                    _add(conversations, exchange)
+                except InputError as error:
+                    yield FoundConversation(f"{place}.request.postData", fault=str(error))
+    yield from _results(conversations)
+    if not found:
+        advice = "Save it with contents, from a program that calls a provider itself."
+        yield FoundConversation("", fault="has no call of a provider", advice=advice, unknown=True)
+
+
+def _skip(reader: JsonStream) -> None:
+    try:
+        reader.value()
+    except BadValue as error:
+        raise BadText(str(error)) from error
+
+
+def _results(conversations: dict[str, _Conversation]) -> Iterator[FoundConversation]:
+    for talk in conversations.values():
+        transcript = talk.tree.transcript(title="", head_id=talk.head, model=talk.model)
+        if transcript.entries:
+            yield FoundConversation("", transcript, notes=tuple(talk.tree.notes))
+
+
+def _exchange(entry: JsonObject) -> _Exchange | None:
+    """Return the call of an entry; None if it is not a call of a provider. Raises ValueError."""
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    if as_string(request.get("method")).upper() != "POST":
+        return None
+    try:
+        path = urlsplit(as_string(request.get("url"))).path.rstrip("/")
+    except ValueError:
+        return None
+    protocol = next((known for pattern, known in _PATHS if pattern.search(path)), None)
+    posted = as_object(request.get("postData"))
+    text = as_string(posted.get("text"))
+    if protocol is None or not text.lstrip().startswith("{"):
+        return None
+    content = as_object(response.get("content"))
+    told = as_string(content.get("text"))
+    if as_string(content.get("encoding")) == "base64":
+        try:
+            reply = b64decode(told, validate=True)
+        except ValueError as error:
+            raise ValueError("has a response that is not base64") from error
+    else:
+        reply = told.encode("utf-8", "replace")
+    status, time = response.get("status"), entry.get("time")
+    return _Exchange(
+        protocol,
+        text.encode("utf-8", "replace"),
+        reply,
+        status if isinstance(status, int) else 0,
+        parse_timestamp(entry.get("startedDateTime")),
+        max(time, 0) / 1000 if isinstance(time, int | float) else None,
+    )
+
+
+def _add(conversations: dict[str, _Conversation], exchange: _Exchange) -> None:
+    """Add the messages of an exchange to its conversation. Raises InputError."""
+    definition = protocol_of(exchange.protocol)
+    envelope = definition.decode(exchange.body)
+    messages = [_message(turn) for turn in envelope.turns]
+    if not messages:
+        return
+    first = next((n for n, each in enumerate(messages, 1) if each.role != "system"), len(messages))
+    root = _digest("\n".join(_digest("", each) for each in messages[:first]))
+    talk = conversations.get(root)
+    if talk is None:
+        tree = TranscriptBuilder("har", exchange.protocol, root)
+        talk = conversations[root] = _Conversation(tree, exchange.protocol)
+    before, path = None, ""
+    for message in messages:
+        path = _digest(path, message)
+        before = talk.add(message, path, before)
+    talk.head = before
+    model = envelope.parameters.model.value
+    reply = _reply(exchange)
+    if reply is None or reply.is_empty:
+        talk.tree.notes.append(FAILED)
+        return
+    talk.model = reply.model or model
+    message = reply.message(exchange.protocol, timestamp=exchange.started)
+    talk.head = talk.add(
+        message,
+        _digest(path, message),
+        before,
+        model=talk.model,
+        usage=reply.usage,
+        seconds=exchange.seconds,
+        finish=reply.finish.raw if reply.finish else "",
+        status="complete" if reply.finish else "interrupted",
+    )
+
+
+def _message(turn: Turn) -> Message:
+    return Message(
+        turn.role,
+        turn.text.plain,
+        tool_calls=turn.tool_calls,
+        tool_call_id=turn.tool_call_id,
+        name=turn.name,
+        semantics=turn.semantics,
+        parts=turn.parts,
+    )
+
+
+def _digest(path: str, message: Message | None = None) -> str:
+    """Return a hash of a path of messages and one more: of what both a reply and the request that
+    sends it back have.
+    """
+    told = [path]
+    if message is not None:
+        told += [message.role, message.content.strip(), message.tool_call_id]
+        told += [f"{call.name} {_same_form(call)}" for call in message.tool_calls]
+        told += [part.data or part.url or part.file_id or part.text for part in message.parts]
+    return sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()
+
+
+def _same_form(call: ToolCall) -> str:
+    try:
+        return to_json(json.loads(call.arguments))
+    except (ValueError, RecursionError):
+        return call.arguments
+
+
+def _reply(exchange: _Exchange) -> Reply | None:
+    """Return the reply as far as it can be read; None if there is none."""
+    body = exchange.reply.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body or exchange.status >= 400:
+        return None
+    definition, reply = protocol_of(exchange.protocol), Reply()
+    try:
+        is_lines = definition.stream_type != "text/event-stream" and b"\n{" in body
+        if body[:1] in (b"{", b"[") and not is_lines:
+            return definition.read_reply(body)
+        parser = definition.parser()
+        text = body.decode("utf-8", "replace")
+        for name, data in (("", line) for line in text.split("\n")) if is_lines else _events(text):
+            for event in parser.feed(name, data):
+                reply = advance(reply, event)
+        for event in parser.close():
+            reply = advance(reply, event)
+    except ProviderError:
+        pass
+    return reply
+
+
+def _events(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and data of each server-sent event.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+    """
+    name, data = "", list[str]()
+    for line in (*_LINE_END.split(text), ""):
+        if not line:
+            if data:
+                yield name, "\n".join(data)
+            name, data = "", []
+            continue
+        key, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if key == "event":
+            name = value
+        elif key == "data":
+            data.append(value)
+
+
+def _is_log(key: str, _: JsonObject) -> bool:
+    return key == "log"
+
+
+FORMAT = StreamedFormat("HAR files with calls of a provider", _is_log, _read, opening="{")

@@ -1,0 +1,221 @@
+"""Open WebUI's exports: a list of chats, or one chat.
+
+1. `chat.history.messages` is the tree; `chat.messages`, a copy of the active path, is often stale
+   and read only without it. Two models that were asked at once are siblings.
+2. Reasoning and calls are in `output`, as items like those of OpenAI's Responses, or in older
+   messages within `content` as `<details>` elements with escaped text.
+3. `parentId` counts where `childrenIds` disagrees. Without a valid `currentId` the last message is
+   active.
+4. The system prompt becomes a role.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+from tui_chat.interop.formats import ObjectFormat, Reading
+from tui_chat.interop.steps import (
+    MISSING_FILE,
+    Result,
+    Rounds,
+    Step,
+    add_steps,
+    part_of_url,
+    result_text,
+)
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MESSAGE_ROLES, Part
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    to_json,
+)
+
+INVALID = "An invalid message was skipped."
+_DETAILS = re.compile('<details type="(reasoning|tool_calls)"')
+_ATTRIBUTE = re.compile(r'([a-z_]{1,40})="([^"]*)"')
+_END = "</details>"
+_SUMMARY_END = "</summary>"
+
+
+def _is_chat(data: JsonObject) -> bool:
+    chat = as_object(data.get("chat"))
+    return isinstance(chat.get("history"), dict) or (
+        "models" in chat and isinstance(chat.get("messages"), list)
+    )
+
+
+def _read_chat(data: JsonObject) -> Reading:
+    chat = as_object(data.get("chat"))
+    history = as_object(chat.get("history"))
+    stored = dict(as_object(history.get("messages")))
+    if not stored:
+        stored = _listed(as_array(chat.get("messages")))
+    title = as_string(data.get("title")) or as_string(chat.get("title"))
+    name = as_string(data.get("id"))
+    tree = TranscriptBuilder("open-webui", *([name] if name else ["", title, to_json(stored)]))
+    rounds: dict[str, list[Step]] = {}
+    for key, value in stored.items():
+        message = as_object(value)
+        if as_string(message.get("role")) not in MESSAGE_ROLES:
+            tree.notes.append(INVALID)
+            continue
+        rounds[key] = _steps(key, message, tree.notes)
+    for key, steps in rounds.items():
+        parent = rounds.get(as_string(as_object(stored[key]).get("parentId")))
+        steps[0].parent = parent[-1] if parent else None
+    ends = add_steps(tree, [step for steps in rounds.values() for step in steps])
+    shown = rounds.get(as_string(history.get("currentId"))) or next(reversed(rounds.values()), None)
+    params = as_object(chat.get("params"))
+    transcript = tree.transcript(
+        title=title,
+        head_id=ends.get(shown[-1]) if shown else None,
+        created=parse_timestamp(data.get("created_at")),
+        updated=parse_timestamp(data.get("updated_at")),
+        pinned=data.get("pinned") is True,
+        archived=data.get("archived") is True,
+        model=next((as_string(each) for each in as_array(chat.get("models"))), ""),
+        tags=tuple(
+            tag for each in as_array(as_object(data.get("meta")).get("tags"))[:50]
+            if (tag := as_string(each)[:60].strip())
+        ),
+        system=as_string(chat.get("system")) or as_string(params.get("system")),
+    )  # fmt: skip
+    return transcript, tree.notes
+
+
+def _listed(values: list[object]) -> dict[str, object]:
+    """Return the messages of a plain list by id; each follows the one before if it names none."""
+    found: dict[str, object] = {}
+    before = ""
+    for index, value in enumerate(values):
+        message = as_object(value)
+        key = as_string(message.get("id")) or str(index)
+        found[key] = {"parentId": before, **message}
+        before = key
+    return found
+
+
+def _steps(key: str, message: JsonObject, notes: list[str]) -> list[Step]:
+    role = as_string(message.get("role"))
+    step = Step(key, "user", at=parse_timestamp(message.get("timestamp")))
+    rounds = Rounds(step)
+    if role == "system" or role == "assistant" or role == "tool":
+        step.role = role
+    if role == "assistant":
+        step.model = as_string(message.get("model"))
+        step.usage = _usage(as_object(message.get("usage")))
+        error = message.get("error")
+        if error:
+            text = as_string(as_object(error).get("content")) or as_string(error)
+            step.status, step.error = "failed", text or "The reply failed."
+        elif message.get("done") is False:
+            step.status = "interrupted"
+    if output := as_array(message.get("output")):
+        for item in map(as_object, output):
+            _item(rounds, item, notes)
+    elif isinstance(content := message.get("content"), str):
+        _content(rounds, as_string(content))
+    else:
+        for block in map(as_object, as_array(content)):
+            rounds.text(as_string(block.get("text")))
+            if url := as_string(as_object(block.get("image_url")).get("url")):
+                step.parts.append(part_of_url(url, notes))
+    step.parts += [_file(as_object(file), notes) for file in as_array(message.get("files"))]
+    return rounds.steps
+
+
+def _item(rounds: Rounds, item: JsonObject, notes: list[str]) -> None:
+    contents = [as_object(each) for each in as_array(item.get("content"))]
+    text = "\n\n".join(filter(None, (as_string(each.get("text")) for each in contents)))
+    match as_string(item.get("type")):
+        case "message":
+            rounds.text(text)
+        case "reasoning":
+            summary = [as_object(each) for each in as_array(item.get("summary"))]
+            text = text or "\n\n".join(as_string(each.get("text")) for each in summary)
+            if text:
+                rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+        case "function_call":
+            call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
+            rounds.call(call_id, as_string(item.get("name")), item.get("arguments"))
+        case "function_call_output":
+            output = item.get("output")
+            blocks = [as_object(each) for each in as_array(output)]
+            texts = [as_string(each.get("text")) for each in blocks]
+            urls = [as_string(each.get("image_url")) for each in blocks]
+            told = "\n\n".join(filter(None, texts)) if blocks else result_text(output)
+            parts = [part_of_url(url, notes) for url in urls if url]
+            rounds.result(Result(as_string(item.get("call_id")), told, parts=parts))
+        case _:
+            pass
+
+
+def _content(rounds: Rounds, content: str) -> None:
+    """Take a text apart at its `<details>` elements of known types."""
+    at = 0
+    while found := _DETAILS.search(content, at):
+        opened = content.find(">", found.end())
+        end = content.find(_END, opened)
+        if opened < 0 or end < 0:
+            break
+        rounds.text(content[at : found.start()].strip("\n"))
+        body = content[opened + 1 : end]
+        body = body[body.find(_SUMMARY_END) + len(_SUMMARY_END) :] if _SUMMARY_END in body else body
+        if found[1] == "reasoning":
+            lines = (unescape(line) for line in body.strip("\n").split("\n"))
+            text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
+            rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+        else:
+            _call(rounds, dict(_ATTRIBUTE.findall(content, found.end(), opened)))
+        at = end + len(_END)
+    rest = content[at:]
+    rounds.text(rest.removeprefix("\n") if at else rest)
+
+
+def _call(rounds: Rounds, attributes: dict[str, str]) -> None:
+    given, result = (_unquoted(attributes.get(name, "")) for name in ("arguments", "result"))
+    call_id = rounds.call(attributes.get("id", ""), attributes.get("name", ""), given or "{}")
+    if "result" in attributes:
+        rounds.result(Result(call_id, result))
+
+
+def _unquoted(text: str) -> str:
+    """Return the text of an escaped attribute, which may be JSON text within a JSON string."""
+    text = unescape(text)
+    try:
+        inner = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return as_string(inner) if isinstance(inner, str) else text
+
+
+def _file(file: JsonObject, notes: list[str]) -> Part:
+    name, inner = as_string(file.get("name")), as_object(file.get("file"))
+    name = name or as_string(inner.get("filename"))
+    if text := as_string(as_object(inner.get("data")).get("content")):
+        return Part("file", "text/plain", text=text, name=name)
+    url = as_string(file.get("url")) or as_string(file.get("id")) or name
+    if as_string(file.get("type")) == "image":
+        return part_of_url(url, notes, name=name)
+    notes.append(MISSING_FILE)
+    return Part("file", file_id=url[:500] or "file", name=name)
+
+
+def _usage(counts: JsonObject) -> Usage:
+    """Return the usage in the counts of OpenAI or of Ollama."""
+    prompt = counts.get("prompt_tokens", counts.get("prompt_eval_count"))
+    output = counts.get("completion_tokens", counts.get("eval_count"))
+    return Usage(as_count(prompt), as_count(output))
+
+
+FORMAT = ObjectFormat("Open WebUI's exports", _is_chat, _read_chat)

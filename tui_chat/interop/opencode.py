@@ -1,0 +1,173 @@
+"""opencode's sessions: its SQLite database.
+
+The tables are internal to the program; this was read from files of its version 1.18.33.
+
+1. Messages are in the order of their ids; `parentID` of an answer names the user's message of the
+   turn, not the message before.
+2. A part that the program made (`synthetic`) is not the user's.
+3. `session.revert` names the first message that was undone: the active branch ends before it.
+4. Subagents are sessions with a `parent_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tui_chat.interop.foreign_database import ForeignDatabase
+from tui_chat.interop.formats import DatabaseFormat, Source
+from tui_chat.interop.json_lines import BadLine, parse_line
+from tui_chat.interop.steps import Result, Step, add_steps, call_arguments, part_of_url, result_text
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import ToolCall
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.lenient_json import JsonObject, as_count, as_object, as_string
+
+_PROGRAM = "opencode"
+
+
+def _is_database(tables: frozenset[str]) -> bool:
+    return {"session", "message", "part"} <= tables
+
+
+def _read(database: ForeignDatabase, _: Source) -> Iterator[FoundConversation]:
+    columns = ("id", "parent_id", "title", "revert", "time_created", "time_updated")
+    for row in list(database.rows("session", *columns, order="id")):
+        yield from _session(database, row, f"session {as_string(row[0])[:60]}")
+
+
+def _session(
+    database: ForeignDatabase, row: tuple[Any, ...], place: str
+) -> Iterator[FoundConversation]:
+    session_id, parent, title, revert, created, updated = row
+    tree = TranscriptBuilder(_PROGRAM, as_string(session_id))
+    parts: dict[str, list[JsonObject]] = {}
+    of_session: dict[str, Any] = {
+        "where": '"session_id" = ?', "values": (session_id,), "order": '"id"'
+    }  # fmt: skip
+    for part_id, message_id, data in database.rows(
+        "part", "id", "message_id", "data", **of_session
+    ):
+        try:
+            found = _parsed(data)
+        except BadLine as error:
+            yield FoundConversation(f"{place}, part {as_string(part_id)[:60]}", fault=str(error))
+            continue
+        parts.setdefault(as_string(message_id), []).append(found)
+    undone = _undone(revert)
+    steps: list[Step] = []
+    head: Step | None = None
+    is_undone = False
+    for message_id, data in database.rows("message", "id", "data", **of_session):
+        key = as_string(message_id)
+        try:
+            step = _step(key, _parsed(data), parts.pop(key, []), tree.notes)
+        except BadLine as error:
+            yield FoundConversation(f"{place}, message {key[:60]}", fault=str(error))
+            continue
+        step.parent = steps[-1] if steps else None
+        steps.append(step)
+        is_undone = is_undone or (bool(undone) and key == undone)
+        head = head if is_undone else step
+    for key, orphans in parts.items():  # their message is damaged
+        step = _step(key, {"role": "assistant"}, orphans, tree.notes)
+        step.parent = steps[-1] if steps else None
+        steps.append(step)
+        head = head if is_undone else step
+    ends = add_steps(tree, steps)
+    transcript = tree.transcript(
+        title=as_string(title),
+        head_id=ends.get(head) if head is not None else None,
+        created=parse_timestamp(created),
+        updated=parse_timestamp(updated),
+        tags=("subagent",) if parent else (),
+    )
+    if not transcript.entries:
+        yield FoundConversation(place, ignored=True)
+        return
+    parent_id = stable_id(_PROGRAM, as_string(parent)) if parent else ""
+    yield FoundConversation(place, transcript, notes=tuple(tree.notes), parent_id=parent_id)
+
+
+def _parsed(data: object) -> JsonObject:
+    """Return a column of JSON. Raises BadLine."""
+    found = parse_line(data.encode("utf-8", "replace")) if isinstance(data, str) else None
+    if found is None:
+        raise BadLine("is not JSON: it is empty")
+    return found
+
+
+def _undone(revert: object) -> str:
+    try:
+        return as_string(_parsed(revert).get("messageID"))
+    except BadLine:
+        return ""
+
+
+def _step(key: str, data: JsonObject, parts: list[JsonObject], notes: list[str]) -> Step:
+    times = as_object(data.get("time"))
+    is_user = as_string(data.get("role")) == "user"
+    step = Step(key, "user" if is_user else "assistant", at=parse_timestamp(times.get("created")))
+    if not is_user:
+        step.model = as_string(data.get("modelID"))
+        step.finish = as_string(data.get("finish"))
+        step.usage = _usage(as_object(data.get("tokens")))
+        if error := as_object(data.get("error")):
+            name = as_string(error.get("name"))
+            told = as_string(as_object(error.get("data")).get("message"))
+            step.status, step.error = "failed", told or name or "The reply failed."
+    step.is_summary = data.get("summary") is True
+    for part in parts:
+        _part(step, part, notes)
+    return step
+
+
+def _part(step: Step, part: JsonObject, notes: list[str]) -> None:
+    text = as_string(part.get("text"))
+    match as_string(part.get("type")):
+        case "text":
+            if part.get("synthetic") is not True and part.get("ignored") is not True:
+                step.texts.append(text)
+        case "reasoning":
+            if text:
+                step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+        case "tool":
+            state = as_object(part.get("state"))
+            call_id = as_string(part.get("callID")) or f"{step.key}/{len(step.calls)}"
+            name = as_string(part.get("tool")) or "tool"
+            step.calls.append(ToolCall(call_id, name, call_arguments(state.get("input"))))
+            failed = as_string(state.get("status")) == "error"
+            output = state.get("error") if failed else state.get("output")
+            if output is not None:
+                ended = parse_timestamp(as_object(state.get("time")).get("end"))
+                step.results.append(Result(call_id, result_text(output), failed=failed, at=ended))
+        case "file":
+            name, mime = as_string(part.get("filename")), as_string(part.get("mime"))
+            if url := as_string(part.get("url")):
+                step.parts.append(part_of_url(url, notes, name=name, mime=mime))
+        case _:
+            pass
+
+
+def _usage(counts: JsonObject) -> Usage:
+    """Return the usage; opencode counts cache and reasoning apart."""
+    cache = as_object(counts.get("cache"))
+    cached, written = as_count(cache.get("read")), as_count(cache.get("write"))
+    fresh, output = as_count(counts.get("input")), as_count(counts.get("output"))
+    reasoning = as_count(counts.get("reasoning"))
+    apart = (cached or 0) + (written or 0)
+    return Usage(
+        None if fresh is None else fresh + apart,
+        None if output is None else output + (reasoning or 0),
+        cached,
+        written,
+        reasoning,
+        input_apart=apart,
+        output_apart=reasoning or 0,
+    )
+
+
+FORMAT = DatabaseFormat("opencode's database", _is_database, _read)
