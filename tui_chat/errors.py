@@ -6,7 +6,8 @@ The message of an error is a sentence for the user, and `advice` says what to do
     TuiChatError
     ├── InputError              the user's file, flag or setting is wrong
     │   ├── ConfigError         ... in the configuration
-    │   └── KeyMissing          ... a key reference has no key
+    │   ├── KeyMissing          ... a key reference has no key
+    │   └── NeedsUser           ... nothing is, but somebody has to decide
     ├── ProviderError           the provider refused, failed or disappeared
     │   ├── Unreachable         no connection, or it took too long to connect
     │   ├── Refused             an HTTP status or an error event, with the provider's own words
@@ -44,6 +45,10 @@ class ConfigError(InputError):
 
 class KeyMissing(InputError):
     """A key reference (`env:NAME`, ...) has no value. Never contains a key."""
+
+
+class NeedsUser(InputError):
+    """A tool call needs the consent or the answer of a person, and nobody can be asked."""
 
 
 class ProviderError(TuiChatError):

@@ -84,6 +84,8 @@ class FinishedReply:
 
     entry: Entry
     timing: Timing = NO_TIMING
+    error: TuiChatError | None = None
+    """Why it failed; None if it did not."""
     repeats_key: bool = False
     """True if the provider repeated the key of the request; it is masked in the entry."""
 
@@ -433,7 +435,7 @@ class _StreamingReply:
             )
         )
         entry = await asyncio.shield(finishing)
-        self._emit(FinishedReply(entry, timing, self._recorder.repeats_key))
+        self._emit(FinishedReply(entry, timing, error, self._recorder.repeats_key))
         return entry
 
     def _message(self) -> Message:

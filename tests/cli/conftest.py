@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ Run = Callable[..., Done]
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(*words: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["tui-chat", *map(str, words)])
+        if not isinstance(sys.stdin, io.TextIOWrapper):  # pytest's, which refuses to be read
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         code = 0
         try:
             main()

@@ -267,7 +267,7 @@ def test_restore_refuses_an_unusable_copy(db: Database, tmp_path: Path) -> None:
     before = db.path.read_bytes()
     for copy, words in bad_copies(db, folder):
         refused = db("restore", copy)
-        assert refused.code == 2
+        assert refused.code in (2, 7)
         assert words in refused.err
         assert "Traceback" not in refused.err
         assert (db.path.read_bytes(), db.beside()) == (before, ["copies"])
@@ -280,7 +280,7 @@ def test_commands_that_need_exclusive_access_are_refused_while_the_database_is_i
     db("backup", copy)
     for words in (["restore", copy], ["vacuum"], ["rollback", "--yes"], ["salvage", "--to", "x"]):
         refused = db(*words)
-        assert refused.code == 2
+        assert refused.code == 7
         assert "Another program has the database" in refused.err
         assert "Close tui-chat" in refused.err
     assert json.loads(db("status", "--json").out)["version"] == LATEST
@@ -355,7 +355,7 @@ def test_the_advice_on_damage_leads_to_a_working_database(db: Database, tmp_path
     data[:4096] = b"\xa5" * 4096
     db.path.write_bytes(data)
     refused = db("status")
-    assert refused.code == 2
+    assert refused.code == 7
     assert "salvage" in refused.err
     new = tmp_path / "new.db"
     done = db("salvage", "--to", new)

@@ -4,6 +4,7 @@ wired app or a headless command.
 commands          the commands and their flags; session_commands: those about conversations
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
+ask               sends a message and prints the reply (markdown_output: on a terminal)
 build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
@@ -18,8 +19,8 @@ output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 
 A command's module is imported when the command runs, so `--help` and the first frame load no
-other. Bad input exits with 2 and one sentence. If the reader of the output closes the pipe
-(`| head`), a command ends without a message and with 141, like other tools.
+other. An error is one sentence and an exit code (`EXIT_CODES`). If the reader of the output closes
+the pipe (`| head`), a command ends without a message and with 141, like other tools.
 """
 
 from __future__ import annotations
@@ -33,11 +34,33 @@ from types import FrameType
 from typing import NoReturn
 
 from tui_chat.cli.output import CLOSED, OutputClosed, discard, finish, write_error
-from tui_chat.errors import TuiChatError
+from tui_chat.errors import (
+    InputError,
+    KeyMissing,
+    NeedsUser,
+    ProviderError,
+    Refused,
+    StoreError,
+    TuiChatError,
+    Unreachable,
+)
+
+EXIT_CODES: tuple[tuple[type[TuiChatError], int], ...] = (
+    (KeyMissing, 3),
+    (NeedsUser, 8),
+    (InputError, 2),
+    (Unreachable, 4),
+    (Refused, 5),
+    (ProviderError, 6),
+    (StoreError, 7),
+)
+"""The exit code of each kind of error; the first that fits counts. Anything else exits with 1."""
 
 
 def main() -> None:
-    """Run the command line. Errors of ours are printed as one sentence, with exit code 2."""
+    """Run the command line. Errors of ours are printed as one sentence, with the exit code of their
+    kind.
+    """
     _open_streams()
     try:
         _unwind_on_signals()
@@ -52,7 +75,7 @@ def main() -> None:
         finish()
     except TuiChatError as error:
         write_error(str(error), error.advice)
-        sys.exit(2)
+        sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
     except KeyboardInterrupt:  # while modules are loaded, before a command handles it
         sys.exit(130)
     except (OutputClosed, BrokenPipeError):  # as with `| head`

@@ -90,6 +90,58 @@ def cli(
 
 
 @cli.command()
+@click.argument("words", metavar="[TEXT]...", nargs=-1)
+@click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
+@click.option(
+    "-s", "--session", default="", help="Continue a session: its id, start of it, or title."
+)
+@click.option("--attach", "attachments", type=_INPUT, multiple=True, help="A file; repeatable.")
+@click.option("--system", default="", metavar="TEXT", help="A system message before the message.")
+@click.option("--role", help='The role of a new session; "" for none.')
+@click.option("--preset", help="A preset.")
+@click.option("--profile", help='A profile; "" for none.')
+@click.option("--model", help="The model; without --endpoint at an endpoint that lists it.")
+@click.option("--endpoint", help="A configured endpoint.")
+@click.option(
+    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A setting; repeatable."
+)
+@click.option("--schema", type=_INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+@click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
+@click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
+@click.option("--json", "as_json", is_flag=True, help="Print the reply and its facts as JSON.")
+@click.option("--anyway", is_flag=True, help="Send a request that exceeds the context limit.")
+@click.pass_obj
+def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any) -> None:
+    """Send a message and print the reply.
+
+    TEXT is the message. The standard input is added if it is a pipe, or for -. A new session has
+    what the app begins one with, and is in the app at once. The choices made here hold for this
+    message, and for a session that begins with it.
+
+    The reply goes to the standard output, as Markdown on a terminal; everything else goes to the
+    standard error stream. Tools run after you agree on the terminal. Ctrl+C stops the reply and
+    keeps what arrived.
+
+    \b
+    Examples:
+      tui-chat ask "Why is the sky blue?"
+      tui-chat ask -c "And at sunset?"
+      git diff | tui-chat ask "Write a commit message" --model gpt-5
+      tui-chat ask "What is on this picture?" --attach photo.png
+      tui-chat ask "Three fruits" --schema fruits.json --json
+
+    \b
+    Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
+    6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.ask import Question, ask_choices, run_ask
+
+    names = ("endpoint", "model", "role", "preset", "profile")
+    choices = ask_choices({name: options.pop(name) for name in names}, parameters)
+    run_ask(settings, Question(choices=choices, **options))
+
+
+@cli.command()
 @click.option("--session", help="A stored session: its id, the start of one, or its title.")
 @click.option("--preset", metavar="FILE|NAME", help="Default: the role's preset, else plain.")
 @click.option("--history", type=_INPUT, help="A JSON array or JSONL of messages.")

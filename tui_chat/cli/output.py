@@ -77,6 +77,24 @@ def write_export(text: str) -> None:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
 
 
+def write_reply(text: str) -> None:
+    """Print a piece of a reply: to a pipe or a file as it is, to a terminal without harmful
+    characters. Raises OutputClosed, OSError.
+    """
+    if is_terminal():
+        _write(sanitize(text))
+        return
+    with detect_closed_output():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+
+
+def write_text(text: str) -> None:
+    """Print text that is sanitized already, or our own. Raises OutputClosed, OSError."""
+    _write(text)
+
+
 def write_progress(text: str) -> None:
     """Draw the progress line on the error stream if that is a terminal. Empty text removes it."""
     if is_terminal(err=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,6 +68,9 @@ class Choices:
     """`NAME=VALUE` each."""
 
 
+NO_CHOICES = Choices()
+
+
 @asynccontextmanager
 async def command_workspace(
     config: Config, *, create: bool
@@ -77,8 +80,9 @@ async def command_workspace(
 
     Raises InputError and StoreError.
     """
-    with TemporaryDirectory(prefix="tui-chat-") as folder:
+    with ExitStack() as folders:
         if not create and not paths.database_file(config.data_dir).exists():
+            folder = folders.enter_context(TemporaryDirectory(prefix="tui-chat-"))
             config = replace(config, data_dir=Path(folder))
         workspace = await open_workspace(config, remembers=False)
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_chat.errors import InputError
-from tui_chat.files import open_file
+from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
 from tui_chat.models.media import detect_mime, format_size, kind_of
 from tui_chat.models.message import Part
 from tui_chat.models.text import clean
@@ -43,7 +43,12 @@ class Attachment:
 
 
 def read_attachment(path: Path) -> Attachment:
-    """Read a file as a part of a message. Raises InputError with file and fault."""
+    """Read a file, or the standard input for `-`, as a part of a message. Raises InputError with
+    file and fault.
+    """
+    if path == STANDARD_INPUT:
+        data = read_standard_input(LARGEST)
+        return Attachment(path, len(data), _part(path, data))
     path = expanded(path)
     try:
         if path.is_dir():
@@ -63,6 +68,8 @@ def read_attachment(path: Path) -> Attachment:
 
 
 def _part(path: Path, data: bytes) -> Part:
+    if path == STANDARD_INPUT:
+        path = Path("input")
     if not data:
         raise InputError(f"{path} is empty.")
     if mime := detect_mime(data):

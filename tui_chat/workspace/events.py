@@ -62,6 +62,16 @@ class ReplyGrew:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyEnded:
+    """A reply has ended: complete, stopped or failed."""
+
+    session_id: str
+    entry: Entry
+    error: TuiChatError | None
+    """Why it failed; None if it did not."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRetrying:
     """The provider refused the active session's request for now; it will be sent again."""
 
@@ -114,6 +124,7 @@ WorkspaceEvent: TypeAlias = (
     | RequestComposed
     | ResponseLoaded
     | ReplyGrew
+    | ReplyEnded
     | ReplyRetrying
     | BackgroundReplyEnded
     | UnsavedWritesChanged

@@ -25,7 +25,13 @@ from tui_chat.models.usage import Timing, cost_of
 from tui_chat.providers import RetryPause
 from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
-from tui_chat.workspace.events import BackgroundReplyEnded, Failed, ReplyGrew, ReplyRetrying
+from tui_chat.workspace.events import (
+    BackgroundReplyEnded,
+    Failed,
+    ReplyEnded,
+    ReplyGrew,
+    ReplyRetrying,
+)
 from tui_chat.workspace.request_history import with_target
 from tui_chat.workspace.state import LastSent, unanswered_calls
 
@@ -229,6 +235,17 @@ class Replies:
         finally:
             self._runs_tools = not for_good
 
+    async def all_ended(self) -> None:
+        """Wait until no reply arrives, tools that need no consent have run, and the replies to
+        their results have ended.
+        """
+        while True:
+            waiting = [*self._tasks.values(), *([self._ending] if self._ending else [])]
+            left = [each for each in waiting if not each.done()]
+            if not left:
+                return
+            await asyncio.wait(left)
+
     def timing(self, entry: Entry) -> Timing:
         """Return how long a reply took and what it cost, as far as that is known."""
         known = self._timings.get(entry.message.id)
@@ -395,6 +412,7 @@ class Replies:
                 reply_id = progress.reply.message.id
                 workspace.update(begun_replies=state.begun_replies | {reply_id})
             case FinishedReply():
+                workspace.publish(ReplyEnded(session_id, progress.entry, progress.error))
                 if progress.repeats_key:
                     workspace.publish(Failed(_repeated_key()))
 

@@ -54,6 +54,7 @@ _ingredients = attrgetter(
     "lorebooks",
     "variables",
     "tools",
+    "is_streamed",
 )
 """The fields of the state that a request is composed from."""
 
@@ -267,6 +268,7 @@ class Requests:
             role=state.role,
             profile=state.profile,
             settings=SessionSettings.of(state.model, state.settings),
+            stream=state.is_streamed,
             now=self._workspace.now(),
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),

@@ -198,6 +198,8 @@ class WorkspaceState:
     """The session's macro variables, such as those of an imported chat."""
     tools: tuple[Tool, ...] = ()
     """The tools that the model may call."""
+    is_streamed: bool = True
+    """False if replies are requested as a whole."""
 
     # What there is to choose from
     sessions: tuple[SessionSummary, ...] = ()

@@ -1,0 +1,432 @@
+"""`tui-chat ask`: a message, its reply, and what is left in the session."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tests.e2e.conftest import make_workspace
+from tests.e2e.terminal_app import TerminalApp
+from tui_chat.cli.app import open_workspace, settled_config
+from tui_chat.workspace.events import SessionsChanged
+from tui_chat.workspace.workspace import Workspace
+
+__all__ = ["make_workspace"]
+
+BAD = "\x1b]0;owned\x07\x9b31mred"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+TOOL = """
+[tools.weather]
+description = "The weather."
+parameters = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+command = ["sh", "-c", "cat; echo sunny"]
+"""
+NO_RETRIES = "retries = { times = 0 }"
+
+Ask = Callable[..., Done]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Return a function that runs `ask` in the home `tmp_path`; `stdin` is what is piped."""
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+
+    def call(*words: object, stdin: bytes | None = b"", model: str = "echo") -> Done:
+        stream = io.TextIOWrapper(io.BytesIO(stdin or b""))
+        if stdin is None:
+            monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys, "stdin", stream)
+        of_model = ("--model", model) if model else ()
+        return run(*home, "ask", *of_model, *words)
+
+    return call
+
+
+def rows(home: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(home / "chat.db")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def messages(home: Path) -> list[tuple[str, str, str]]:
+    """Return role, text and status of the messages of the session that was active last."""
+
+    async def read() -> list[tuple[str, str, str]]:
+        workspace = await open_workspace(settled_config(home, home, {}), remembers=False)
+        try:
+            [last, *_] = await workspace.store.sessions.list()
+            entries = await workspace.store.branches.load(last.session_id)
+            return [(each.message.role, each.message.content, each.status) for each in entries]
+        finally:
+            await workspace.close()
+
+    return asyncio.run(read())
+
+
+def test_the_reply_is_printed_and_stored(ask: Ask, tmp_path: Path):
+    done = ask("Hello", "there")
+    assert (done.code, done.out, done.err) == (0, "Hello there\n", "")
+    assert messages(tmp_path) == [
+        ("user", "Hello there", "complete"),
+        ("assistant", "Hello there", "complete"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "sent"),
+    [
+        ((), b"piped\n", "piped"),
+        (("-",), b"piped\n", "piped"),
+        (("first",), b"then piped\n", "first\n\nthen piped"),
+        (("first", "-"), b"then\npiped", "first\n\nthen\npiped"),
+        (("only", "words"), b"", "only words"),
+        (("only", "words"), None, "only words"),
+        (("--", "--dashes"), b"", "--dashes"),
+    ],
+)
+def test_the_message_is_of_arguments_and_input(
+    words: tuple[str, ...], stdin: bytes | None, sent: str, ask: Ask, tmp_path: Path
+):
+    assert ask(*words, stdin=stdin).code == 0
+    assert messages(tmp_path)[0] == ("user", sent, "complete")
+
+
+def test_no_message_is_an_error_and_stores_nothing(ask: Ask, tmp_path: Path):
+    for stdin in (b"", b" \n", None):
+        done = ask(stdin=stdin)
+        assert done.code == 2
+        assert done.err.startswith("Error: There is no message to send.")
+    assert ask("-", stdin=b"\xff\xfe").code == 2
+    assert not (tmp_path / "chat.db").exists()
+
+
+def test_a_session_is_continued(ask: Ask, tmp_path: Path):
+    ask("one")
+    ask("other")
+    assert ask("-s", "one", "two").code == 0
+    assert [text for _, text, _ in messages(tmp_path)] == ["one", "one", "two", "two"]
+    assert ask("-c", "three").code == 0
+    assert [text for _, text, _ in messages(tmp_path)][-2:] == ["three", "three"]
+    done = ask("-s", "oen", "x")
+    assert done.code == 2
+    assert "Did you mean" in done.err
+    assert "one" in done.err
+    assert ask("-c", "--role", "Assistant", "x").code == 2
+
+
+def test_there_may_be_no_last_session(ask: Ask):
+    done = ask("-c", "x")
+    assert done.code == 2
+    assert "There is no session to continue." in done.err
+
+
+def test_choices_are_in_the_request(ask: Ask, tmp_path: Path):
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "short.json").write_text(
+        '[{"role": "system", "content": "Be short."}, {"type": "chat_history"}]'
+    )
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "kim.json").write_text('{"name": "Kim", "content": "I am Kim."}')
+    done = ask("Hi", "--preset", "short", "--set", "temperature=0.5", "--no-stream", "--role", "",
+               "--profile", "KIM", model="mirror")  # fmt: skip
+    assert done.code == 0
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    sent = json.loads(body)  # type: ignore[arg-type]
+    assert [(each["role"], each["content"]) for each in sent["messages"]] == [
+        ("system", "Be short."),
+        ("user", "Hi"),
+    ]
+    assert sent["temperature"] == 0.5
+    assert not sent.get("stream")
+    for words, near in [
+        (("--preset", "shrot"), "short"), (("--role", "Asistant"), "Assistant"),
+        (("--profile", "kimm"), "kim"), (("--set", "tempature=1"), "temperature"),
+    ]:  # fmt: skip
+        done = ask("Hi", *words)
+        assert done.code == 2, words
+        assert near in done.err
+
+
+def test_a_system_message_stands_in_for_the_role(ask: Ask, tmp_path: Path):
+    assert ask("Hi", "--system", "Be a pirate.").code == 0
+    assert [text for _, text, _ in messages(tmp_path)] == ["Be a pirate.", "Hi", "Hi"]
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    sent = json.loads(body)["messages"]  # type: ignore[arg-type]
+    assert "helpful assistant" not in json.dumps(sent)
+    assert "Be a pirate." in json.dumps(sent)
+    [(title,)] = rows(tmp_path, "SELECT title FROM sessions")
+    assert title == "Hi"
+
+
+def test_files_are_attached(ask: Ask, tmp_path: Path):
+    (tmp_path / "photo").write_bytes(PIXEL)
+    assert ask("Look", "--attach", tmp_path / "photo", "--attach", "-", stdin=b"a text").code == 0
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    sent = json.dumps(json.loads(body)["messages"][-1])  # type: ignore[arg-type]
+    assert "image/png" in sent
+    assert "a text" in sent
+    done = ask("Look", "--attach", tmp_path / "none")
+    assert (done.code, done.out) == (2, "")
+    assert "does not exist" in done.err
+
+
+def test_json_and_schema(ask: Ask, tmp_path: Path):
+    (tmp_path / "schema.json").write_text('{"type": "object"}')
+    done = ask('{"a": 1}', "--schema", tmp_path / "schema.json", "--json")
+    assert done.code == 0, done.err
+    printed = json.loads(done.out)
+    assert printed["content"] == '{"a": 1}'
+    assert (printed["status"], printed["model"], printed["endpoint"]) == (
+        "complete", "echo", "loopback",
+    )  # fmt: skip
+    assert printed["usage"]["output"] > 0
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    assert json.loads(body)["response_format"]["type"] == "json_schema"  # type: ignore[arg-type]
+    done = ask("no JSON", "--schema", tmp_path / "schema.json")
+    assert (done.code, done.out) == (2, "no JSON\n")
+    assert "The reply is not JSON" in done.err
+    assert ask("x", "--schema", "-", stdin=b"[").code == 2
+
+
+def test_a_pipe_gets_the_exact_text(ask: Ask):
+    assert ask(BAD).out == f"{BAD}\n"
+    assert ask("--raw", BAD).out == BAD
+    assert "\x1b" not in ask("--json", BAD).out
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "said"),
+    [("flaky-500", 5, "500"), ("flaky-cut", 6, "reply")],
+)
+def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
+    done = ask("Hi", model=model)
+    assert done.code == code, done.err
+    assert done.err.startswith("Error: ")
+    assert said in done.err
+    assert messages(tmp_path)[-1][2] == "failed"
+
+
+def test_a_missing_key_and_a_server_that_is_down(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = ask("Hi", model="gpt-5")
+    assert done.code == 3
+    assert "OPENAI_API_KEY is not set" in done.err
+    (tmp_path / "config.toml").write_text(
+        f'[endpoints.down]\nprotocol = "openai_chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        f'auth = "none"\n{NO_RETRIES}\n'
+    )
+    assert ask("Hi", "--endpoint", "down", model="m").code == 4
+    (tmp_path / "chat.db").write_bytes(b"")
+    assert ask("Hi").code == 7
+
+
+def test_what_is_over_the_context_limit_is_not_sent(ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text("[models.echo]\ncontext_limit = 20\n")
+    done = ask("word " * 100)
+    assert (done.code, done.out) == (2, "")
+    assert "--anyway" in done.err
+    assert rows(tmp_path, "SELECT 1 FROM messages") == []
+    assert ask("word " * 100, "--anyway").code == 0
+
+
+def test_the_defaults_and_the_draft_of_the_app_stay(ask: Ask, tmp_path: Path):
+    async def remembered(workspace: Workspace) -> list[str | None]:
+        names = ("session", "draft", "model", "roles_used")
+        return [await workspace.store.settings.get(name) for name in names]
+
+    async def begin() -> list[str | None]:
+        workspace = await open_workspace(settled_config(tmp_path, tmp_path, {}))
+        try:
+            await workspace.start()
+            await workspace.drafts.save(None, "half a thought")
+            return await remembered(workspace)
+        finally:
+            await workspace.close()
+
+    before = asyncio.run(begin())
+    assert ask("Hi", "--role", "").code == 0
+    assert asyncio.run(begin()) == before
+
+
+async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace()
+    await workspace.external_changes.check()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tui_chat", "--data-dir", tmp_path, "--config-dir", tmp_path),
+        *("ask", "From the shell", "--model", "echo"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert (await process.communicate())[0] == b"From the shell\n"
+    heard.changes.clear()
+    await workspace.external_changes.check()
+    assert heard.of(SessionsChanged)
+    assert [each.title for each in workspace.state.sessions] == ["From the shell"]
+
+
+# --- as a process ------------------------------------------------------------------------
+
+
+def command(home: Path, *words: str) -> list[str]:
+    folders = ("--data-dir", str(home), "--config-dir", str(home))
+    return [sys.executable, "-m", "tui_chat", *folders, "ask", *words]
+
+
+def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
+    process = subprocess.Popen(
+        command(tmp_path, "Tell", "--model", "lorem:200:20000"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    begun = process.stdout.read(200)
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.startswith(b"Stopped. What arrived is in session ")
+    assert said.strip().count(b"\n") == 0
+    [_, (role, text, status)] = messages(tmp_path)
+    assert (role, status) == ("assistant", "stopped")
+    assert text.startswith((begun + rest).decode().rstrip("\n"))
+
+
+def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
+    words = command(tmp_path, "Tell", "--model", "lorem:400:20000")
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(50)
+    process.stdout.close()
+    assert process.wait(60) == 141
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert messages(tmp_path)[-1][2] == "stopped"
+
+
+def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
+    (tmp_path / "config.toml").write_text(TOOL)
+    done = subprocess.run(
+        command(tmp_path, "Weather?", "--model", "toolsmith"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        start_new_session=True,  # no terminal, whoever runs the tests
+        text=True,
+    )
+    assert done.returncode == 8
+    assert "no terminal to ask for consent" in done.stderr
+    assert 'consent = "always"' in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert len(messages(tmp_path)) == 2
+
+
+def test_a_tool_with_consent_runs(tmp_path: Path):
+    (tmp_path / "config.toml").write_text(TOOL + 'consent = "always"\n')
+    done = subprocess.run(
+        command(tmp_path, "Weather?", "--model", "toolsmith"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        start_new_session=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sunny" in done.stdout
+    assert [role for role, *_ in messages(tmp_path)] == ["user", "assistant", "tool", "assistant"]
+
+
+# --- on a terminal -----------------------------------------------------------------------
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
+
+
+@on_linux
+@pytest.mark.parametrize(("key", "answer"), [("y", "sunny"), ("n", "declined")])
+def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(TOOL)
+    with TerminalApp(tmp_path, ("ask", "Weather?", "--model", "toolsmith")) as app:
+        app.until(lambda: app.shows("Run it? [y/N]"))
+        app.type(f"{key}\r")
+        assert app.wait() == 0
+    [_, _, (role, text, _), _] = messages(tmp_path)
+    assert role == "tool"
+    assert answer in text
+
+
+@on_linux
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_a_terminal_gets_nothing_that_it_would_obey(raw: tuple[str, ...], tmp_path: Path):
+    text = f"# Title\n\n{BAD} **strong**\n\n```python\n{BAD} = 1\n```\n"
+    with TerminalApp(tmp_path, ("ask", text, "--model", "echo", *raw)) as app:
+        assert app.wait() == 0
+        written = app.read().decode()
+    assert "\x1b]0;" not in written
+    assert "\x9b" not in written
+    assert "\x07" not in written
+    assert "␛]0;owned␇\\x9b31mred" in app.text()
+    assert ("\x1b[1mstrong\x1b[0m" in written) is not raw
+    assert ("**strong**" in written) is bool(raw)
+    assert "echo at loopback" in app.text()
+
+
+@on_linux
+def test_no_color_is_heard(tmp_path: Path):
+    text = "**strong** `code`"
+    arguments = ("ask", text, "--model", "echo")
+    with TerminalApp(tmp_path, arguments, environ={"NO_COLOR": "1"}) as app:
+        assert app.wait() == 0
+        written = app.read()
+    assert b"\x1b[1mstrong" in written
+    assert b"\x1b[33m" not in written
+
+
+@on_linux
+def test_a_long_block_is_drawn_whole_at_its_end(tmp_path: Path):
+    code = "\n".join(f"line_{number} = {number}" for number in range(60))
+    with TerminalApp(
+        tmp_path, ("ask", f"```python\n{code}\n```\n\nEnd.", "--model", "echo"), size=(80, 20)
+    ) as app:
+        assert app.wait() == 0
+    final = app.text()[app.text().rindex("line_0 ") :]
+    assert [f"line_{number} = {number}" in final for number in range(60)] == [True] * 60
+    assert final.index("line_59 ") < final.index("End.")
+
+
+def test_markdown_is_the_same_however_it_arrives():
+    from tui_chat.cli.markdown_output import MarkdownOutput
+
+    text = "# A\n\n- one\n- two\n\n```py\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\nlast *line*"
+    whole = MarkdownOutput(60, 24, colour=True)
+    expected = screen(whole.feed(text) + whole.end())
+    by_letter = MarkdownOutput(60, 24, colour=True)
+    assert screen("".join(map(by_letter.feed, text)) + by_letter.end()) == expected
+    assert len(expected) > 10
+
+
+def screen(written: str) -> list[str]:
+    """Return the lines of a terminal after our own cursor movements."""
+    lines = [""]
+    for number, piece in enumerate(written.split("\x1b[J")):
+        before, _, up = piece.rpartition("\x1b[") if piece.endswith("A\r") else (piece, "", "")
+        lines[-1:] = (lines[-1] + before).split("\n") if number == 0 else before.split("\n")
+        if up:
+            del lines[len(lines) - 1 - int(up.removesuffix("A\r")) :]
+            lines.append("")
+    return lines

@@ -1,0 +1,497 @@
+"""`tui-chat ask`: one message to a new or a stored session, and its reply on the standard output.
+
+1. It drives the same workspace as the app, which shows the session at once.
+2. The reply goes to the standard output: to a pipe as it is, to a terminal as Markdown or, with
+   `--raw`, as text without harmful characters. All else goes to the standard error stream.
+3. A tool call is run if the user consents on the terminal. Without a terminal the call stays at
+   the end of the session, where the app can answer it.
+4. Ctrl+C and a closed output stop the reply; what has arrived is in the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from tui_chat.cli import output
+from tui_chat.cli.app import settled_config
+from tui_chat.cli.output import (
+    OutputClosed,
+    write_json,
+    write_line,
+    write_progress,
+    write_reply,
+    write_text,
+)
+from tui_chat.cli.workspace import NO_CHOICES, Choices, choose, command_workspace, open_session
+from tui_chat.errors import InputError, NeedsUser, TuiChatError
+from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
+from tui_chat.models.envelope import Level
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import clean
+from tui_chat.workspace.attachments import read_attachment
+from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
+
+if TYPE_CHECKING:
+    from tui_chat.cli.markdown_output import MarkdownOutput
+    from tui_chat.cli.workspace import Failures
+    from tui_chat.config import Config
+    from tui_chat.models.message import Part
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
+    from tui_chat.send import PartialReply
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.state import PendingToolCall
+    from tui_chat.workspace.workspace import Workspace
+
+_SENT_ANYWAY = ("over-budget", "nothing-to-send")
+"""Codes of the errors in a request that keep it from being sent without `--anyway`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the command line asks for."""
+
+    words: tuple[str, ...] = ()
+    session: str = ""
+    """The id, start of an id, or title of a session; empty for a new one."""
+    last: bool = False
+    """True for the session that was active last."""
+    choices: Choices = NO_CHOICES
+    system: str = ""
+    """A system message that goes before the message."""
+    attachments: tuple[Path, ...] = ()
+    schema: Path | None = None
+    """A file with the JSON Schema of the reply."""
+    stream: bool = True
+    as_json: bool = False
+    raw: bool = False
+    anyway: bool = False
+    """True to send a request that has errors."""
+
+
+def run_ask(settings: dict[str, object], question: Question) -> None:
+    """Send a message and print its reply. Raises the error that ended the reply, InputError and
+    StoreError.
+    """
+    text = _text(question)
+    parts = tuple(map(_part, question.attachments))
+    if not text.strip() and not parts:
+        raise InputError(
+            "There is no message to send.",
+            advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
+        )
+    question = replace(question, choices=_with_schema(question))
+    config = settled_config(**cast("dict[str, Any]", settings))
+    asyncio.run(_ask(config, question, text, parts))
+
+
+def _text(question: Question) -> str:
+    """Return the message: the arguments, and the standard input if it is a pipe or `-` is given."""
+    words = [word for word in question.words if word != "-"]
+    inputs = [*question.attachments, *([question.schema] if question.schema else [])]
+    is_used = STANDARD_INPUT in inputs or question.system == "-"
+    is_named = "-" in question.words
+    if is_named and is_used:
+        raise InputError("The standard input can be read only once.")
+    given = ""
+    if is_named or not (is_used or sys.stdin.isatty()):
+        given = _decoded(read_standard_input())
+    return clean("\n\n".join(each for each in (" ".join(words), given.strip("\n")) if each))
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"standard input: byte {error.start} is not UTF-8 text",
+            advice="Send a picture, a sound or a PDF with `--attach -`.",
+        ) from error
+
+
+def _part(path: Path) -> Part:
+    return read_attachment(path).part
+
+
+def _with_schema(question: Question) -> Choices:
+    """Return the choices with the schema as a setting. Raises InputError."""
+    if question.schema is None:
+        return question.choices
+    text = read_text(question.schema, max_bytes=MAX_BYTES)
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{input_name(question.schema)}: is not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise InputError(f"{input_name(question.schema)}: a JSON Schema is an object")
+    given = cast("dict[str, Any]", schema)
+    if "schema" not in given:
+        given = {"name": "answer", "schema": given}
+    setting = f"response_format={json.dumps(given)}"
+    return replace(question.choices, settings=(*question.choices.settings, setting))
+
+
+async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
+    async with command_workspace(config, create=True) as (workspace, failures):
+        if question.session:
+            await open_session(workspace, failures, question.session)
+        elif question.last:
+            sessions = await workspace.store.sessions.list(1)
+            if not sessions:
+                raise InputError("There is no session to continue.", advice="Omit -c.")
+            await workspace.sessions.activate(sessions[0].session_id)
+            failures.warn()
+        await choose(workspace, question.choices)
+        workspace.update(is_streamed=question.stream)
+        printer = _Printer(workspace, question)
+        workspace.subscribe(printer.follow)
+        try:
+            await _send(workspace, failures, question, text, parts)
+            while True:
+                await _until_ended(workspace, printer)
+                failures.warn()
+                printer.raise_error()
+                calls = workspace.state.pending_calls
+                if not calls:
+                    break
+                await _answer(workspace, calls[0])
+                failures.raise_first()
+        except asyncio.CancelledError:  # Ctrl+C
+            await workspace.replies.stop_all(for_good=True)
+            printer.end()
+            write_line(f"Stopped. What arrived is in session {_session_id(workspace)}.", err=True)
+            raise
+        finally:
+            printer.end()
+        if question.as_json:
+            write_json(_reply_json(workspace))
+        printer.summarize()
+        if question.schema is not None:
+            _check_json(workspace.state.entries[-1])
+
+
+async def _send(
+    workspace: Workspace,
+    failures: Failures,
+    question: Question,
+    text: str,
+    parts: tuple[Part, ...],
+) -> None:
+    system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
+    composed = workspace.requests.compose(text, parts=parts)
+    for note in composed.notes:
+        if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
+            raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
+        if note.level is not Level.INFO:
+            write_line(f"{note.level}: {note.sentence}", err=True)
+    if system:
+        if workspace.state.session is None:
+            async with workspace.sessions.session_lock:
+                await workspace.sessions.create(text)
+        await workspace.branches.add_system_message(system)
+        failures.raise_first()
+    if not await workspace.replies.submit(text, parts):
+        failures.raise_first()
+        raise InputError("The message could not be sent.", advice="Try again.")
+
+
+async def _until_ended(workspace: Workspace, printer: _Printer) -> None:
+    """Wait until the replies have ended. Raises OutputClosed, OSError if they cannot be printed."""
+    ended = asyncio.ensure_future(workspace.replies.all_ended())
+    try:
+        await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
+        if printer.failed.done():
+            await workspace.replies.stop_all(for_good=True)
+            printer.failed.result()
+    finally:
+        ended.cancel()
+
+
+# --- printing --------------------------------------------------------------------------
+
+
+class _Printer:
+    """Prints replies while they arrive."""
+
+    def __init__(self, workspace: Workspace, question: Question) -> None:
+        self._workspace = workspace
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Has the exception of the output as soon as it cannot be written to."""
+        self._target = _target_of(question)
+        self._entry_id = ""
+        """The id of the reply that is being printed."""
+        self._restarts = 0
+        self._length = 0
+        """Characters of it that are printed."""
+        self._error: TuiChatError | None = None
+        self._is_waiting = False
+
+    def follow(self, event: WorkspaceEvent) -> None:
+        """Print what has arrived."""
+        if self.failed.done():
+            return
+        try:
+            match event:
+                case ReplyGrew():
+                    self._grow(event.grown)
+                case ReplyRetrying(waiting):
+                    words = f"Trying again in {waiting.seconds:.0f} s ({waiting.why})"
+                    write_line(f"{words}, attempt {waiting.attempt}.", err=True)
+                case ReplyEnded():
+                    self._end_reply(event)
+                case _:
+                    pass
+        except (OutputClosed, OSError) as error:
+            self.failed.set_exception(error)
+
+    def _grow(self, grown: PartialReply) -> None:
+        reply = grown.reply
+        self._begin(grown.entry_id, reply.restarts)
+        if not len(reply.content):
+            self._show_waiting(reply)
+        elif len(reply.content) > self._length:
+            self._write(reply.text)
+
+    def _begin(self, entry_id: str, restarts: int) -> None:
+        if (entry_id, restarts) == (self._entry_id, self._restarts):
+            return
+        if self._length:
+            self._target.end()
+            if entry_id == self._entry_id:
+                write_line("The provider began the reply again.", err=True)
+        self._entry_id, self._restarts, self._length = entry_id, restarts, 0
+
+    def _show_waiting(self, reply: Reply) -> None:
+        if not self._is_waiting and reply.reasoning:
+            self._is_waiting = True
+            write_progress("Thinking …")
+
+    def _write(self, text: str) -> None:
+        self._stop_waiting()
+        self._target.write(text[self._length :])
+        self._length = len(text)
+
+    def _stop_waiting(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            write_progress("")
+
+    def _end_reply(self, event: ReplyEnded) -> None:
+        message = event.entry.message
+        self._begin(message.id, self._restarts)
+        if len(message.content) > self._length:
+            self._write(message.content)
+        self._stop_waiting()
+        self._error = event.error
+        if message.semantics.refusal:
+            write_line(f"The model declined: {message.semantics.refusal}", err=True)
+        if event.entry.finish in _CUT:
+            write_line("warning: The reply ends at the limit of output tokens.", err=True)
+
+    def raise_error(self) -> None:
+        """Raise the error of the last reply, if it failed."""
+        if self._error is not None:
+            if self._length:
+                self._target.end()
+                self._length = 0
+            raise self._error
+
+    def end(self) -> None:
+        """Finish the output."""
+        if self.failed.done():
+            return
+        self._stop_waiting()
+        if self._length:
+            self._length = 0
+            self._target.end()
+
+    def summarize(self) -> None:
+        """Print model, duration, tokens and session, if somebody sees it."""
+        if not output.is_terminal(err=True):
+            return
+        entry = self._workspace.state.entries[-1]
+        timing = self._workspace.replies.timing(entry)
+        words = [f"{entry.model} at {entry.endpoint}"]
+        words += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
+        words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
+        words += [f"{entry.usage.output:,} out"] if entry.usage.output is not None else []
+        words += [f"${timing.cost:.4f}"] if timing.cost else []
+        words += [f"session {_session_id(self._workspace)}"]
+        write_line(" · ".join(map(one_line, words)), err=True)
+
+
+_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
+"""The providers' words for a reply that reached its limit."""
+
+
+class _Target(Protocol):
+    def write(self, text: str) -> None:
+        """Write more of the reply. Raises OutputClosed, OSError."""
+
+    def end(self) -> None:
+        """Finish a reply."""
+
+
+class _Nothing:
+    """The output of `--json`: the reply is printed when it has ended."""
+
+    def write(self, text: str) -> None:
+        """Write nothing."""
+
+    def end(self) -> None:
+        """Write nothing."""
+
+
+class _Plain:
+    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
+
+    def __init__(self, *, exact_end: bool) -> None:
+        self._exact_end = exact_end
+        """True to add no line break at the end."""
+        self._last = ""
+
+    def write(self, text: str) -> None:
+        """Write more text."""
+        self._last = text[-1:] or self._last
+        write_reply(text)
+
+    def end(self) -> None:
+        """End the last line."""
+        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
+            self.write("\n")
+        self._last = ""
+
+
+class _Rendered:
+    """Markdown on a terminal."""
+
+    def __init__(self, target: MarkdownOutput) -> None:
+        self._target = target
+
+    def write(self, text: str) -> None:
+        """Draw more text."""
+        write_text(self._target.feed(text))
+
+    def end(self) -> None:
+        """Draw the end."""
+        write_text(self._target.end())
+
+
+def _target_of(question: Question) -> _Target:
+    if question.as_json:
+        return _Nothing()
+    if question.raw or not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
+        return _Plain(exact_end=question.raw)
+    from tui_chat.cli.markdown_output import MarkdownOutput
+
+    size = shutil.get_terminal_size()
+    colour = not os.environ.get("NO_COLOR")
+    return _Rendered(MarkdownOutput(size.columns, size.lines, colour=colour))
+
+
+def _session_id(workspace: Workspace) -> str:
+    return workspace.state.session_id[:12]
+
+
+def _reply_json(workspace: Workspace) -> dict[str, Any]:
+    entry = workspace.state.entries[-1]
+    message, timing = entry.message, workspace.replies.timing(entry)
+    return {
+        "session_id": workspace.state.session_id,
+        "message_id": message.id,
+        "endpoint": entry.endpoint,
+        "model": entry.model,
+        "content": message.content,
+        "refusal": message.semantics.refusal or None,
+        "reasoning": "\n\n".join(each.text for each in message.semantics.reasoning if each.text),
+        "tool_calls": [
+            {"id": each.id, "name": each.name, "arguments": each.arguments}
+            for each in message.tool_calls
+        ],
+        "status": entry.status,
+        "finish_reason": entry.finish or None,
+        "usage": {
+            name: getattr(entry.usage, name)
+            for name in ("input", "output", "cached", "cache_write", "reasoning")
+        },
+        "seconds": entry.seconds,
+        "cost": None if timing.cost is None else float(timing.cost),
+    }
+
+
+def _check_json(entry: Entry) -> None:
+    try:
+        json.loads(entry.message.content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"The reply is not JSON: {error}.",
+            advice="The model or its server may not support schemas.",
+        ) from error
+
+
+# --- tool calls --------------------------------------------------------------------------
+
+
+async def _answer(workspace: Workspace, call: PendingToolCall) -> None:
+    """Run a tool call if the user consents, else tell the model that they declined it. Raises
+    NeedsUser if there is nobody to ask.
+    """
+    name, arguments = one_line(call.call.name), one_line(call.call.arguments, 2000)
+    where = f"It waits in session {_session_id(workspace)}; answer it in the app."
+    if not call.can_run:
+        raise NeedsUser(f"The model calls “{name}”, which has no command.", advice=where)
+    question = f"The model calls {name} with {arguments or 'no arguments'}\nRun it? [y/N] "
+    answer = await _ask_on_terminal(question)
+    if answer is None:
+        advice = f'{where} Or set `consent = "always"` in [tools.{name}].'
+        raise NeedsUser(
+            f"The model calls the tool “{name}”, and there is no terminal to ask for consent on.",
+            advice=advice,
+        )
+    if answer.strip().lower() in ("y", "yes"):
+        await workspace.tools.run(call.entry_id, call.call.id)
+    else:
+        await workspace.tools.answer(call.entry_id, call.call.id, "The user declined this call.")
+
+
+async def _ask_on_terminal(question: str) -> str | None:
+    """Return the line that the user types on the terminal; None without a terminal."""
+    try:
+        terminal = os.open("/dev/tty" if sys.platform != "win32" else "CON", os.O_RDWR)
+    except OSError:
+        return None
+    loop = asyncio.get_running_loop()
+    readable: asyncio.Future[None] = loop.create_future()
+    try:
+        os.write(terminal, question.encode())
+        # A thread that waits for a line could not be stopped by Ctrl+C.
+        loop.add_reader(terminal, lambda: readable.done() or readable.set_result(None))
+        await readable
+        return os.read(terminal, 4096).decode(errors="replace")
+    except (NotImplementedError, OSError):  # Windows' event loop, and macOS' for terminals
+        return (await asyncio.to_thread(os.read, terminal, 4096)).decode(errors="replace")
+    finally:
+        with suppress(NotImplementedError, OSError):
+            loop.remove_reader(terminal)
+        os.close(terminal)
+
+
+def ask_choices(options: dict[str, Any], parameters: Sequence[str]) -> Choices:
+    """Return the choices of the command's options."""
+    return Choices(
+        endpoint=options["endpoint"] or "",
+        model=options["model"] or "",
+        role=options["role"],
+        preset=options["preset"] or "",
+        profile=options["profile"],
+        settings=tuple(parameters),
+    )

@@ -1,0 +1,114 @@
+"""Draws a reply as Markdown on a terminal while it arrives.
+
+The text is laid out by the app's own modules, which make every hostile character visible; only the
+styles and the cursor movements of this module reach the terminal. A section that can still change
+is drawn at the bottom, as far as it fits, and drawn again until it is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui_chat.ui.areas.chat.markdown import section_lines
+from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
+from tui_chat.ui.areas.chat.text_lines import TextLine
+
+WIDEST = 100
+"""Maximum cells of a line; longer lines are hard to read."""
+
+_STYLES = {
+    "strong": "1",
+    "emphasis": "3",
+    "strike": "9",
+    "code": "33",
+    "code-label": "2",
+    "code-comment": "2;3",
+    "code-keyword": "35",
+    "code-string": "32",
+    "code-number": "33",
+    "code-name": "34",
+    "code-class": "1;34",
+    "code-builtin": "36",
+    "code-inserted": "32",
+    "code-deleted": "31",
+    "link": "4;34",
+    "url": "2",
+    "citation": "36",
+    "heading": "1;36",
+    "heading-first": "1;4;36",
+    "heading-second": "1;36",
+    "quote": "2",
+    "quote-bar": "2",
+    "rule": "2",
+    "list-mark": "36",
+    "table-head": "1",
+    "table-line": "2",
+    "maths": "36",
+    "quiet": "2",
+    "warning": "33",
+}
+"""SGR parameters of the styles of the layout; those that are not here have none."""
+_COLOURS = frozenset(str(number) for number in range(30, 38))
+_UNUSED = "code-copy"
+"""The style of what is only there to be clicked."""
+
+
+class MarkdownOutput:
+    """Writes the sections of a growing text to a terminal."""
+
+    def __init__(self, columns: int, rows: int, *, colour: bool) -> None:
+        self._width = max(min(columns - 1, WIDEST), 12)
+        self._room = max(rows - 2, 1)
+        self._colour = colour
+        self._splitter = SectionSplitter()
+        self._settled = 0
+        """Sections that are written for good."""
+        self._drawn = 0
+        """Lines of the open section on the screen."""
+
+    def feed(self, text: str) -> str:
+        """Return what to write to the terminal after more text."""
+        self._splitter.feed(text)
+        pieces = [self._erase(), self._settle(self._splitter.settled)]
+        if (section := self._splitter.open) is not None:
+            lines = self._lines(section, self._settled)[-self._room :]
+            self._drawn = len(lines)
+            pieces.append("".join(f"{line}\n" for line in lines))
+        return "".join(pieces)
+
+    def end(self) -> str:
+        """Return what to write to the terminal at the end of the text."""
+        text = self._erase() + self._settle(self._splitter.all())
+        self._splitter, self._settled = SectionSplitter(), 0
+        return text
+
+    def _erase(self) -> str:
+        drawn, self._drawn = self._drawn, 0
+        return f"\x1b[{drawn}A\r\x1b[J" if drawn else ""
+
+    def _settle(self, sections: Sequence[Section]) -> str:
+        new = [
+            line
+            for number, each in enumerate(sections[self._settled :], self._settled)
+            for line in self._lines(each, number)
+        ]
+        self._settled = len(sections)
+        return "".join(f"{line}\n" for line in new)
+
+    def _lines(self, section: Section, number: int) -> list[str]:
+        """Lay out a section; `number` counts from 0."""
+        lines = [""] if section.gap and number else []
+        return lines + [self.painted(line) for line in section_lines(section, self._width)]
+
+    def painted(self, line: TextLine) -> str:
+        """Return a laid-out line with the escape sequences of its styles."""
+        text = "".join(
+            self._styled(run.text, run.styles) for run in line.runs if _UNUSED not in run.styles
+        )
+        return text.rstrip()
+
+    def _styled(self, text: str, styles: Sequence[str]) -> str:
+        codes = [code for each in styles for code in _STYLES.get(each, "").split(";") if code]
+        if not self._colour:
+            codes = [code for code in codes if code not in _COLOURS]
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text
