@@ -73,6 +73,7 @@ class Recipe:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     correction: Correction = NO_CORRECTION
     role_missing: bool = False
+    keeps_role_prompt: bool = False
     format: int = 0
     """0 if missing."""
 
@@ -124,6 +125,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         variables=inputs.variables,
         correction=inputs.correction,
         role_missing=inputs.role_missing,
+        keeps_role_prompt=inputs.keeps_role_prompt,
         format=FORMAT,
     )
 
@@ -193,6 +195,7 @@ def rebuilt_inputs(
         tools=revision(tuple[ToolDefinition, ...], recipe.tools) if recipe.tools else None,
         correction=recipe.correction,
         role_missing=recipe.role_missing,
+        keeps_role_prompt=recipe.keeps_role_prompt,
     )
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Button, Static
+from textual.widgets import Button, OptionList, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.settings import SETTINGS, AuthorNote, Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.dialogs.choices import ModelChoiceDialog
 from tui_chat.ui.dialogs.session_settings import LABELS, SessionSettingsForm, SettingRow
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -170,3 +171,33 @@ async def test_another_endpoint_takes_away_a_model_that_it_does_not_offer(tmp_pa
         await until(pilot, lambda: len(app.screen_stack) == 1)
         state = app.workspace.state
         assert (state.endpoint.name, state.model) == ("loopback-gemini", "")
+
+
+async def test_a_model_is_made_the_default_in_the_chooser_and_unset_in_the_palette(tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+
+        async def default() -> str:
+            found = await workspace.settings.default_model()
+            return found[1] if found is not None else ""
+
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, ModelChoiceDialog))
+        await pilot.press(*"thinker", "ctrl+d")
+        await settle(pilot)
+        assert await default() == "thinker"
+        options = app.screen.query_one(OptionList)
+        assert options.highlighted is not None
+        line = str(options.get_option_at_index(options.highlighted).prompt)
+        assert "thinker" in line
+        assert line.endswith("· default")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert workspace.state.model == "echo", "that did not switch this session"
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: workspace.state.model == "thinker")
+        await pilot.press("ctrl+p", *"unset default", "enter")
+        await settle(pilot)
+        assert await default() == ""

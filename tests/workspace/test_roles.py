@@ -10,7 +10,7 @@ from tests.e2e.conftest import settled
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
-from tui_chat.workspace.events import Failed
+from tui_chat.workspace.events import Done, Failed
 
 PIRATE = Role("", "Pirate", "Talk like a pirate.", settings=Settings(temperature=0.5))
 
@@ -119,6 +119,8 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
 
     await workspace.roles.save(replace(pirate, status="disabled"))
     assert workspace.state.role_fault == "disabled"
+    told = "The role was disabled: this session no longer sends its prompt."
+    assert [each.sentence for each in heard.of(Done)] == [told]
     assert role_words(workspace) == ""
     assert "role-disabled" in {note.code for note in workspace.requests.compose("hi").notes}
 
@@ -134,6 +136,24 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
     assert await workspace.replies.submit("still there?")
     await settled(workspace, heard)
     assert workspace.state.entries[-1].status == "complete"
+
+
+async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspace):
+    workspace, heard = await make_workspace()
+    pirate = await a_pirate(workspace)
+    await workspace.roles.choose(pirate.role_id)
+    prompt = role_words(workspace)
+    assert prompt
+    assert await workspace.branches.add_system_message("Be brief.")
+    composed = workspace.requests.compose("hi")
+    assert role_words(workspace) == prompt
+    system = [turn.text.plain for turn in composed.envelope.turns if turn.role == "system"]
+    assert (system[0], system[-1]) == (prompt, "Be brief.")
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    assert sent is not None
+    assert sent.is_exact, "its recipe says so too"
 
 
 async def test_a_changed_role_takes_effect_at_once(make_workspace):

@@ -219,3 +219,25 @@ async def test_new_sessions_keep_the_model_that_was_chosen_last(make_workspace):
     workspace, _ = await make_workspace("loopback", "mirror")
     await workspace.sessions.new()
     assert workspace.state.model == "mirror", "what the config says now is newer"
+
+
+async def test_a_default_model_goes_before_the_one_that_was_chosen_last(make_workspace):
+    workspace, heard = await make_workspace("loopback", "echo")
+    await workspace.settings.set_default_model("loopback-gemini", "lorem")
+    await workspace.settings.set_model("loopback", "thinker")
+    await workspace.sessions.new()
+    assert (workspace.state.endpoint.name, workspace.state.model) == ("loopback-gemini", "lorem")
+    role = await workspace.roles.save(Role("", "Own", model="mirror"))
+    await workspace.roles.choose(role.role_id)
+    assert workspace.state.effective_model == "mirror", "a role's own model goes before it"
+    await workspace.close()
+    workspace, _ = await make_workspace("loopback", "echo")
+    await workspace.sessions.new("")
+    assert workspace.state.model == "lorem"
+    await workspace.settings.set_default_model("", "")
+    await workspace.sessions.new("")
+    assert workspace.state.model == "thinker"
+    await workspace.settings.set_default_model("gone", "x")
+    await workspace.sessions.new("")
+    assert workspace.state.model == "thinker", "its endpoint is not configured any more"
+    assert heard.of(Failed) == []

@@ -120,7 +120,9 @@ def build_context(
 
 
 def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
-    """Return the role's system prompt; None if it has none or the history brings its own."""
+    """Return the role's system prompt; None if it has none or the history brings its own: that of
+    a file may be the one that its author saw.
+    """
     if inputs.role is None and inputs.role_missing:
         sentence = "The role of this session was deleted; the session works without it."
         notes.append(Note(Level.WARNING, "role-missing", sentence))
@@ -132,7 +134,7 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     role = inputs.active_role
     if role is None or not role.system_prompt:
         return None
-    if inputs.history and inputs.history[0].role == "system":
+    if not inputs.keeps_role_prompt and inputs.history and inputs.history[0].role == "system":
         sentence = "The history begins with a system message, so the role's prompt is not added."
         notes.append(
             Note(Level.INFO, "role-prompt-skipped", sentence, resolve_role_prompt(role).origin)

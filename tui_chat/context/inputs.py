@@ -90,6 +90,9 @@ class Inputs:
     """The ratio of reported to estimated tokens of the model so far."""
     role_missing: bool = False
     """True if the session's role was deleted."""
+    keeps_role_prompt: bool = False
+    """True if the role's prompt is sent also where the history begins with a system message. Set
+    for sessions: their role was chosen, and a system message is added to its prompt."""
     answered: Message | None = None
     """The stored message that takes the draft's place; None if the draft is typed. Set by
     `with_answered_as_draft` alone."""

@@ -64,6 +64,7 @@ UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 
 _KEEPING_FOCUS = frozenset(
     (
+        *("default-model", "no-default-model"),
         *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
@@ -77,6 +78,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "inspector": ("payload", "request", "body", "debug"),
     "new": ("new chat", "clear", "reset", "begin"),
     "model": ("model", "change model", "endpoint", "provider", "ask another model"),
+    "default-model": ("default model", "make default", "set default"),
+    "no-default-model": ("default model", "reset default"),
     "settings": (
         *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
         *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
@@ -147,6 +150,20 @@ ACTIONS = (
     _action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
     _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
     _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
+    _action(
+        "default-model",
+        "",
+        "sessions.set_default_model(True)",
+        "Default model",
+        "Make this model the default of new sessions",
+    ),
+    _action(
+        "no-default-model",
+        "",
+        "sessions.set_default_model(False)",
+        "No default model",
+        "Unset the default model (new sessions use the last used)",
+    ),
     _action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
     _action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
     _action("find", "", "sessions.find", "Filter", "Filter sessions"),

@@ -277,6 +277,7 @@ class Requests:
             tools=tuple(tool.definition for tool in state.tools) or None,
             correction=self.calibration.correction(state.endpoint.name, state.effective_model),
             role_missing=state.role_missing,
+            keeps_role_prompt=True,
         )
 
     def _endpoint_for(self, protocol: Protocol) -> Endpoint:

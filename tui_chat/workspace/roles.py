@@ -18,7 +18,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.role import Role
 from tui_chat.models.settings import SettingError, read_settings, settings_json
 from tui_chat.models.text import clean
-from tui_chat.workspace.events import BranchChanged, Failed
+from tui_chat.workspace.events import BranchChanged, Done, Failed
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -120,7 +120,12 @@ class Roles:
         await self._refresh()
         state = workspace.state
         if state.session is not None and state.session.role_id == role_id:
+            before = state.role_fault
             workspace.update(role=role, role_missing=role is None)
+            fault = workspace.state.role_fault
+            if fault and not before:
+                sentence = f"The role was {fault}: this session no longer sends its prompt."
+                workspace.publish(Done(sentence))
         elif state.session is None and state.role is not None and state.role.role_id == role_id:
             enabled = role is not None and role.status == "enabled"
             role = await self.to_start_with(role_id if enabled else None)

@@ -30,7 +30,7 @@ from tui_chat.models.settings import (
     setting_name,
 )
 from tui_chat.providers import discover_endpoints, merge_discovered
-from tui_chat.workspace.events import Failed, RequestOutdated
+from tui_chat.workspace.events import Done, Failed, RequestOutdated
 from tui_chat.workspace.state import DEFAULT_PRESET
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 _LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
 config had then, as JSON."""
+
+_DEFAULT_MODEL = "default model"
+"""The setting of the store with the endpoint and model of new sessions, as JSON; empty for those
+that were chosen last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,7 @@ class SessionSetup:
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
         workspace, config = self._workspace, self._workspace.state.config
-        endpoint, model = await self._last_model()
+        endpoint, model = await self.default_model() or await self._last_model()
         if role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model, endpoint = "", config.endpoint_offering(role.model, endpoint)
@@ -221,6 +225,28 @@ class SessionSetup:
             **self._files(role.preset if role else "", profile, ()),
         )
         workspace.update(tools=await workspace.tools.offered_in(""))
+
+    async def default_model(self) -> tuple[Endpoint, str] | None:
+        """Return endpoint and model that the user made the default of new sessions; None if there
+        is no default, or its endpoint is gone. Raises StoreError.
+        """
+        config = self._workspace.state.config
+        match json.loads(await self._workspace.store.settings.get(_DEFAULT_MODEL) or "[]"):
+            case [str(name), str(model)] if name in [each.name for each in config.endpoints]:
+                return config.endpoint_named(name), model
+            case _:
+                return None
+
+    async def set_default_model(self, endpoint: str, model: str) -> None:
+        """Begin new sessions with this model of this endpoint; an empty endpoint for the model
+        that was chosen last.
+        """
+        workspace = self._workspace
+        with workspace.reporting():
+            stored = json.dumps([endpoint, model]) if endpoint else ""
+            await workspace.store.settings.set(_DEFAULT_MODEL, stored)
+            begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
+            workspace.publish(Done(f"New sessions use {begins}."))
 
     async def _last_model(self) -> tuple[Endpoint, str]:
         """Return endpoint and model that were chosen last, or those of the config if it was changed

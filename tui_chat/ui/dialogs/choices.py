@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rich.text import Text
@@ -40,6 +40,8 @@ class ChoiceDialog(Dialog[str | None]):
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
     ]
+    hint: ClassVar[str] = ""
+    """The keys, in the last line; empty for none."""
 
     def __init__(
         self,
@@ -71,6 +73,8 @@ class ChoiceDialog(Dialog[str | None]):
             options = OptionList()
             options.can_focus = False
             yield options
+            if self.hint:
+                yield Static(self.hint, classes="hint")
 
     def on_mount(self) -> None:
         """Show all choices with the current one highlighted."""
@@ -157,6 +161,45 @@ class ChoiceDialog(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+
+class ModelChoiceDialog(ChoiceDialog):
+    """Offers models; one of them can be made the default of new sessions."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "make_default", show=False, priority=True)
+    ]
+    hint = "Enter chooses · Ctrl+D default for new sessions, on or off · Esc cancels"
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        current: str,
+        default: str,
+        set_default: Callable[[str], None],
+    ) -> None:
+        """`default` is the id of the default model, empty for none; `set_default` is called with
+        the id of another one.
+        """
+        self._default = default
+        self._set_default = set_default
+        super().__init__("Switch model", choices, current)
+
+    def option(self, choice: Choice) -> Option:
+        """Return the line of a model; it says which is the default."""
+        is_default = choice.id == self._default
+        return super().option(
+            replace(choice, detail=f"{choice.detail} · default") if is_default else choice
+        )
+
+    def action_make_default(self) -> None:
+        """Make the highlighted model the default, or no model if it is."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            chosen = options.get_option_at_index(options.highlighted).id or ""
+            self._default = "" if chosen == self._default else chosen
+            self._set_default(self._default)
+            self.offer(self.choices)
 
 
 class MultiChoiceDialog(Dialog[tuple[str, ...] | None]):

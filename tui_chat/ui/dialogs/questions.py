@@ -23,7 +23,13 @@ from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.branches import branch_lines
-from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
+from tui_chat.ui.dialogs.choices import (
+    TYPED,
+    Choice,
+    ChoiceDialog,
+    ModelChoiceDialog,
+    MultiChoiceDialog,
+)
 
 if TYPE_CHECKING:
     from tui_chat.workspace.state import PendingToolCall, WhatIf
@@ -31,12 +37,26 @@ if TYPE_CHECKING:
 
 
 async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | None:
-    """Ask for an endpoint and one of its models.
+    """Ask for an endpoint and one of its models, which can be made the default of new sessions.
 
     Model servers found on this machine meanwhile are added to the list.
     """
     current = f"{workspace.state.endpoint.name}\n{workspace.requests.compose('').model}"
-    dialog = ChoiceDialog("Switch model", _models(workspace), current)
+    default = None
+    with workspace.reporting():
+        default = await workspace.settings.default_model()
+
+    def set_default(chosen: str) -> None:
+        endpoint, _, model = chosen.partition("\n")
+        setting = workspace.settings.set_default_model(endpoint, model)
+        app.run_worker(setting, group="settings", description="set the default model")
+
+    dialog = ModelChoiceDialog(
+        _models(workspace),
+        current,
+        f"{default[0].name}\n{default[1]}" if default is not None else "",
+        set_default,
+    )
 
     async def search() -> None:
         await workspace.settings.discover_models()

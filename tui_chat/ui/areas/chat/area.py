@@ -123,7 +123,7 @@ class ChatArea(Area):
         if state.preset_name != "plain":
             subtitle += f" · {state.preset_name}"
         if state.role_fault:
-            subtitle += f" · its role was {state.role_fault}"
+            subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
         endpoints = state.config.endpoints
         keys = keys_found(endpoints, self.context.environ) if not entries else ()
         self.pane.show(

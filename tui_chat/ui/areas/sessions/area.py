@@ -205,6 +205,14 @@ class SessionsArea(Area):
     async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:
         await workspace.settings.set_model(endpoint, model)
 
+    @work(group="settings")
+    async def action_set_default_model(self, is_set: bool) -> None:
+        """Begin new sessions with the model of this one, or with the one that was chosen last."""
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            endpoint = workspace.state.endpoint.name if is_set else ""
+            await workspace.settings.set_default_model(endpoint, workspace.state.effective_model)
+
     def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str] | None:
         """Return an endpoint and a model; None, with the error shown, if there is none."""
         state = workspace.state
