@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.app import App
-from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -49,7 +49,8 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     time.tzset()
     monkeypatch.setattr("tui_chat.ui.areas.chat.branch_layout.monotonic", lambda: 100.0)
     monkeypatch.setattr("tui_chat.ui.areas.chat.status_lines.monotonic", lambda: 100.0)
-    monkeypatch.setattr(Notification, "time_left", 3600.0)
+    monkeypatch.setattr("tui_chat.ui.notifications.MIN_SECONDS", defaultdict(lambda: 3600.0))
+    monkeypatch.setattr("tui_chat.ui.notifications.MAX_SECONDS", 3600.0)
     yield
     os.environ.pop("TZ", None)
     time.tzset()

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from textual import events
-from textual.screen import Screen
 from textual.widgets import OptionList
-from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.errors import InputError, Refused
+from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
@@ -24,7 +22,6 @@ from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.notifications import MAX_TOASTS, show_error
 from tui_chat.workspace.events import ReplyRetrying
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -381,39 +378,6 @@ async def test_an_unopenable_database_is_reported_with_advice(tmp_path: Path):
     assert (tmp_path / "chat.db").read_bytes().startswith(b"this is no database")
 
 
-async def test_toasts_leave_the_request_visible(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=(160, 45), notifications=True) as pilot:
-        await opened(pilot)
-        app.notify("Something was done.", markup=False)
-        await until(pilot, lambda: bool(app.screen.query("Toast")))
-        await settle(pilot)
-        told, request = app.screen.query("Toast").first(), app.query_one(Inspector)
-        assert told.region
-        assert not told.region.overlaps(request.region)
-        show_error(app, InputError("It failed.", advice="Try."))
-        for number in range(5):
-            app.notify(f"Copied {number}.", markup=False)
-            app.notify(f"Copied {number}.", markup=False)
-        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Copied 4."])
-        assert told_in(app.screen) == ["It failed.\nTry.", "Copied 3.", "Copied 4."]
-        for number in range(3):
-            app.notify(f"Warned {number}.", severity="warning", markup=False)
-        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 2."])
-        assert told_in(app.screen) == ["It failed.\nTry.", "Warned 1.", "Warned 2."]
-        app.notify("Warned 0.", severity="warning", markup=False)  # it waits, and is told now
-        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 0."])
-        await pilot.click(app.screen.query("Toast").last())
-        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 1."])
-        await pilot.press("f1")
-        await until(
-            pilot, lambda: len(app.screen_stack) == 2 and len(told_in(app.screen)) == MAX_TOASTS
-        )
-        await until(pilot, lambda: not told_in(app.screen_stack[0]))  # it lies under the dialog
-        await pilot.press("escape")
-        await until(pilot, lambda: len(told_in(app.screen)) == MAX_TOASTS)
-
-
 async def test_a_retry_and_a_stall_stand_in_the_status_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -433,7 +397,7 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         assert "Writing · 6.6 s" in activity.render().plain
         now += 7
         assert "Writing · no data for 7.0 s" in activity.render().plain
-        assert not told_in(app.screen)
+        assert not app.notifications.shown
 
 
 async def test_one_row_is_marked_after_a_new_session(tmp_path: Path):
@@ -469,11 +433,6 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
         await replied(pilot)
         assert app.workspace.state.entries[-1].message.id != reply
         assert app.workspace.state.entries[-1].siblings == 2
-
-
-def told_in(screen: Screen[object]) -> list[str]:
-    """Return what is told on a screen, in sight."""
-    return [str(toast.render()) for toast in screen.query(Toast) if toast.region.area]
 
 
 async def test_ctrl_r_right_after_enter_is_about_the_message_that_was_sent(tmp_path: Path):

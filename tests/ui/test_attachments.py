@@ -52,6 +52,6 @@ async def test_a_file_that_cannot_be_attached_is_reported(tmp_path: Path):
         await opened(pilot)
         app.query_one(Composer).text = f"/attach {tmp_path}/missing"
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app._notifications))
-        assert "does not exist" in str([n.message for n in app._notifications])
+        await until(pilot, lambda: bool(app.notifications.shown))
+        assert "does not exist" in str([n.message for n in app.notifications.shown])
         assert app.query_one(AttachmentLine).count == 0

@@ -94,18 +94,18 @@ async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
         await opened(pilot)
         app.query_one(Composer).text = "/nonsense"
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app._notifications))
-        assert "no command /nonsense" in str([n.message for n in app._notifications])
+        await until(pilot, lambda: bool(app.notifications.shown))
+        assert "no command /nonsense" in str([n.message for n in app.notifications.shown])
         assert app.query_one(Composer).text == "/nonsense"
         app.query_one(Composer).text = "/quit smoking"
         await pilot.press("enter")
-        await until(pilot, lambda: "/quit takes no arguments" in str(list(app._notifications)))
+        await until(pilot, lambda: "/quit takes no arguments" in str(list(app.notifications.shown)))
         assert app.query_one(Composer).text == "/quit smoking"
         app.query_one(Composer).text = "/export markdown"
         await pilot.press("enter")
         await until(
             pilot,
-            lambda: "There is no message in this session yet" in str(list(app._notifications)),
+            lambda: "There is no message in this session yet" in str(list(app.notifications.shown)),
         )
         app.query_one(Composer).text = "//nonsense"
         await settle(pilot)
@@ -137,7 +137,7 @@ async def test_the_session_is_renamed_by_command(tmp_path: Path):
 
 
 def shown_toasts(app) -> str:
-    return "\n".join(str(each.message) for each in app._notifications)
+    return "\n".join(str(each.message) for each in app.notifications.shown)
 
 
 async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):

@@ -37,7 +37,7 @@ async def test_readable_data_is_saved_and_opened(tmp_path: Path):
         await until(pilot, lambda: app.is_workspace_open)
         assert app.workspace is not None
         assert [s.title for s in app.workspace.state.sessions] == ["Ferry"]
-        (toast,) = [n.message for n in app._notifications if "Saved" in n.message]
+        (toast,) = [n.message for n in app.notifications.shown if "Saved" in n.message]
         assert "Saved 1 message in 1 session;" in toast
     (aside,) = tmp_path.glob("chat.db.aside-*")
     assert aside.read_bytes() == data

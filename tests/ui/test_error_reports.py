@@ -17,7 +17,7 @@ SECRET = "sk-the-value-of-a-variable"
 
 
 def told(app: Any) -> str:
-    return "\n".join(notice.message for notice in app._notifications)
+    return "\n".join(notice.message for notice in app.notifications.shown)
 
 
 def fail(*_: Any, **__: Any) -> Any:
@@ -46,7 +46,7 @@ async def test_the_app_starts_if_the_last_session_cannot_be_shown(
         app = make_app(tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: app.is_workspace_open)
-            await until(pilot, lambda: bool(app._notifications))
+            await until(pilot, lambda: bool(app.notifications.shown))
             assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
             workspace = app.workspace
             assert workspace is not None
@@ -69,7 +69,7 @@ async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_workspace_open)
-        await until(pilot, lambda: bool(app._notifications))
+        await until(pilot, lambda: bool(app.notifications.shown))
         assert "ended while it was showing the last session" in told(app)
         assert app.workspace is not None
         assert app.workspace.state.session is None

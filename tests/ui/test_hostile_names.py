@@ -58,7 +58,7 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await workspace.sessions.retag((workspace.state.session_id,), add=(EVIL,), drop=())
         await shown(pilot, "the sidebar")
         app.notify(EVIL, markup=False)
-        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await until(pilot, lambda: bool(app.notifications.shown))
         await shown(pilot, "a notification")
         actions = (
             *("sessions.choose_role", "sessions.edit_roles", "sessions.rename"),

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def told(app: TuiChat) -> str:
-    return "\n".join(str(note.message) for note in app._notifications)
+    return "\n".join(str(note.message) for note in app.notifications.shown)
 
 
 async def command(pilot: Pilot[None], text: str) -> None:

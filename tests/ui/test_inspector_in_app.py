@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import Input, Static, TextArea
-from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
@@ -158,7 +157,7 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
 
 def told_in(app: TuiChat) -> str:
     """Return all that is told just now."""
-    return "\n".join(str(toast.render()) for toast in app.screen.query(Toast))
+    return "\n".join(notice.message for notice in app.notifications.shown)
 
 
 async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -> None:

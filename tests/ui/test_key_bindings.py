@@ -27,7 +27,7 @@ def rebound(folder: Path, **keys: str) -> TuiChat:
 
 
 def told(app: TuiChat) -> str:
-    return "\n".join(note.message for note in app._notifications)
+    return "\n".join(note.message for note in app.notifications.shown)
 
 
 @pytest.mark.parametrize(

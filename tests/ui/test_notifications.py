@@ -1,11 +1,29 @@
-"""How long toasts are shown."""
+"""Notifications: how long they are shown, which one, where, and their log."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.notifications import SeverityLevel
+from textual.pilot import Pilot
+from textual.widgets import Input
 
-from tui_chat.ui.notifications import MAX_SECONDS, reading_seconds
+from tests.ui.album import Album
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat.errors import InputError
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.dialogs.notification_log import NotificationLog
+from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.notifications import (
+    MAX_SECONDS,
+    MAX_WAITING,
+    MOST_LINES,
+    NotificationLine,
+    reading_seconds,
+    show_error,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +36,90 @@ from tui_chat.ui.notifications import MAX_SECONDS, reading_seconds
         (100_000, "error", MAX_SECONDS),
     ],
 )
-def test_a_toast_is_shown_as_long_as_it_takes_to_read(
+def test_a_notification_is_shown_as_long_as_it_takes_to_read(
     length: int, severity: SeverityLevel, seconds: float
 ) -> None:
     assert reading_seconds("x" * length, severity) == seconds
+
+
+def line(app: TuiChat) -> str:
+    """Return what the line at the bottom of the top screen says."""
+    found = [each for each in app.screen.query(NotificationLine) if each.display]
+    return found[0].render().plain.strip() if found else ""
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_a_notification_covers_nothing(size: tuple[int, int], tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=size) as pilot:
+        app = await opened(pilot)
+        bar, composer = app.query_one(KeyBar), app.query_one(Composer)
+        app.notify("Something was done.", markup=False)
+        await settle(pilot)
+        assert line(app).startswith("Something was done.")
+        assert "F1 Help" in line(app), "there is room for keys"
+        assert bar.region.height == 1
+        assert not bar.region.overlaps(composer.region)
+        show_error(app, InputError("word " * 200, advice="Try."))
+        await settle(pilot)
+        assert 1 < bar.region.height <= MOST_LINES
+        assert not bar.region.overlaps(composer.region), "what stands above gives way"
+        assert "notifications has all of it" in line(app)
+        app.clear_notifications()
+        await settle(pilot)
+        assert bar.region.height == 1
+        assert line(app).startswith("F1")
+
+
+async def test_a_replaced_error_is_shown_again(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        show_error(app, InputError("It failed.", advice="Try."))
+        for number in range(3):
+            app.notify(f"Copied {number}.", markup=False)
+        assert line(app).startswith("Copied 2. · 1 more: Ctrl+P notifications")
+        await pilot.click(KeyBar, offset=(3, 0))
+        await until(pilot, lambda: line(app).startswith("✗ It failed. · Try."))
+        await pilot.press("f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2 and "It failed." in line(app))
+        assert app.query_one(KeyBar).notice is None, "it is on the dialog"
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1 and "It failed." in line(app))
+        for number in range(40):
+            app.notify(f"Warned {number}.", severity="warning", markup=False)
+        assert len(app.notifications.shown) == MAX_WAITING + 1
+        assert [n.message for n in app.notifications.log][1:4] == [f"Copied {n}." for n in range(3)]
+
+
+async def opened_log(pilot: Pilot[None]) -> TuiChat:
+    """Show some notifications, and open their log by its name in the palette."""
+    app = await opened(pilot)
+    app.notify("Copied 12 characters.", markup=False)
+    show_error(app, InputError("The provider \x1b[31m[b]refused.", advice="Wait, then Ctrl+R."))
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: bool(app.screen.query(Input)))
+    await pilot.press(*"notifications", "enter")
+    await until(pilot, lambda: isinstance(app.screen, NotificationLog))
+    return app
+
+
+async def test_the_log_has_the_time_and_the_whole_text(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened_log(pilot)
+        await pilot.press("y")
+        assert app.clipboard.endswith("refused.\nWait, then Ctrl+R.")
+        assert "\x1b" not in app.clipboard
+        await pilot.press("Y")
+        copied = app.clipboard.splitlines()
+        assert len(copied) >= 3
+        assert copied[-1].endswith(":00  Copied 12 characters.")
+
+
+async def test_pictures(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        app.notify("Copied 34 characters.", markup=False)
+        await album.take(pilot, "a notification")
+        show_error(app, InputError("There is no role “cook”. " * 6, advice="F2 lists them."))
+        await album.take(pilot, "an error")
+        await opened_log(pilot)
+        await album.take(pilot, "the log")

@@ -34,7 +34,7 @@ def box(app: TuiChat) -> str:
 
 
 def told(app: TuiChat) -> str:
-    return list(app._notifications)[-1].message if app._notifications else ""
+    return list(app.notifications.shown)[-1].message if app.notifications.shown else ""
 
 
 async def test_a_session_is_tagged_filed_archived_and_restored(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets._toast import Toast
 
 from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
@@ -99,7 +98,7 @@ async def test_what_is_asked_about_sessions(album: Album, tmp_path: Path) -> Non
             await pilot.press("escape")
             await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
         await pilot.press("home", "d")
-        await until(pilot, lambda: bool(pilot.app.screen.query(Toast)))
+        await until(pilot, lambda: bool(pilot.app.notifications.shown))
         await album.take(pilot, "deleted")
 
 

@@ -70,7 +70,7 @@ async def test_an_edited_theme_is_applied_and_a_broken_one_reported(tmp_path: Pa
         await until(pilot, lambda: app.screen.styles.background.hex6 == "#FFFFF0")
         mine.write_text('name = "mine"\n[colours]\nprimary = "#6543"\n')
         app.theme_files.reload_if_changed()
-        await until(pilot, lambda: bool(app._notifications))
+        await until(pilot, lambda: bool(app.notifications.shown))
         assert app.screen.styles.background.hex6 == "#FFFFF0"
 
 
@@ -82,6 +82,6 @@ async def test_a_theme_nested_too_deeply_is_reported_while_the_app_runs(tmp_path
         await opened(pilot)
         (folder / "deep.toml").write_text("x = " + "[" * 100_000)
         app.theme_files.reload_if_changed()
-        await until(pilot, lambda: bool(app._notifications))
-        told = "".join(notice.message for notice in app._notifications)
+        await until(pilot, lambda: bool(app.notifications.shown))
+        told = "".join(notice.message for notice in app.notifications.shown)
         assert "deep.toml: is nested too deeply" in told

@@ -103,6 +103,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "view": ("browse", "open file", "read-only"),
     "export": ("export", "save", "download", "markdown"),
     "undo": ("restore", "trash", "bring back"),
+    "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
     "edit": ("vim", "external editor"),
     "attach": ("upload", "image", "picture", "document"),
     "detach": ("detach", "files"),
@@ -186,6 +187,9 @@ ACTIONS = (
     _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
     _action("export", "", "sessions.export", "Export", "Export conversation…"),
     _action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
+    _action(
+        "notifications", "", "show_notifications", "Notifications", "Notifications (with the time)"
+    ),
     _action("edit", "ctrl+g", "chat.edit_draft", "Editor", "Edit the draft in $EDITOR"),
     _action("attach", "", "chat.attach", "Attach", "Attach a file"),
     _action("detach", "", "chat.detach", "Detach", "Remove attachments"),

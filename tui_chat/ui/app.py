@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic, time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
 from textual import constants, events, on, work
@@ -20,12 +20,12 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.notifications import Notification, Notify, SeverityLevel
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.signal import Signal
 from textual.worker import Worker
 
 from tui_chat.config import Config
-from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
@@ -39,8 +39,8 @@ from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.lifecycle import Lifecycle
 from tui_chat.ui.main_screen import MainScreen
-from tui_chat.ui.notifications import TOAST_CSS, Notifications, reading_seconds, show_error
-from tui_chat.ui.panes import MEDIUM, WIDE, Panes
+from tui_chat.ui.notifications import Notifications, show_error
+from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.terminal.clipboard import Clipboard
 from tui_chat.ui.terminal.desktop_notification import ReplyAlerts
 from tui_chat.ui.theme_files import ThemeFiles
@@ -63,7 +63,6 @@ class TuiChat(App[None]):
     """tui-chat in a terminal."""
 
     TITLE = "tui-chat"
-    CSS = TOAST_CSS
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     ENABLE_COMMAND_PALETTE = False  # ours has one line for each action: `action_search_commands`
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
@@ -98,7 +97,8 @@ class TuiChat(App[None]):
         self.chat, self.sessions = self.panes.chat, self.panes.sessions
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
-        self.notifications = Notifications(self, lambda: self.panes.columns_beside_chat)
+        palette = labels["palette"]
+        self.notifications = Notifications(self, now, lambda: f"{palette} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
         self.action_index = ActionIndex(self, self.panes)
         self._recent_commands: list[str] = []
@@ -119,7 +119,8 @@ class TuiChat(App[None]):
     def on_mount(self) -> None:
         """Show the first frame, then open the workspace."""
         self.key_queue.watch_screens()
-        self.notifications.watch_screens()
+        changes = cast("Signal[Screen[object]]", self.screen_change_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
+        changes.subscribe(self, lambda _: self.call_next(self.notifications.screen_changed))
         for error in (*self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
         self.key_bindings.bind(self, self.chat.pane.composer)
@@ -220,7 +221,7 @@ class TuiChat(App[None]):
         """Switch between dark and light."""
         self.theme_files.toggle_light()
 
-    # --- toasts --------------------------------------------------------------------------
+    # --- notifications -------------------------------------------------------------------
 
     def notify(
         self,
@@ -231,26 +232,21 @@ class TuiChat(App[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a toast, by default for as long as it takes to read it. Control characters in it are
-        made visible.
-        """
-        self.notifications.place()
-        message = sanitize(message)
-        timeout = reading_seconds(message, severity) if timeout is None else timeout
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        """Show a notification in the footer, by default for as long as it takes to read it."""
+        del markup  # it is never obeyed
+        text = f"{title}: {message}" if title else message
+        self.notifications.add(text, severity, timeout)
 
-    def on_notify(self, event: Notify) -> None:
-        """Make room for a new toast."""
-        self.notifications.make_room(event)
+    def clear_notifications(self) -> None:
+        """Show no notification."""
+        self.notifications.clear()
 
-    def _unnotify(self, notification: Notification, refresh: bool = True) -> None:
-        """Show a waiting toast once another one is gone."""
-        super()._unnotify(notification, refresh)
-        self.notifications.show_waiting()
+    @work(group="dialog", exclusive=True)
+    async def action_show_notifications(self) -> None:
+        """Show the log of notifications."""
+        from tui_chat.ui.dialogs.notification_log import NotificationLog
 
-    @on(Panes.LayoutChanged)
-    def _place_toasts(self) -> None:
-        self.notifications.place()
+        await self.push_screen_wait(NotificationLog([*self.notifications.log]))
 
     # --- the terminal --------------------------------------------------------------------
 

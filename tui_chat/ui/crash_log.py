@@ -38,9 +38,9 @@ class CrashLog:
 
     @contextmanager
     def report_errors(self, sentence: str) -> Generator[None]:
-        """Show an exception of any kind as a toast instead of ending the app; `sentence` says what
-        failed. For code that depends on a session's content: if one session cannot be shown, the
-        others must stay usable.
+        """Show an exception of any kind in a notification instead of ending the app; `sentence`
+        says what failed. For code that depends on a session's content: if one session cannot be
+        shown, the others must stay usable.
         """
         try:
             yield

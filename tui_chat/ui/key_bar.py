@@ -12,17 +12,15 @@ from textual.content import Content
 from textual.signal import Signal
 
 from tui_chat.ui.key_names import key_name
-from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.notifications import NotificationLine
 
 FIRST = ("help", "palette")
 """Ids of actions that are never left out: with them one finds the others."""
 
 
-class KeyBar(OnePassWidget):
-    """Shows the keys that are bound where the focus is; a click does what the key does."""
-
-    DEFAULT_CSS = """
-    KeyBar { dock: bottom; height: 1; background: $panel; color: $foreground; }
+class KeyBar(NotificationLine):
+    """Shows the keys that are bound where the focus is; a click does what the key does. While there
+    is a notification it stands in front, and the keys that fit behind it.
     """
 
     def on_mount(self) -> None:
@@ -40,7 +38,7 @@ class KeyBar(OnePassWidget):
             if active.binding.show:
                 # An area's action and the one of its pane with the same name are one.
                 shown.setdefault(active.binding.action.rpartition(".")[2], active.binding)
-        room = self.size.width
+        room = self.size.width - self._indent
         fitting: list[tuple[str, str, Binding]] = []
         for binding in sorted(shown.values(), key=lambda binding: binding.id not in FIRST):
             key = key_name(binding.key)
@@ -54,16 +52,29 @@ class KeyBar(OnePassWidget):
     def _app(self) -> App[object]:
         return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
+    @property
+    def _indent(self) -> int:
+        """The cells that the notification takes in front of the keys."""
+        notice = self._notice_content(self.size.width)
+        return notice.cell_length + 3 if self.notice is not None else 0
+
     def render(self) -> Content:
         """Draw the line."""
-        pieces: list[tuple[str, str] | str] = []
+        pieces: list[Content | tuple[str, str] | str] = []
+        if self.notice is not None:
+            pieces += [self._notice_content(self.size.width), "   "]
+            if self._indent > self.size.width:
+                return Content.assemble(*pieces[:1])
         for key, word, _ in self._items():
             pieces += [(f" {key} ", "bold $text-accent"), (f"{word}  ", "$foreground 80%")]
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
         """Do what the key under the mouse does."""
-        at = 0
+        at = self._indent
+        if event.x < at:
+            super().on_click(event)
+            return
         for key, word, binding in self._items():
             at += cell_len(key) + cell_len(word) + 4
             if event.x < at:

@@ -1,70 +1,153 @@
-"""The toasts on the screen: how many at once, which of them give way, and where they stand.
+"""Notifications: one at a time in place of the keys in the footer, covering nothing; and a log.
 
-1. The newest toast is always shown, together with as many others as leave the conversation
-   visible.
-2. When there are too many, the oldest of the least severe is removed. A removed warning or error
-   is shown again as soon as there is room; a removed information is not.
-3. Equal messages are shown once. Only the top screen shows toasts, so none appear below a dialog.
+1. The newest notification is shown, for as long as it takes to read it. A warning or an error that
+   it replaces before its time is shown again afterwards; an information is not.
+2. A notification that does not fit in the line takes up to `MOST_LINES` of them; what stands above
+   gives way. The log has the whole text of each.
+3. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from time import time
-from typing import TYPE_CHECKING, cast
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import App
-from textual.notifications import Notification, Notify, SeverityLevel
-from textual.screen import Screen
-from textual.signal import Signal
+from textual.content import Content
+from textual.geometry import Size
+from textual.notifications import SeverityLevel
+from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_chat.errors import TuiChatError
+from tui_chat.models.sanitize import sanitize
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.workspace.events import WorkspaceEvent
 
-TALL = 28
-"""Lines from which a terminal has room for another toast."""
-MAX_TOASTS, MAX_TOASTS_LOW = 3, 2
-"""Toasts shown at once, and on a terminal with fewer than `TALL` lines."""
+MOST_LINES = 4
+"""Lines that a notification takes at most."""
 MAX_WAITING = 10
-"""Removed toasts that wait to be shown again. Of a hundred errors only the last ones are, so that
-they do not go on for minutes.
-"""
-
-TOAST_CSS = """
-ToastRack { dock: top; align: right top; }  /* not over what is being typed */
-ModalScreen ToastRack { dock: bottom; align: right bottom; }
-ToastRack.-below Toast { display: none; }
-Toast { padding: 0 1; max-width: 100%; }
-"""
+"""Notifications that wait to be shown again."""
+MAX_LOGGED = 500
+"""Notifications in the log."""
 
 MIN_SECONDS: dict[SeverityLevel, float] = {"information": 4, "warning": 6, "error": 12}
-"""How long a toast is shown at least."""
+"""How long a notification is shown at least."""
 MAX_SECONDS = 40.0
 CHARACTERS_PER_SECOND = 18
 """How fast people read."""
 
-_RANKS: dict[SeverityLevel, int] = {"information": 0, "warning": 1, "error": 2}
+_STYLES: dict[SeverityLevel, tuple[str, str]] = {
+    "information": ("", "$foreground"),
+    "warning": ("! ", "$text-warning"),
+    "error": ("✗ ", "$text-error"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notice:
+    """One notification."""
+
+    message: str
+    severity: SeverityLevel
+    created: float
+    """Seconds since the epoch."""
+    seconds: float
+    """How long it is shown."""
+
+
+class NotificationLine(OnePassWidget):
+    """A line at the bottom of a screen that shows a notification; a click ends it."""
+
+    DEFAULT_CSS = """
+    NotificationLine {
+        dock: bottom;
+        height: auto;
+        min-height: 1;
+        max-height: 4;
+        background: $panel;
+        color: $foreground;
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notice: Notice | None = None
+        self.end_notice: Callable[[], None] = lambda: None
+        """Ends the notification before its time."""
+        self._waiting = 0
+        self._log_hint = ""
+
+    def show_notice(self, notice: Notice | None, waiting: int = 0, log_hint: str = "") -> None:
+        """Show a notification, how many others wait, and how to open the log; None ends it."""
+        self.notice, self._waiting, self._log_hint = notice, waiting, log_hint
+        self.refresh(layout=True)
+
+    def _notice_content(self, width: int) -> Content:
+        """Return the notification, cut at `MOST_LINES`."""
+        notice = self.notice
+        if notice is None:
+            return Content("")
+        mark, style = _STYLES[notice.severity]
+        text = " · ".join(filter(None, map(str.strip, notice.message.splitlines())))
+        more = f" · {self._waiting} more: {self._log_hint}" if self._waiting else ""
+        room = MOST_LINES * width * 4 // 5 - cell_len(self._log_hint)
+        if cell_len(text) > room > 0:
+            text, more = f"{text[:room]}…", f" · {self._log_hint} has all of it"
+        return Content.assemble(
+            " ", (mark, f"bold {style}"), (text, style), (more, "$foreground 67%")
+        )
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the lines of the notification; 1 without one."""
+        del container, viewport
+        return min(self._notice_content(width).get_height({}, width), MOST_LINES) or 1
+
+    def render(self) -> Content:
+        """Draw the line."""
+        return self._notice_content(self.size.width)
+
+    def on_click(self, event: events.Click) -> None:
+        """End the notification."""
+        if self.notice is not None:
+            event.stop()
+            event.prevent_default()
+            self.end_notice()
 
 
 class Notifications:
-    """Decides which toasts an app shows."""
+    """Decides which notification an app shows, and keeps the log."""
 
-    def __init__(self, app: App[None], columns_beside_chat: Callable[[], int]) -> None:
-        """`columns_beside_chat` returns the width of what stands at the right of the chat: toasts
-        leave it visible.
-        """
+    def __init__(
+        self, app: App[None], now: Callable[[], float], log_hint: Callable[[], str]
+    ) -> None:
+        """`now` returns seconds since the epoch, `log_hint` how to open the log."""
         self._app = app
-        self._columns_beside_chat = columns_beside_chat
-        self._waiting: tuple[Notification, ...] = ()
-        """Removed before their time, to be shown again."""
+        self._now = now
+        self._log_hint = log_hint
+        self.log: deque[Notice] = deque(maxlen=MAX_LOGGED)
+        """The last notifications, oldest first."""
+        self._current: Notice | None = None
+        self._waiting: tuple[Notice, ...] = ()
+        """Replaced before their time, to be shown again; the next one last."""
+        self._timer: Timer | None = None
+        self._line: NotificationLine | None = None
+        """The line that shows the current one."""
+
+    @property
+    def shown(self) -> tuple[Notice, ...]:
+        """Those that wait to be shown again, and the one on the screen."""
+        return (*self._waiting, *((self._current,) if self._current else ()))
 
     def handle(self, event: WorkspaceEvent, undo_key: str) -> None:
-        """Show a toast for an event of the workspace that needs one. `undo_key` restores what was
-        deleted.
+        """Show a notification for an event of the workspace that needs one. `undo_key` restores
+        what was deleted.
         """
         from tui_chat.workspace import events
 
@@ -83,64 +166,76 @@ class Notifications:
             case _:
                 pass
 
-    def watch_screens(self) -> None:
-        """Hide toasts on every screen below the top one from now on; the app must be running."""
-        changes = cast("Signal[Screen[object]]", self._app.screen_change_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
-        changes.subscribe(self._app, self._show_only_on, immediate=True)
+    def add(self, message: str, severity: SeverityLevel, seconds: float | None = None) -> None:
+        """Show a message, by default for as long as it takes to read it, and log it."""
+        message = sanitize(message).strip()
+        if seconds is None:
+            seconds = reading_seconds(message, severity)
+        notice = Notice(message, severity, self._now(), seconds)
+        self.log.append(notice)
+        self._waiting = tuple(each for each in self._waiting if each.message != message)
+        replaced = self._current
+        if replaced and replaced.severity != "information" and replaced.message != message:
+            self._waiting = (*self._waiting, replaced)[-MAX_WAITING:]
+        self._show(notice)
 
-    def _show_only_on(self, top: Screen[object]) -> None:
-        for screen in cast("Iterable[Screen[object]]", self._app.screen_stack):
-            for rack in screen.query("ToastRack"):
-                rack.set_class(screen is not top, "-below")
+    def clear(self) -> None:
+        """Show none; the log stays."""
+        self._waiting = ()
+        self._show(None)
 
-    def place(self) -> None:
-        """Place the toasts over the chat."""
-        for rack in self._app.screen.query("ToastRack"):
-            rack.styles.padding = (0, self._columns_beside_chat(), 0, 0)
+    def end_current(self) -> None:
+        """Show the next one that waits, or none."""
+        waiting = self._waiting
+        self._waiting = waiting[:-1]
+        self._show(waiting[-1] if waiting else None)
 
-    def make_room(self, event: Notify) -> None:
-        """Remove what must give way to a new toast; ignore the new one if its message is shown."""
-        new = event.notification
-        shown = list(self._app._notifications)  # pyright: ignore[reportPrivateUsage]  Textual has no other way
-        if any(other.message == new.message for other in shown):
-            event.prevent_default()
+    def screen_changed(self) -> None:
+        """Show the current one on the screen that is on top now."""
+        if self._current is not None:
+            self._draw()
+
+    def _show(self, notice: Notice | None) -> None:
+        self._current = notice
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if notice is not None and self._app.is_running:
+            self._timer = self._app.set_timer(notice.seconds, self.end_current)
+        self._draw()
+
+    def _draw(self) -> None:
+        app = self._app
+        if not app.screen_stack:
             return
-        self._waiting = tuple(each for each in self._waiting if each.message != new.message)
-        while len(shown) >= self._max_toasts:
-            removed = min(shown, key=_rank)
-            shown.remove(removed)
-            self._remove(removed)
-            if _rank(removed):
-                self._waiting = (*self._waiting, removed)[-MAX_WAITING:]
+        screen = app.screen
+        line = next(iter(screen.query(NotificationLine)), None)
+        if self._line is not None and self._line is not line:
+            self._line.show_notice(None)
+        if line is None and self._current is not None and screen.is_attached:
+            line = DialogNotificationLine()
+            screen.mount(line)
+        self._line = line
+        if line is not None:
+            line.end_notice = self.end_current
+            line.show_notice(self._current, len(self._waiting), self._log_hint())
 
-    def _remove(self, notification: Notification) -> None:
-        del self._app._notifications[notification]  # pyright: ignore[reportPrivateUsage]  see `make_room`
-        for holder in self._app.screen.query("ToastHolder"):
-            if holder.id is not None and holder.id.endswith(notification.identity):
-                holder.remove()
 
-    def show_waiting(self) -> None:
-        """Show a waiting toast again if there is room."""
-        if self._waiting and len(self._app._notifications) < self._max_toasts:  # pyright: ignore[reportPrivateUsage]  see `make_room`
-            first, *rest = self._waiting
-            self._waiting = tuple(rest)
-            self._app.post_message(Notify(replace(first, raised_at=time())))
+class DialogNotificationLine(NotificationLine):
+    """The line of a dialog, which is there only while it shows something."""
 
-    @property
-    def _max_toasts(self) -> int:
-        return MAX_TOASTS if self._app.size.height >= TALL else MAX_TOASTS_LOW
+    def show_notice(self, notice: Notice | None, waiting: int = 0, log_hint: str = "") -> None:
+        """Show a notification; None hides the line."""
+        self.display = notice is not None
+        super().show_notice(notice, waiting, log_hint)
 
 
 def reading_seconds(message: str, severity: SeverityLevel) -> float:
-    """Return how long to show a toast."""
+    """Return how long to show a notification."""
     return min(max(len(message) / CHARACTERS_PER_SECOND, MIN_SECONDS[severity]), MAX_SECONDS)
 
 
 def show_error(node: App[None] | Widget, error: TuiChatError) -> None:
-    """Show an error and its advice in a toast."""
+    """Show an error and its advice."""
     text = f"{error}\n{error.advice}".strip()
     node.notify(text, severity="error", markup=False)
-
-
-def _rank(notification: Notification) -> int:
-    return _RANKS[notification.severity]

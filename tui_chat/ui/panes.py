@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -62,9 +61,6 @@ class Panes(Horizontal, OnePassWidget):
     }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
-
-    class LayoutChanged(Message):
-        """Panes were shown, hidden or resized."""
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__()
@@ -125,13 +121,8 @@ class Panes(Horizontal, OnePassWidget):
         if self._right.styles.margin != margin:
             self._right.styles.margin = margin
 
-    def on_resize(self) -> None:
-        """Post that sizes changed."""
-        self.post_message(self.LayoutChanged())
-
     def _rearrange(self) -> None:
         self._show_fitting(self.size.width)
-        self.call_after_refresh(self.post_message, self.LayoutChanged())
 
     def _visible(self, width: int) -> Set[SideArea]:
         names: Set[SideArea] = frozenset(("sessions", "presets", "inspector"))
@@ -157,11 +148,6 @@ class Panes(Horizontal, OnePassWidget):
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
         self.chat.can_focus_children = "presets" not in over
         self.chat.pane.transcript.can_focus = not over
-
-    @property
-    def columns_beside_chat(self) -> int:
-        """Width of what is at the right of the chat, in columns."""
-        return 0 if self.is_narrow else max(self.size.width - self.chat.region.right, 0)
 
     def _keep_focus_visible(self, width: int) -> None:
         """Keep the focused pane visible at another width."""

@@ -37,7 +37,7 @@ class AreaContext:
     key_labels: Mapping[str, str]
     """The label of each action's key, to be named in a sentence."""
     report_errors: Callable[[str], AbstractContextManager[None]]
-    """Shows an exception of any kind as a toast that begins with a sentence."""
+    """Shows an exception of any kind in a notification that begins with a sentence."""
     key_clock: KeyClock
     """When keys were pressed."""
     read_only: str = ""
@@ -143,7 +143,7 @@ class Area(Vertical, OnePassWidget):
         self.tui.post_message(event)
 
     def show_error(self, error: TuiChatError) -> None:
-        """Show an error and its advice in a toast."""
+        """Show an error and its advice."""
         show_error(self, error)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -19,6 +19,7 @@ from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.notifications import Notice
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -146,7 +147,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "enter")
         await until(pilot, lambda: "Be calm." in body(pane))
         assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
-        (told,) = (n.message for n in pilot.app._notifications if "preset of yours" in n.message)
+        (told,) = (each.message for each in told_in(pilot) if "preset of yours" in each.message)
         assert len(told.splitlines()) < 20, "not one line for each of them"
         assert (tmp_path / "presets" / "calm.json").is_file()
 
@@ -204,5 +205,10 @@ async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert not pane.edits.is_changed
 
 
+def told_in(pilot: Pilot[None]) -> tuple[Notice, ...]:
+    assert isinstance(pilot.app, TuiChat)
+    return pilot.app.notifications.shown
+
+
 def notices(pilot: Pilot[None]) -> str:
-    return "\n".join(n.message for n in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
+    return "\n".join(notice.message for notice in told_in(pilot))

@@ -526,7 +526,7 @@ class ChatArea(Area):
 
     @property
     def _may_write(self) -> bool:
-        """True if messages can be sent and changed; if not, a toast says why."""
+        """True if messages can be sent and changed; if not, a notification says why."""
         if self.context.read_only:
             self.notify(self.context.read_only, markup=False)
         return not self.context.read_only
