@@ -248,6 +248,12 @@ WALKS: dict[str, Walk] = {
     "preset import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
     "preset test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
     "loopback": lambda _: [("--host", BAD), ("--port", BAD)],
+    "serve": lambda _: [
+        ("--host", BAD),
+        ("--port", BAD),
+        ("--url", BAD),
+        ("--url", BAD, "--allow-remote"),
+    ],
     "endpoints list": lambda _: [(), ("--json",), ("--discover",), ("--discover", "--json")],
     "endpoints facts": lambda _: [
         ("hostile",),

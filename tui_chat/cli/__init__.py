@@ -12,6 +12,7 @@ endpoints         lists and tests the providers, prints facts, serves the offlin
 prices            shows and updates prices; prints what replies cost (`usage`)
 refresh_prices    writes the prices that ship; for maintainers, not a command
 refresh_facts     writes the published facts about models; for maintainers, not a command
+serve             shows the app in a browser (serve_access: who may use it)
 db                maintains the database file
 import_export     conversations from files and to files, or from files to the screen
 sessions          lists and searches sessions

@@ -7,10 +7,10 @@ import secrets
 import sys
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat import paths
 from tui_chat.cli.interpreter import collect_seldom, keep_heap_small, share_heap
@@ -47,8 +47,35 @@ def run_app(
     show(TuiChat(config, lambda: open_workspace(config), captured=captured))
 
 
+def run_serve(settings: Mapping[str, Any], host: str, port: int, url: str, *, remote: bool) -> None:
+    """Serve the app to a browser until interrupted.
+
+    Raises ConfigError, and InputError if the extra is missing or the address cannot be used.
+    """
+    import asyncio
+
+    settled_config(**settings)  # its errors belong here, and not on the page
+    try:
+        from tui_chat.cli.serve import serve_until_stopped
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("tui_chat"):
+            raise
+        raise InputError(
+            "`tui-chat serve` needs packages that are not installed.",
+            advice="Install them with `pip install 'tui-chat[serve]'`, or in its folder with "
+            "`pip install -e '.[serve]'`.",
+        ) from error
+    with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
+        asyncio.run(serve_until_stopped(settings, host, port, url, remote=remote))
+
+
 def require_terminal() -> None:
-    """Raise InputError if there is no terminal that the screen can be drawn on."""
+    """Raise InputError if there is no terminal that the screen can be drawn on.
+
+    Textual's variable TEXTUAL_DRIVER names a driver that draws elsewhere, such as in a browser.
+    """
+    if os.environ.get("TEXTUAL_DRIVER"):
+        return
     advice = "`tui-chat --help` lists the commands that do not."
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("The screen needs a terminal.", advice=advice)

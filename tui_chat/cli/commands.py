@@ -374,6 +374,23 @@ def loopback(port: int, host: str) -> None:
     run_loopback(host, port)
 
 
+@cli.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--allow-remote", is_flag=True, help="Let other machines connect, unencrypted.")
+@click.option("--url", default="", help="The address in the browser, if a proxy is in front.")
+@click.pass_obj
+def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool, url: str) -> None:
+    """Serve the app to a browser.
+
+    Prints the address to open; only who has it can use the app. Without --allow-remote, only this
+    machine can connect. Needs the extra “serve”. See docs/serve.md.
+    """
+    from tui_chat.cli.app import run_serve
+
+    run_serve(settings, host, port, url, remote=allow_remote)
+
+
 @cli.group()
 def endpoints() -> None:
     """List and test the configured endpoints; print facts about models."""

@@ -274,6 +274,8 @@ class TuiChat(App[None]):
         """
         text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
+        if self.is_web:  # a command would fill the clipboard of the server's machine
+            return
         copied = self.clipboard_command.copy(text)
         self.run_worker(copied, group="clipboard", description="copy to the clipboard")
 

@@ -585,7 +585,11 @@ class ChatArea(Area):
         url = event.url
         if not url.startswith(("https://", "http://")):
             self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
-        elif await confirm_open_link(self.tui, url) and not await to_thread(open_link, url):
+        elif not await confirm_open_link(self.tui, url):
+            return
+        elif self.tui.is_web:
+            self.tui.open_url(url)
+        elif not await to_thread(open_link, url):
             self.tui.copy_to_clipboard(url)
             sentence = "No browser can be opened from here; the link is copied."
             self.notify(sentence, markup=False)

@@ -1,0 +1,211 @@
+"""`tui-chat serve`: the app itself on a page, without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from time import time
+
+import pytest
+
+pytest.importorskip("textual_serve", reason="the extra `serve` is not installed")
+
+import aiohttp
+
+from tests.cli.conftest import Run
+from tests.cli.served import Visitor, command, visiting
+from tui_chat.cli import serve
+from tui_chat.paths import database_file
+from tui_chat.store import Store
+
+pytestmark = pytest.mark.screen
+
+
+async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):
+    async with visiting(command(tmp_path, "lorem:40")) as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.until("New session")
+            await page.type("hello there\r")
+            await page.until("Esc stops")
+        async with visitor.page() as page:
+            await page.until("greed")  # from the middle of the reply
+            assert "hello there" in page.text
+    async with await Store.open(database_file(tmp_path), now=time, new_id=str) as store:
+        (session,) = await store.sessions.list()
+        question, reply = await store.branches.load(session.session_id)
+    assert (question.message.content, reply.status) == ("hello there", "stopped")
+    assert "greed" in reply.message.content
+    assert session.title == "hello there"
+
+
+async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
+    async with visiting(command(tmp_path)) as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.until("New session")
+            await page.type("an unsent draft")
+            await page.until("draft")
+        async with visitor.page() as page:
+            await page.ws.send_json(["resize", {"width": 80, "height": 24}])
+            await page.until("an unsent draft")
+            assert "\x1b[?1049h" in page.drawn
+            assert "\x1b[?1003h" in page.drawn
+            await page.type("\x11")  # Ctrl+Q
+            async for _ in page.ws:
+                pass
+            assert page.ws.close_code == 1000
+
+
+async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(serve, "MAX_APPS", 2)
+    async with visiting(command(tmp_path)) as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as one, visitor.page() as other:
+            await one.type("first")
+            await one.until("first")
+            await other.until("New session")
+            assert "first" not in other.text
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                async with visitor.page():
+                    pytest.fail("it was accepted")
+            assert refused.value.status == 503
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {}]', '["quit"]',
+     '["resize", {"width": "a", "height": 1}]', '["download", "x"]', '{"type": "quit"}'],
+)  # fmt: skip
+async def test_a_message_that_no_page_sends_closes_the_page(
+    message: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(serve, "ENDING_SECONDS", 0.1)  # this app does not end when it is told to
+    async with visiting("exec cat > /dev/null") as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.ws.send_json(["focus"])
+            await page.ws.send_json(["ping", "5"])
+            assert (await page.ws.receive_json(timeout=20)) == ["pong", "5"]
+            await page.ws.send_str(message)
+            assert (await page.ws.receive(timeout=20)).type is aiohttp.WSMsgType.CLOSE
+
+
+async def test_an_app_that_cannot_start_closes_its_page():
+    async with visiting("exit 2") as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            assert (await page.ws.receive(timeout=20)).type is aiohttp.WSMsgType.CLOSE
+
+
+async def test_the_app_ends_with_its_server_and_keeps_the_draft(tmp_path: Path):
+    """The server is killed, so that it cannot tell the app."""
+    process = await started(tmp_path)
+    app = 0
+    try:
+        assert process.stdout is not None
+        await process.stdout.readline()
+        address = (await process.stdout.readline()).decode().strip()
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(cookie_jar=jar) as session:
+            visitor = Visitor(session, address)
+            await visitor.sign_in()
+            async with visitor.page() as page:
+                await page.until("New session")
+                await page.type("kept words")
+                await page.until("kept words")
+                (app,) = children(process.pid)
+                process.kill()
+                await process.wait()
+                await ended(app)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    async with visiting(command(tmp_path)) as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.until("kept words")
+
+
+async def test_ctrl_c_ends_the_server_and_its_apps(tmp_path: Path):
+    process = await started(tmp_path)
+    assert process.stdout is not None
+    printed = [(await process.stdout.readline()).decode() for _ in range(3)]
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar) as session:
+        visitor = Visitor(session, printed[1].strip())
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.until("New session")
+            (app,) = children(process.pid)
+            process.send_signal(signal.SIGINT)
+            async for _ in page.ws:
+                pass
+            assert await process.wait() == 0
+            await ended(app)
+    assert (await process.stdout.read()) == b"Stopped.\n"
+
+
+async def started(folder: Path) -> asyncio.subprocess.Process:
+    """Start the command itself."""
+    if not Path("/proc/self/task").exists():
+        pytest.skip("finds the app's process in Linux's /proc")
+    words = ["--data-dir", str(folder), "--config-dir", str(folder), "serve", "--port", "0"]
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tui_chat", *words),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def ended(pid: int, seconds: float = 30) -> None:
+    """Wait until a process that is not our child has ended."""
+    number = os.pidfd_open(pid) if Path(f"/proc/{pid}").exists() else -1
+    if number < 0:
+        return
+    try:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(number, done.set)
+        await asyncio.wait_for(done.wait(), seconds)
+        loop.remove_reader(number)
+    finally:
+        os.close(number)
+
+
+def test_other_machines_are_refused_with_a_sentence(run: Run, tmp_path: Path):
+    done = run("serve", "--host", "0.0.0.0", "--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert done.code == 2
+    assert "0.0.0.0 can be reached from other machines." in done.err
+    assert "--allow-remote" in done.err
+
+
+def test_an_address_that_cannot_be_used(run: Run, tmp_path: Path):
+    done = run("serve", "--host", "192.0.2.1", "--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert done.code == 2
+    assert "192.0.2.1:8000 cannot be served" in done.err
+
+
+def test_a_missing_extra_says_how_to_install_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "textual_serve", None)
+    monkeypatch.delitem(sys.modules, "tui_chat.cli.serve", raising=False)
+    done = run("serve", "--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert done.code == 2
+    assert "pip install 'tui-chat[serve]'" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_error_of_the_configuration_is_said_at_once(run: Run, tmp_path: Path):
+    (tmp_path / "config.toml").write_text("theme = 1")
+    done = run("serve", "--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert done.code == 2
+    assert "theme" in done.err

@@ -1,0 +1,96 @@
+"""Textual's driver for a browser, made safe for `tui-chat serve`.
+
+1. Pastes arrive whole, because `TerminalParser` reads the input.
+2. The app ends when its server does, even if that was killed, and keeps the draft.
+3. Another page can take over the running app (packet `attach`), so a reload ends nothing.
+
+The server talks with the app in the packets of `textual.drivers.web_driver` and textual-serve.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from codecs import getincrementaldecoder
+from contextlib import suppress
+from typing import Any
+
+from textual.app import App
+from textual.drivers import web_driver
+from textual.drivers._byte_stream import ByteStream
+
+from tui_chat.ui.terminal.keyboard import TerminalParser
+
+MODES = "\x1b[?1049h\x1b[?25l\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h"
+"""Starts in a new terminal what `start_application_mode` started in the one before: the alternate
+screen, a hidden cursor, mouse reports and bracketed paste."""
+_HANDLED = (signal.SIGINT, signal.SIGTERM)
+
+
+class WebDriver(web_driver.WebDriver):
+    """Draws the app in a browser."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]  Textual says App
+        self._write = self._write_all
+        self._is_gone = False
+        """True once the server cannot be written to."""
+
+    def start_application_mode(self) -> None:
+        """Start drawing. Signals stay with the app, whose handler saves the draft."""
+        before = [signal.getsignal(each) for each in _HANDLED]
+        super().start_application_mode()
+        for number, handler in zip(_HANDLED, before, strict=True):
+            with suppress(NotImplementedError):  # Windows, where Textual handles none
+                self._loop.remove_signal_handler(number)
+                signal.signal(number, handler)
+
+    def _write_all(self, data: bytes) -> int:
+        """Write a packet; drop it if the server is gone, which `run_input_thread` notices too."""
+        left = memoryview(data)
+        while left and not self._is_gone:
+            try:
+                left = left[os.write(self.fileno, left) :]
+            except OSError:
+                self._is_gone = True
+        return len(data)
+
+    def run_input_thread(self) -> None:
+        """Read packets and post their events until told to stop or until the server is gone."""
+        parser, packets = TerminalParser(self._debug), ByteStream()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        for data in self._input_reader:
+            for kind, payload in packets.feed(data) if data else ():
+                if kind == "M":
+                    self._on_meta(kind, payload)
+                elif text := decode(payload):  # empty after half a character
+                    for event in parser.feed(text):
+                        self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+        if not self.exit_event.is_set():
+            self._end(signal.SIGHUP if hasattr(signal, "SIGHUP") else signal.SIGTERM)
+
+    def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+        """Do what the server wants, such as a resize."""
+        if packet_type == "quit":
+            self._end(signal.SIGTERM)
+            return
+        super().on_meta("resize" if packet_type == "attach" else packet_type, payload)
+        if packet_type == "attach":
+            self.write(MODES)
+            self._app.post_message(self.SignalResume())
+
+    def _end(self, number: signal.Signals) -> None:
+        """End the app as a signal does: the draft and what arrived of a reply are saved."""
+        end = getattr(self._app, "end_by_signal", None)
+        if end is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(end, number)
