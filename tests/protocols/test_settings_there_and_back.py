@@ -20,7 +20,14 @@ from tests.protocols.test_corpus_requests import ORACLE, oracle
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Sourced, ToolDefinition
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.settings import EFFORTS, ResponseFormat, SearchLocation, ToolChoice, WebSearch
+from tui_chat.models.settings import (
+    CONTEXT_SETTINGS,
+    EFFORTS,
+    ResponseFormat,
+    SearchLocation,
+    ToolChoice,
+    WebSearch,
+)
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
 
@@ -94,7 +101,8 @@ REPLACED = {"effort", "reasoning_budget"}
 
 
 def test_every_parameter_is_drawn() -> None:
-    assert {each.name for each in fields(Parameters)} == {*VALUES, "model", "stream"}
+    drawn = {*VALUES, "model", "stream"}
+    assert {each.name for each in fields(Parameters)} == drawn | CONTEXT_SETTINGS
 
 
 SAMPLING = {"temperature", "top_p", "top_k"}

@@ -200,7 +200,8 @@ async def test_a_cut_message_is_saved_as_far_as_it_goes(path: Path, clock, new_i
     async with await Store.open(path, now=clock, new_id=new_id) as store:
         session = await store.sessions.create()
         await store.messages.add(session.session_id, Message("user", text), None)
-    damage(path, 70, 70)
+    middle = path.read_bytes().index("10000 数字".encode()) // PAGE + 1
+    damage(path, middle, middle)
     result, rows = saved(path)
     (content,) = [value for value in rows["messages"][0] if str(value).startswith("0 数字 1 ")]
     assert isinstance(content, str)
