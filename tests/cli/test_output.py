@@ -283,6 +283,7 @@ WALKS: dict[str, Walk] = {
         ("x", "--schema", w.broken),
         ("x", "--set", BAD),
     ],
+    "completion": lambda _: [("zsh",), (BAD,)],
     "db status": lambda _: [(), ("--json",)],
     "db migrate": lambda _: [(), ("--to", BAD)],
     "db rollback": lambda _: [("--yes",), ("--to", BAD)],

@@ -13,6 +13,7 @@ prices            shows and updates prices; prints what replies cost (`usage`)
 refresh_prices    writes the prices that ship; for maintainers, not a command
 refresh_facts     writes the published facts about models; for maintainers, not a command
 serve             shows the app in a browser (serve_access: who may use it)
+completion        names for the shells' completion
 db                maintains the database file
 import_export     conversations from files and to files, or from files to the screen
 sessions          lists and searches sessions
@@ -65,7 +66,8 @@ def main() -> None:
     _open_streams()
     try:
         _unwind_on_signals()
-        if len(sys.argv) == 1:  # nothing to parse, so the first frame does not wait for click
+        # With nothing to parse the first frame does not wait for click.
+        if len(sys.argv) == 1 and "_TUI_CHAT_COMPLETE" not in os.environ:
             from tui_chat.cli.app import run_app
 
             run_app(None, None, {})

@@ -10,8 +10,10 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
+from tui_chat.cli import completion
+from tui_chat.cli.completion import PROGRAM, SHELLS
 from tui_chat.cli.db import db
-from tui_chat.cli.output import detect_closed_output, write_error, write_line
+from tui_chat.cli.output import detect_closed_output, write_error, write_line, write_text
 from tui_chat.cli.session_commands import COMMANDS
 from tui_chat.models.endpoint import Protocol
 
@@ -61,8 +63,14 @@ class _Folders(click.Group):
 @click.version_option(__version__, prog_name="tui-chat")
 @click.option("--data-dir", type=_FILE, help="The folder of the database.")
 @click.option("--config-dir", type=_FILE, help="The folder of config.toml, presets and themes.")
-@click.option("--endpoint", help="The endpoint that new sessions use.")
-@click.option("--model", help="The model that new sessions use.")
+@click.option(
+    "--endpoint",
+    shell_complete=completion.complete_endpoint,
+    help="The endpoint that new sessions use.",
+)
+@click.option(
+    "--model", shell_complete=completion.complete_model, help="The model that new sessions use."
+)
 @click.option("--theme", help="The color theme.")
 @click.pass_context
 def cli(
@@ -93,17 +101,38 @@ def cli(
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
 @click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
 @click.option(
-    "-s", "--session", default="", help="Continue a session: its id, start of it, or title."
+    "-s",
+    "--session",
+    shell_complete=completion.complete_session,
+    default="",
+    help="Continue a session: its id, start of it, or title.",
 )
 @click.option("--attach", "attachments", type=_INPUT, multiple=True, help="A file; repeatable.")
 @click.option("--system", default="", metavar="TEXT", help="A system message before the message.")
-@click.option("--role", help='The role of a new session; "" for none.')
-@click.option("--preset", help="A preset.")
-@click.option("--profile", help='A profile; "" for none.')
-@click.option("--model", help="The model; without --endpoint at an endpoint that lists it.")
-@click.option("--endpoint", help="A configured endpoint.")
 @click.option(
-    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A setting; repeatable."
+    "--role",
+    shell_complete=completion.complete_role,
+    help='The role of a new session; "" for none.',
+)
+@click.option("--preset", shell_complete=completion.complete_preset, help="A preset.")
+@click.option(
+    "--profile", shell_complete=completion.complete_profile, help='A profile; "" for none.'
+)
+@click.option(
+    "--model",
+    shell_complete=completion.complete_model,
+    help="The model; without --endpoint at an endpoint that lists it.",
+)
+@click.option(
+    "--endpoint", shell_complete=completion.complete_endpoint, help="A configured endpoint."
+)
+@click.option(
+    "--set",
+    "parameters",
+    shell_complete=completion.complete_setting,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting; repeatable.",
 )
 @click.option("--schema", type=_INPUT, metavar="FILE", help="The JSON Schema of the reply.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
@@ -142,28 +171,54 @@ def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any
 
 
 @cli.command()
-@click.option("--session", help="A stored session: its id, the start of one, or its title.")
-@click.option("--preset", metavar="FILE|NAME", help="Default: the role's preset, else plain.")
+@click.option(
+    "--session",
+    shell_complete=completion.complete_session,
+    help="A stored session: its id, the start of one, or its title.",
+)
+@click.option(
+    "--preset",
+    shell_complete=completion.complete_preset_or_file,
+    metavar="FILE|NAME",
+    help="Default: the role's preset, else plain.",
+)
 @click.option("--history", type=_INPUT, help="A JSON array or JSONL of messages.")
 @click.option(
     "--turn", type=_INPUT, help="A turn exported by the app, whose request is composed again."
 )
 @click.option("--draft", metavar="TEXT", help="The user's message; default: the stored draft.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
-@click.option("--model", help="The model; without --endpoint at an endpoint that lists it.")
-@click.option("--endpoint", help="A configured endpoint.")
+@click.option(
+    "--model",
+    shell_complete=completion.complete_model,
+    help="The model; without --endpoint at an endpoint that lists it.",
+)
+@click.option(
+    "--endpoint", shell_complete=completion.complete_endpoint, help="A configured endpoint."
+)
 @click.option(
     "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
 )
 @click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens reserved for the reply.")
-@click.option("--role", metavar="FILE|NAME", help='Default: the role used last; "" for none.')
-@click.option("--profile", metavar="FILE|NAME", help='Default: the profile used last; "" for none.')
+@click.option(
+    "--role",
+    shell_complete=completion.complete_role_or_file,
+    metavar="FILE|NAME",
+    help='Default: the role used last; "" for none.',
+)
+@click.option(
+    "--profile",
+    shell_complete=completion.complete_profile_or_file,
+    metavar="FILE|NAME",
+    help='Default: the profile used last; "" for none.',
+)
 @click.option(
     "--lorebook", "lorebooks", type=_INPUT, multiple=True, help="A lorebook file; repeatable."
 )
 @click.option(
     "--set",
     "parameters",
+    shell_complete=completion.complete_setting,
     multiple=True,
     metavar="NAME=VALUE",
     help="A setting, such as temperature=0.7 or effort=high; repeatable.",
@@ -225,10 +280,16 @@ def build(settings: dict[str, object], **options: object) -> None:
     help="The protocol to convert to.",
 )
 @click.option(
-    "--model", default="", help="Replace the model. (Gemini requests have theirs in the URL.)"
+    "--model",
+    shell_complete=completion.complete_model,
+    default="",
+    help="Replace the model. (Gemini requests have theirs in the URL.)",
 )
 @click.option(
-    "--endpoint", default="", help="Encode for this endpoint's models; default: for any server."
+    "--endpoint",
+    shell_complete=completion.complete_endpoint,
+    default="",
+    help="Encode for this endpoint's models; default: for any server.",
 )
 @click.option("--report", is_flag=True, help='Print a JSON object with "body" and "notes".')
 @click.pass_obj
@@ -391,6 +452,22 @@ def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool,
     run_serve(settings, host, port, url, remote=allow_remote)
 
 
+@cli.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion_command(shell: str) -> None:
+    """Print the script that completes tui-chat's command line in a shell: commands, options, files,
+    and the names of sessions, presets, roles, profiles, models and endpoints.
+
+    \b
+    Put the matching line into the file that the shell reads at its start:
+      bash (~/.bashrc)    eval "$(tui-chat completion bash)"
+      zsh (~/.zshrc)      eval "$(tui-chat completion zsh)"   (after compinit)
+      fish (~/.config/fish/config.fish)    tui-chat completion fish | source
+      powershell ($PROFILE)    tui-chat completion powershell | Out-String | Invoke-Expression
+    """  # noqa: D301 -- click wants the character itself
+    write_text(completion.script(cli, shell))
+
+
 @cli.group()
 def endpoints() -> None:
     """List and test the configured endpoints; print facts about models."""
@@ -408,8 +485,8 @@ def endpoints_list(settings: dict[str, object], as_json: bool, look: bool) -> No
 
 
 @endpoints.command("facts")
-@click.argument("name")
-@click.argument("models", metavar="[MODEL]...", nargs=-1)
+@click.argument("name", shell_complete=completion.complete_endpoint)
+@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=completion.complete_model)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def endpoints_facts(
@@ -424,8 +501,13 @@ def endpoints_facts(
 
 
 @endpoints.command("test")
-@click.argument("name")
-@click.option("--model", default="", help="The model; default: the endpoint's first.")
+@click.argument("name", shell_complete=completion.complete_endpoint)
+@click.option(
+    "--model",
+    shell_complete=completion.complete_model,
+    default="",
+    help="The model; default: the endpoint's first.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: bool) -> None:
@@ -445,8 +527,14 @@ def prices() -> None:
 
 
 @prices.command("show")
-@click.argument("model")
-@click.option("--endpoint", "name", default="", help="Only at this endpoint.")
+@click.argument("model", shell_complete=completion.complete_model)
+@click.option(
+    "--endpoint",
+    "name",
+    shell_complete=completion.complete_endpoint,
+    default="",
+    help="Only at this endpoint.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def prices_show(settings: dict[str, object], model: str, name: str, as_json: bool) -> None:
@@ -496,7 +584,7 @@ for _command in COMMANDS:
 def run() -> None:
     """Run the command that the arguments name. Raises our errors; exits on click's."""
     try:
-        cli(standalone_mode=False)
+        cli(standalone_mode=False, prog_name=PROGRAM)
     except NoArgsIsHelpError as error:
         write_line(error.format_message(), err=True)
         sys.exit(2)

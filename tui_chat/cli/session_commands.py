@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tui_chat.cli import completion
 from tui_chat.cli.output import write_line
 
 _FILE = click.Path(path_type=Path, allow_dash=False)
@@ -39,7 +40,7 @@ def import_command(
 
 
 @click.command("export")
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=completion.complete_session)
 @click.option(
     "--format",
     "kind",
@@ -85,9 +86,24 @@ def sessions_group() -> None:
 
 
 @sessions_group.command("list")
-@click.option("--role", default="", help="Only sessions with this role.")
-@click.option("--model", default="", help="Only sessions with this model.")
-@click.option("--endpoint", default="", help="Only sessions with this endpoint.")
+@click.option(
+    "--role",
+    shell_complete=completion.complete_role,
+    default="",
+    help="Only sessions with this role.",
+)
+@click.option(
+    "--model",
+    shell_complete=completion.complete_model,
+    default="",
+    help="Only sessions with this model.",
+)
+@click.option(
+    "--endpoint",
+    shell_complete=completion.complete_endpoint,
+    default="",
+    help="Only sessions with this endpoint.",
+)
 @click.option("--tag", default="", help="Only sessions with this tag.")
 @click.option("--folder", default="", help="Only sessions in this folder.")
 @click.option("--title", default="", help="Only sessions whose title contains this text.")
@@ -105,16 +121,38 @@ def sessions_list(settings: dict[str, object], as_json: bool, **filters: Any) ->
 
 @click.command("search")
 @click.argument("text", metavar="QUERY")
-@click.option("--role", "role_name", default="", help="Only sessions with this role.")
-@click.option("--model", default="", help="Only messages of this model.")
-@click.option("--endpoint", default="", help="Only messages of this endpoint.")
+@click.option(
+    "--role",
+    "role_name",
+    shell_complete=completion.complete_role,
+    default="",
+    help="Only sessions with this role.",
+)
+@click.option(
+    "--model",
+    shell_complete=completion.complete_model,
+    default="",
+    help="Only messages of this model.",
+)
+@click.option(
+    "--endpoint",
+    shell_complete=completion.complete_endpoint,
+    default="",
+    help="Only messages of this endpoint.",
+)
 @click.option(
     "--message-role",
     type=click.Choice(["system", "user", "assistant", "tool"]),
     help="Only messages with this role.",
 )
 @click.option("--tag", default="", help="Only sessions with this tag.")
-@click.option("--session", "session_id", default="", help="Only the session with this id.")
+@click.option(
+    "--session",
+    "session_id",
+    shell_complete=completion.complete_session,
+    default="",
+    help="Only the session with this id.",
+)
 @click.option("--since", type=click.DateTime(), help="From this day or time.")
 @click.option("--until", type=click.DateTime(), help="Before this day or time.")
 @click.option("--newest", is_flag=True, help="Sort by time instead of relevance.")

@@ -1,0 +1,177 @@
+"""Shell completion: the names of sessions, presets, roles, profiles, models and endpoints.
+
+A shell's script runs the program with `_TUI_CHAT_COMPLETE` set, and click answers. Nothing is
+created or sent for that, and whatever fails gives no names: an error would be printed into the
+command line that somebody types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+)
+
+from tui_chat import paths
+from tui_chat.models.sanitize import one_line
+
+if TYPE_CHECKING:
+    from tui_chat.config import Config
+    from tui_chat.models.role import Role
+    from tui_chat.models.session import SessionSummary
+    from tui_chat.store import Store
+
+VARIABLE = "_TUI_CHAT_COMPLETE"
+"""The environment variable with which a shell asks for completions."""
+PROGRAM = "tui-chat"
+SHELLS = ("bash", "zsh", "fish", "powershell")
+MOST = 200
+"""Most names that are offered."""
+
+Item: TypeAlias = "CompletionItem[str]"
+Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Item]]
+_Named: TypeAlias = "tuple[str, str]"
+"""A name, and words that explain it."""
+
+
+@add_completion_class
+class _QuotingBashComplete(BashComplete):
+    """Completion for Bash of names with spaces and other special characters."""
+
+    source_template = BashComplete.source_template.replace(
+        "COMPREPLY+=($value)",
+        "if [[ ${COMP_WORDS[COMP_CWORD]} != [\\\"\\']* ]]; then "
+        'printf -v value "%%q" "$value"; fi; COMPREPLY+=("$value")',
+    )
+
+
+def script(command: click.Command, shell: str) -> str:
+    """Return the script with which a shell completes the program's command line."""
+    found = get_completion_class(shell)
+    assert found is not None  # SHELLS has only known ones
+    completer = found(command, {}, PROGRAM, VARIABLE)
+    return completer.source_template % completer.source_vars()
+
+
+def _completing(
+    find: Callable[[click.Context], Iterable[_Named]], *, files: bool = False, titles: bool = False
+) -> Complete:
+    """Return a callback for click that offers the names that `find` returns. With `titles` a name
+    is also found by what its explanation contains.
+    """
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[Item]:
+        items: list[Item] = []
+        if files:  # first: Bash forgets what came before it
+            items.append(CompletionItem(incomplete, type="file"))
+        try:
+            items += islice(_matching(find(context), incomplete, titles=titles), MOST)
+        except Exception:  # an error has no place in a command line
+            return items
+        return items
+
+    return complete
+
+
+def _matching(found: Iterable[_Named], incomplete: str, *, titles: bool) -> Iterator[Item]:
+    begun = incomplete.casefold()
+    for name, about in found:
+        fits = name.casefold().startswith(begun) or (titles and begun and begun in about.casefold())
+        if fits and name.isprintable():
+            yield CompletionItem(name, help=one_line(about, 80) or None)
+
+
+def _config(context: click.Context) -> Config:
+    from tui_chat.config import load_config
+
+    given = context.find_root().params
+    config_dir = cast("Path | None", given.get("config_dir")) or paths.config_dir()
+    data_dir = cast("Path | None", given.get("data_dir")) or paths.data_dir()
+    return load_config(config_dir, data_dir, os.environ, {})
+
+
+def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
+    """Return what `read` awaits of the database; an empty list if there is none."""
+    from tui_chat.cli.app import open_store
+
+    folder = _config(context).data_dir
+    if not paths.database_file(folder).exists():
+        return []
+
+    async def run() -> Any:
+        async with open_store({"data_dir": folder}) as store:
+            return await read(store)
+
+    return asyncio.run(run())
+
+
+def _sessions(context: click.Context) -> Iterator[_Named]:
+    found = cast(
+        "tuple[SessionSummary, ...]", _from_store(context, lambda store: store.sessions.list())
+    )
+    for session in found:
+        yield session.session_id, session.title
+
+
+def _roles(context: click.Context) -> Iterator[_Named]:
+    roles = cast("list[Role]", _from_store(context, lambda store: store.roles.list()))
+    for role in roles:
+        yield role.name, role.model
+
+
+def _presets(context: click.Context) -> Iterator[_Named]:
+    return _library_names(context, "presets")
+
+
+def _profiles(context: click.Context) -> Iterator[_Named]:
+    return _library_names(context, "profiles")
+
+
+def _library_names(context: click.Context, kind: Any) -> Iterator[_Named]:
+    from tui_chat.cli.app import open_library
+
+    return ((name, "") for name in open_library(_config(context)).names(kind))
+
+
+def _endpoints(context: click.Context) -> Iterator[_Named]:
+    for endpoint in _config(context).endpoints:
+        yield endpoint.name, endpoint.protocol.label
+
+
+def _models(context: click.Context) -> Iterator[_Named]:
+    """Yield the models of the endpoint that the command line names, or of all."""
+    wanted = context.params.get("endpoint") or context.params.get("name")
+    seen: set[str] = set()
+    for endpoint in _config(context).endpoints:
+        for model in endpoint.models if wanted in (None, "", endpoint.name) else ():
+            if model not in seen:
+                seen.add(model)
+                yield model, f"at {endpoint.name}"
+
+
+def _settings(_: click.Context) -> Iterator[_Named]:
+    from tui_chat.models.settings import SETTINGS
+
+    return ((f"{name}=", each.accepts) for name, each in SETTINGS.items())
+
+
+complete_session = _completing(_sessions, titles=True)
+complete_role = _completing(_roles)
+complete_role_or_file = _completing(_roles, files=True)
+complete_preset = _completing(_presets)
+complete_preset_or_file = _completing(_presets, files=True)
+complete_profile = _completing(_profiles)
+complete_profile_or_file = _completing(_profiles, files=True)
+complete_endpoint = _completing(_endpoints)
+complete_model = _completing(_models)
+complete_setting = _completing(_settings)
