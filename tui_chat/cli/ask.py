@@ -67,7 +67,7 @@ class Question:
     """True for the session that was active last."""
     choices: Choices = NO_CHOICES
     system: str = ""
-    """A system message that goes before the message."""
+    """A system message that goes before the message, in a new session instead of a role."""
     attachments: tuple[Path, ...] = ()
     schema: Path | None = None
     """A file with the JSON Schema of the reply."""
@@ -89,7 +89,10 @@ def run_ask(settings: dict[str, object], question: Question) -> None:
             "There is no message to send.",
             advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
         )
-    question = replace(question, choices=_with_schema(question))
+    choices = _with_schema(question)
+    if question.system and choices.role is None and not (question.session or question.last):
+        choices = replace(choices, role="")
+    question = replace(question, choices=choices)
     config = settled_config(**cast("dict[str, Any]", settings))
     asyncio.run(_ask(config, question, text, parts))
 

@@ -108,7 +108,9 @@ def cli(
     help="Continue a session: its id, start of it, or title.",
 )
 @click.option("--attach", "attachments", type=_INPUT, multiple=True, help="A file; repeatable.")
-@click.option("--system", default="", metavar="TEXT", help="A system message before the message.")
+@click.option(
+    "--system", default="", metavar="TEXT", help="A system message before it, instead of a role."
+)
 @click.option(
     "--role",
     shell_complete=completion.complete_role,
