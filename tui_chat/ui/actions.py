@@ -64,7 +64,7 @@ UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 
 _KEEPING_FOCUS = frozenset(
     (
-        *("default-model", "no-default-model"),
+        *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
         *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
@@ -78,6 +78,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "inspector": ("payload", "request", "body", "debug"),
     "new": ("new chat", "clear", "reset", "begin"),
     "model": ("model", "change model", "endpoint", "provider", "ask another model"),
+    "border-left": ("resize", "width", "narrower", "wider", "split"),
+    "border-right": ("resize", "width", "narrower", "wider", "split"),
+    "reset-layout": ("reset panes", "default layout", "widths"),
     "default-model": ("default model", "make default", "set default"),
     "no-default-model": ("default model", "reset default"),
     "settings": (
@@ -149,6 +152,19 @@ ACTIONS = (
     _action("sessions", "f2", "panes.toggle_area('sessions')", "Sessions", "Sessions", True),
     _action("preset", "f3", "presets.toggle_editor", "Preset", "Preset editor", True),
     _action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
+    _action(
+        "border-left", "alt+left", "panes.move_border(-4)", "Border left", "Move the border left"
+    ),
+    _action(
+        "border-right",
+        "alt+right",
+        "panes.move_border(4)",
+        "Border right",
+        "Move the border right",
+    ),
+    _action(
+        "reset-layout", "", "panes.reset_layout", "Reset layout", "Reset the layout of the panes"
+    ),
     _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
     _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
     _action(

@@ -17,7 +17,8 @@ from tui_chat.errors import TuiChatError
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.panes import Panes, SideArea
+from tui_chat.ui.layout_file import SideArea
+from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:

@@ -8,14 +8,18 @@
    that the user can watch the request while typing. No pane lies over the focus: it is hidden when
    the focus moves elsewhere, and shown again when there is room beside the chat. A pane that has
    the focus is visible at any width.
+
+The mouse and keys move the borders between the panes. Which panes are open and how wide they are
+is remembered between starts; where the terminal is too small for that, the chat keeps `MIN_CHAT`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
@@ -26,7 +30,9 @@ from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
+from tui_chat.ui.layout_file import Layout, SideArea, read_layout, write_layout
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.pane_divider import PaneDivider
 
 if TYPE_CHECKING:
     from textual.signal import Signal
@@ -40,7 +46,14 @@ MIN_LINES_BELOW = 6
 TALL = 28
 """Lines from which the preset editor fits above the inspector."""
 
-SideArea = Literal["sessions", "presets", "inspector"]
+SESSIONS = 30
+"""Columns of the session list, unless the user chose others."""
+CHAT = 80
+"""Columns that the chat keeps beside the inspector at its default width, where they fit."""
+MIN_SESSIONS, MIN_CHAT, MIN_RIGHT = 16, 40, 30
+"""Columns that a pane keeps when a border is moved or the terminal is small."""
+DEFAULT_RIGHT = 48
+"""Columns at least at the right of the chat, unless the user chose fewer."""
 
 
 class AreaStack(Vertical, OnePassWidget):
@@ -56,7 +69,8 @@ class Panes(Horizontal, OnePassWidget):
         layers: base above;
         #sessions { max-width: 100%; }
         #chat { width: 1fr; min-width: 40; layer: base; }
-        #right { min-width: 48; background: $background; }
+        #right { background: $background; }
+        PaneDivider { layer: base; }
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
@@ -69,10 +83,11 @@ class Panes(Horizontal, OnePassWidget):
         self.presets = PresetsArea(context)
         self.inspector = InspectorArea(context)
         self._right = AreaStack(self.presets, self.inspector, id="right")
-        self._hidden_by_user: set[SideArea] = {"presets"}
-        """Panes that the user closed."""
-        self._requested: SideArea | None = None
-        """The pane that was opened last where not all fit."""
+        self._left_divider, self._right_divider = PaneDivider(), PaneDivider()
+        self._layout_file = context.config.data_dir / "layout.json"
+        self._is_kept = not context.read_only
+        self._layout = read_layout(self._layout_file) if self._is_kept else Layout()
+        """What the user chose."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
         self._is_opening = False
@@ -83,7 +98,9 @@ class Panes(Horizontal, OnePassWidget):
     def compose(self) -> ComposeResult:
         """Lay out the panes from left to right."""
         yield self.sessions
+        yield self._left_divider
         yield self.chat
+        yield self._right_divider
         yield self._right
 
     @property
@@ -98,14 +115,15 @@ class Panes(Horizontal, OnePassWidget):
         """
         if self.is_attached:
             self._keep_focus_visible(width)
+        elif width < MEDIUM:
+            self._layout = replace(self._layout, requested=None)  # it would cover the chat
         narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
         left.layer = right.layer = "above" if narrow else "base"
         left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
-        left.width = 36 if narrow else 30
-        right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
         right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
         self._show_fitting(width)
-        for pane in (self.sessions, self._right, self.presets, self.inspector):
+        dividers = self._left_divider, self._right_divider
+        for pane in (self.sessions, self._right, self.presets, self.inspector, *dividers):
             pane.forgo_layout()
 
     def on_mount(self) -> None:
@@ -122,12 +140,14 @@ class Panes(Horizontal, OnePassWidget):
             self._right.styles.margin = margin
 
     def _rearrange(self) -> None:
+        if self._is_kept:
+            write_layout(self._layout_file, self._layout)
         self._show_fitting(self.size.width)
 
     def _visible(self, width: int) -> Set[SideArea]:
         names: Set[SideArea] = frozenset(("sessions", "presets", "inspector"))
-        wanted = names - self._hidden_by_user
-        requested = None if width < MEDIUM and self._is_behind else self._requested
+        wanted = names - self._layout.closed
+        requested = None if width < MEDIUM and self._is_behind else self._layout.requested
         if width >= WIDE:
             return wanted
         if requested is None:
@@ -141,6 +161,7 @@ class Panes(Horizontal, OnePassWidget):
         self.presets.display = "presets" in visible
         self.inspector.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
+        self._set_widths(width, visible)
         self._right.set_class({"presets", "inspector"} <= visible, "-both")
         self._covers_transcript = width < MEDIUM and "inspector" in visible
         self._update_margin()
@@ -148,6 +169,71 @@ class Panes(Horizontal, OnePassWidget):
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
         self.chat.can_focus_children = "presets" not in over
         self.chat.pane.transcript.can_focus = not over
+
+    # --- widths ----------------------------------------------------------------------------
+
+    def _set_widths(self, width: int, visible: Set[SideArea]) -> None:
+        """Set the widths of the panes in a terminal of this width; the chat gets the rest."""
+        is_narrow, has_left, has_right = width < MEDIUM, "sessions" in visible, self._right.display
+        self._left_divider.display = has_left and not is_narrow
+        self._right_divider.display = has_right and not is_narrow
+        if is_narrow:
+            self.sessions.styles.width, self._right.styles.width = 36, "100%"
+            return
+        layout = self._layout
+        room = width - MIN_CHAT - (MIN_RIGHT + 1 if has_right else 0)
+        left = min(layout.left or SESSIONS, room - 1)
+        room = width - (left + 1 if has_left else 0) - 1
+        usual = (
+            width // 2 if width < WIDE else min(max(room - CHAT, DEFAULT_RIGHT), width * 42 // 100)
+        )
+        self.sessions.styles.width = left
+        self._right.styles.width = min(layout.right or usual, room - MIN_CHAT)
+
+    @on(PaneDivider.Dragged)
+    def _dragged(self, event: PaneDivider.Dragged) -> None:
+        self._move_border(event.divider, event.column)
+
+    def _move_border(self, divider: PaneDivider, column: int) -> None:
+        """Move a border to a column of the screen, as far as the panes beside it allow."""
+        region = self.region
+        if divider is self._left_divider:
+            right = self._right.region.width + 1 if self._right.display else 0
+            most = region.width - right - MIN_CHAT - 1
+            self._layout = replace(
+                self._layout, left=max(min(column - region.x, most), MIN_SESSIONS)
+            )
+        else:
+            left = self.sessions.region.width + 1 if self.sessions.display else 0
+            most = region.width - left - MIN_CHAT - 1
+            wanted = region.right - column - 1
+            self._layout = replace(self._layout, right=max(min(wanted, most), MIN_RIGHT))
+        self._show_fitting(self.size.width)
+
+    @on(PaneDivider.Dropped)
+    def _dropped(self, event: PaneDivider.Dropped) -> None:
+        if event.is_reset:
+            side = "left" if event.divider is self._left_divider else "right"
+            self._layout = replace(self._layout, **{side: None})
+        self._rearrange()
+
+    def action_move_border(self, columns: int) -> None:
+        """Move the border of the focused pane to the right, by a negative number to the left; of
+        the chat, that to the inspector if it is shown.
+        """
+        is_left = self.sessions.has_focus_within or not self._right_divider.display
+        divider = self._left_divider if is_left else self._right_divider
+        if divider.display:
+            self._move_border(divider, divider.region.x + columns)
+            self._rearrange()
+
+    def action_reset_layout(self) -> None:
+        """Show the panes that are open by default, at their default widths."""
+        focused = self.screen.focused
+        self._layout = Layout()
+        self._rearrange()
+        if focused is not None and not focused.display:
+            self.chat.focus()
 
     def _keep_focus_visible(self, width: int) -> None:
         """Keep the focused pane visible at another width."""
@@ -159,7 +245,8 @@ class Panes(Horizontal, OnePassWidget):
         elif not names and not self._is_opening:
             self._is_behind = self._is_behind or self._covers_focus
         if names and names[0] not in self._visible(width):
-            self._requested, self._is_behind = names[0], False
+            self._layout = replace(self._layout, requested=names[0])
+            self._is_behind = False
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Hide the pane that lies over the new focus; the chat closes its find bar if left."""
@@ -184,11 +271,11 @@ class Panes(Horizontal, OnePassWidget):
     @property
     def _covers_focus(self) -> bool:
         """True if the opened pane would lie over the focus."""
-        focused = self.screen.focused
-        if self._requested is None or focused is None:
+        focused, requested = self.screen.focused, self._layout.requested
+        if requested is None or focused is None:
             return False
-        is_beside = self._requested == "inspector" and focused is self.chat.pane.composer
-        return not is_beside and not self._side_areas[self._requested].has_focus_within
+        is_beside = requested == "inspector" and focused is self.chat.pane.composer
+        return not is_beside and not self._side_areas[requested].has_focus_within
 
     @property
     def _side_areas(self) -> Mapping[SideArea, Area]:
@@ -198,7 +285,7 @@ class Panes(Horizontal, OnePassWidget):
         """Open an area and focus it; if it has the focus, close it and focus the composer."""
         area = self._side_areas[name]
         if area.has_focus_within:
-            self._hidden_by_user.add(name)
+            self._layout = replace(self._layout, closed=self._layout.closed | {name})
             self.close_overlay()
             self.chat.focus()
             return
@@ -207,15 +294,17 @@ class Panes(Horizontal, OnePassWidget):
 
     def open(self, name: SideArea) -> None:
         """Show a pane where it fits, and focus it if it covers the focus."""
-        self._hidden_by_user.discard(name)
-        self._requested, self._is_behind, self._is_opening = name, False, True
+        closed = self._layout.closed - {name}
+        self._layout = replace(self._layout, closed=closed, requested=name)
+        self._is_behind, self._is_opening = False, True
         self._rearrange()
         self.call_after_refresh(self._focus_if_covering)
 
     def _focus_if_covering(self) -> None:
         self._is_opening = False
-        if self._requested is not None and self.covers_chat and self._covers_focus:
-            self._side_areas[self._requested].focus()
+        requested = self._layout.requested
+        if requested is not None and self.covers_chat and self._covers_focus:
+            self._side_areas[requested].focus()
 
     def reveal(self, pane: Widget) -> None:
         """Make an area's pane, or the transcript, visible."""
@@ -227,13 +316,13 @@ class Panes(Horizontal, OnePassWidget):
 
     def close_overlay(self) -> None:
         """Hide the pane that was opened over the chat."""
-        self._requested = None
+        self._layout = replace(self._layout, requested=None)
         self._rearrange()
 
     @property
     def covers_chat(self) -> bool:
         """True if an opened pane lies over the chat."""
-        return self.is_narrow and self._requested is not None and not self._is_behind
+        return self.is_narrow and self._layout.requested is not None and not self._is_behind
 
     @property
     def is_narrow(self) -> bool:

@@ -1,0 +1,74 @@
+"""Which panes are open and how wide they are, remembered between starts in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from tui_chat.files import make_private_folder
+
+SideArea = Literal["sessions", "presets", "inspector"]
+SIDE_AREAS: tuple[SideArea, ...] = ("sessions", "presets", "inspector")
+
+MAX_COLUMNS = 1_000
+_MAX_SIZE = 10_000
+"""Bytes of the file that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Panes and their widths in columns; None for a width that depends on the terminal."""
+
+    closed: frozenset[SideArea] = frozenset({"presets"})
+    """Panes that the user closed."""
+    requested: SideArea | None = None
+    """The pane that was opened last where not all fit."""
+    left: int | None = None
+    """The width of the session list."""
+    right: int | None = None
+    """The width of preset editor and inspector."""
+
+
+def read_layout(path: Path) -> Layout:
+    """Return the layout of a file; the default one as far as the file does not say."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            found: Any = json.loads(file.read(_MAX_SIZE))
+    except (OSError, ValueError, RecursionError):
+        return Layout()
+    if not isinstance(found, dict):
+        return Layout()
+    values = cast("dict[str, Any]", found)
+    closed, requested = values.get("closed"), values.get("requested")
+    return Layout(
+        closed=frozenset(name for name in SIDE_AREAS if name in cast("Collection[Any]", closed))
+        if isinstance(closed, list)
+        else Layout().closed,
+        requested=next((name for name in SIDE_AREAS if name == requested), None),
+        left=_columns(values.get("left")),
+        right=_columns(values.get("right")),
+    )
+
+
+def write_layout(path: Path, layout: Layout) -> None:
+    """Write a layout. If it cannot be written, the next start has the one before."""
+    values = {
+        "closed": sorted(layout.closed),
+        "requested": layout.requested,
+        "left": layout.left,
+        "right": layout.right,
+    }
+    try:
+        make_private_folder(path.parent)
+        path.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    except OSError:
+        return
+
+
+def _columns(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_COLUMNS:
+        return value
+    return None

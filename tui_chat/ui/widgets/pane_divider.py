@@ -1,0 +1,63 @@
+"""The border between two panes, which the mouse moves."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+
+class PaneDivider(OnePassWidget):
+    """A line of one column. Dragged, it posts where to; a double click resets it."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    PaneDivider { width: 1; height: 1fr; color: $foreground 20%; background: $background; }
+    PaneDivider:hover, PaneDivider.-dragged { color: $primary; }
+    """
+
+    class Dragged(Message):
+        """The line is to be at another column of the screen."""
+
+        def __init__(self, divider: PaneDivider, column: int) -> None:
+            super().__init__()
+            self.divider = divider
+            self.column = column
+
+    class Dropped(Message):
+        """The line was let go, or `is_reset`: is to be where it is by default."""
+
+        def __init__(self, divider: PaneDivider, *, is_reset: bool) -> None:
+            super().__init__()
+            self.divider = divider
+            self.is_reset = is_reset
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row of the line."""
+        return Strip([Segment("│", self.rich_style)], 1)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin to drag."""
+        event.stop()
+        self.capture_mouse()
+        self.add_class("-dragged")
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Move the line."""
+        if self.has_class("-dragged"):
+            self.post_message(self.Dragged(self, int(event.screen_x)))
+
+    def on_mouse_up(self) -> None:
+        """End dragging."""
+        self.release_mouse()
+        if self.has_class("-dragged"):
+            self.remove_class("-dragged")
+            self.post_message(self.Dropped(self, is_reset=False))
+
+    def on_click(self, event: events.Click) -> None:
+        """Reset the line with a double click."""
+        if event.chain == 2:
+            self.post_message(self.Dropped(self, is_reset=True))
