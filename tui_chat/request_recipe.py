@@ -3,7 +3,7 @@
 1. What changes rarely (preset, role, profile, lorebooks, tools, endpoint) is a revision, which is
    stored once and named by the SHA-256 of its JSON.
 2. The history is named by its last message: messages never change and have their parent. Only pins
-   change, so they are listed.
+   change, and which summaries are on, so they are listed.
 3. The draft is the message after the history that was sent with the request.
 4. It contains no secret: the endpoint is stored without its key reference and proxy.
 """
@@ -60,6 +60,8 @@ class Recipe:
     """The number of messages in the history."""
     pinned: tuple[str, ...] = ()
     """Ids of the pinned messages."""
+    summaries: tuple[str, ...] = ()
+    """Ids of the summaries that are on."""
     prefill: bool = False
     """True if the history's last message is the beginning of the reply."""
     draft: bool = False
@@ -114,6 +116,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         parent=history[-1].id if history else "",
         messages=len(history),
         pinned=tuple(message.id for message in history if message.pinned),
+        summaries=tuple(message.id for message in history if _is_summary_on(message)),
         prefill=prefill,
         draft=bool(inputs.draft or inputs.draft_parts),
         settings=inputs.settings,
@@ -170,10 +173,9 @@ def rebuilt_inputs(
         plain = json.loads(revisions[name])
         return unpack(kind, json.dumps(with_nested_settings(plain) if kind is Role else plain))
 
-    pinned = frozenset(recipe.pinned)
+    pinned, summaries = frozenset(recipe.pinned), frozenset(recipe.summaries)
     history = tuple(
-        message if message.pinned == (message.id in pinned) else _pin(message, message.id in pinned)
-        for message in history
+        _as_sent(message, message.id in pinned, message.id in summaries) for message in history
     )
     return Inputs(
         endpoint=revision(Endpoint, recipe.endpoint),
@@ -199,8 +201,20 @@ def rebuilt_inputs(
     )
 
 
-def _pin(message: Message, pinned: bool) -> Message:
-    return replace(message, pinned=pinned)
+def _as_sent(message: Message, pinned: bool, summary_on: bool) -> Message:
+    """Return a message as it was; the same object if nothing about it changed."""
+    if message.pinned != pinned:
+        message = replace(message, pinned=pinned)
+    summary = message.semantics.summary
+    if summary is not None and summary.enabled != summary_on:
+        summary = replace(summary, enabled=summary_on)
+        message = replace(message, semantics=replace(message.semantics, summary=summary))
+    return message
+
+
+def _is_summary_on(message: Message) -> bool:
+    summary = message.semantics.summary
+    return summary is not None and summary.enabled
 
 
 def _hash(text: str) -> str:

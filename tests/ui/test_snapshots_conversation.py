@@ -1,11 +1,14 @@
-"""Pictures of what is done with a whole conversation: forks."""
+"""Pictures of what is done with a whole conversation: forks, and summaries of its older part."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.workspace.events import BranchChanged
 
 
 async def test_a_fork(album: Album, tmp_path: Path) -> None:
@@ -21,3 +24,35 @@ async def test_a_fork(album: Album, tmp_path: Path) -> None:
         await pilot.press("f2")
         await settle(pilot)
         await album.take(pilot, "header and list")
+
+
+async def test_a_summary(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        for words in ("Which ferries go to Kos?", "And from Athens?", "How long does it take?"):
+            await say(pilot, words)
+        workspace = app.workspace
+        assert workspace is not None
+        endpoint = replace(
+            workspace.state.endpoint, facts=(("*", ModelFacts(context_limit=110, max_output=20)),)
+        )
+        workspace.update(BranchChanged(), endpoint=endpoint)
+        line = app.chat.pane.activity
+        await until(pilot, lambda: "no longer fit" in str(line.render()))
+        await album.take(pilot, "what no longer fits")
+        facts = (("*", ModelFacts(context_limit=10_000, max_output=20)),)
+        workspace.update(BranchChanged(), endpoint=replace(endpoint, facts=facts))
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await album.take(pilot, "question")
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.screen.query("TextAreaPrompt TextArea")))
+        await album.take(pilot, "to be read")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(workspace.state.entries) == 7)
+        app.chat.pane.transcript.focus()
+        await pilot.press("end")
+        await album.take(pilot, "on")
+        await pilot.press("space")
+        await until(pilot, lambda: b"ferries" in workspace.requests.compose("").payload.body)
+        await album.take(pilot, "off")

@@ -8,6 +8,7 @@ lorebooks         the contributor we ship
 scan              phase 1: find the anchors, put each message into its group
 macros            expansion of `{{...}}`, in the preset's order
 history_costs     the tokens of a history and the sums that truncation needs
+summaries         a message of the history that stands for earlier ones
 history           phase 2: truncate the history to the budget, inject messages by depth
 skeleton          phase 3: walk the list, fill the anchors
 budget            notes about where the tokens went

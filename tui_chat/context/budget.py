@@ -8,7 +8,9 @@ from dataclasses import replace
 from tui_chat.context.history import TruncatedHistory
 from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
+from tui_chat.context.summaries import SummarizedHistory
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
@@ -65,6 +67,15 @@ def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -
             yield _empty_message(index, origin)
     if inputs.answered is not None and is_blank(inputs.answered):
         yield _empty_message(len(costs.turns), answered_turn(inputs.answered).origin)
+
+
+def summary_notes(summarized: SummarizedHistory) -> Iterator[Note]:
+    """Yield a note on the summary that is sent instead of messages."""
+    if summarized.summary is not None and summarized.replaced:
+        which = "message" if summarized.replaced == 1 else f"{summarized.replaced:,} messages"
+        sentence = f"A summary is sent instead of the first {which}."
+        origin = MessageOrigin(summarized.summary)
+        yield Note(Level.INFO, "history-summarized", sentence, origin)
 
 
 def _empty_message(index: int, origin: Origin) -> Note:

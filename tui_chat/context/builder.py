@@ -1,21 +1,23 @@
 """The context builder: three phases, and the budget.
 
 1. Contributors add their messages to the preset's.
-2. Phase 1, `scan`: all of them are sorted into groups.
-3. Macros are expanded, from the first message to the last.
-4. Phase 2, `history`: the history is truncated to the rest of the budget, and the deep messages
+2. A summary takes the place of the messages that it stands for.
+3. Phase 1, `scan`: all of them are sorted into groups.
+4. Macros are expanded, from the first message to the last.
+5. Phase 2, `history`: the history is truncated to the rest of the budget, and the deep messages
    are injected at their depths. The draft ends it: the typed one, else the user message that ends
    the branch.
-5. Phase 3, `skeleton`: system messages, then the list with its anchors filled.
+6. Phase 3, `skeleton`: system messages, then the list with its anchors filled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from tui_chat.context.author_note import add_author_note
-from tui_chat.context.budget import budget_notes, history_notes
+from tui_chat.context.budget import budget_notes, history_notes, summary_notes
 from tui_chat.context.contributors import Contributor, contribute
 from tui_chat.context.history import (
     DepthPlacement,
@@ -38,6 +40,7 @@ from tui_chat.context.resolved_message import (
 )
 from tui_chat.context.scan import scan
 from tui_chat.context.skeleton import Placed, populate
+from tui_chat.context.summaries import summarize, summary_of
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
 from tui_chat.models.text import Origin, OriginKind, Text, clean
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
@@ -60,6 +63,9 @@ def build_context(
     `counter` returns the token counter of a model by its name.
     """
     notes: list[Note] = []
+    summarized = summarize(inputs.history)
+    if summarized.history is not inputs.history:
+        inputs = replace(inputs, history=summarized.history)
     inputs = without_expired_sounds(with_answered_as_draft(inputs))
     asked = parameters(inputs)
     count = counter(asked.model.value).corrected(inputs.correction)
@@ -97,6 +103,7 @@ def build_context(
     )
     notes += budget_notes(budget, len(kept.dropped))
     notes += history_notes(inputs, costs, kept)
+    notes += summary_notes(summarized)
 
     placed = place_deep_messages(deep, len(kept.turns), notes)
     if groups.marks:
@@ -134,7 +141,9 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     role = inputs.active_role
     if role is None or not role.system_prompt:
         return None
-    if not inputs.keeps_role_prompt and inputs.history and inputs.history[0].role == "system":
+    first = inputs.history[0] if inputs.history else None
+    begins = first is not None and first.role == "system" and summary_of(first) is None
+    if begins and not inputs.keeps_role_prompt:
         sentence = "The history begins with a system message, so the role's prompt is not added."
         notes.append(
             Note(Level.INFO, "role-prompt-skipped", sentence, resolve_role_prompt(role).origin)

@@ -25,6 +25,7 @@ from tui_chat.models.text import Text
 from tui_chat.tokens import Counter
 
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
+_SUMMARY = Placement("history", rule="It is a summary, and stands for earlier messages.")
 _ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
 
 
@@ -34,7 +35,7 @@ def _turn_of(message: Message) -> Turn:
         message.role,
         Text.of(message.content, origin),
         origin,
-        _IN_HISTORY,
+        _IN_HISTORY if message.semantics.summary is None else _SUMMARY,
         message.tool_calls,
         message.tool_call_id,
         message.name,
@@ -142,7 +143,7 @@ def _extend(
             turn, cost = next(new) if index is None else (known.turns[index], known.costs[index])
             turns.append(turn)
             costs.append(cost)
-    units = _units(history, known.units[: bisect_left(known.units, agree)], agree)
+    units = units_of(history, known.units[: bisect_left(known.units, agree)], agree)
     has_parts = any(map(attrgetter("parts"), history))
     always_kept = tuple(_always_kept(history, units))
     blank = tuple(i for i, message in enumerate(history) if not message.content)
@@ -164,7 +165,9 @@ def _sum_up(known: HistoryCosts, costs: tuple[int, ...]) -> HistoryCosts:
     return replace(known, costs=costs, droppable=droppable, total=sums[-1])
 
 
-def _units(history: Sequence[Message], known: tuple[int, ...], done: int) -> tuple[int, ...]:
+def units_of(
+    history: Sequence[Message], known: tuple[int, ...] = (), done: int = 0
+) -> tuple[int, ...]:
     """Return where units begin; `known` are the starts among the first `done` messages."""
     starts = list(known)
     at = known[-1] if known else 0

@@ -32,7 +32,7 @@ from tui_chat.models.json_values import pack
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics, Summary
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
@@ -138,6 +138,8 @@ def _message_json(message: Message) -> dict[str, Any]:
     }
     if message.semantics.references != NO_REFERENCES:
         plain["references"] = json.loads(pack(message.semantics.references))
+    if message.semantics.summary is not None:
+        plain["summary"] = json.loads(pack(message.semantics.summary))
     return plain | {key: value for key, value in facts.items() if value not in ("", None, False)}
 
 
@@ -192,6 +194,18 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: is not JSON: {describe_json_error(error)}") from error
 
 
+def _summary(value: object, place: str) -> Summary | None:
+    if value is None:
+        return None
+    found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    kept, messages = found.get("kept"), found.get("messages")
+    for number in (kept, messages):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            fault = "must be an object with the numbers `kept` and `messages`"
+            raise InputError(f"{place}.summary: {fault}")
+    return Summary(cast("int", kept), cast("int", messages), found.get("enabled") is not False)
+
+
 _CONTENT_ALTERNATIVES = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 """Keys that a message may have instead of content."""
 
@@ -218,7 +232,9 @@ def read_message(value: object, place: str, index: int) -> Message:
     references = NO_REFERENCES
     if found.get("references") is not None:
         references = read_references(found["references"], f"{place}.references")
-    semantics = MessageSemantics(layout=layout, references=references)
+    semantics = MessageSemantics(
+        layout=layout, references=references, summary=_summary(found.get("summary"), place)
+    )
     return Message(
         role=role,
         content=content,

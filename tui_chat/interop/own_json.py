@@ -348,6 +348,8 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
             texts += [(f"{here}.data", piece.data), (f"{here}.cache", piece.cache)]
             texts.append((f"{here}.extras", piece.extras))
     _check_references(semantics.references, f"{place}.references")
+    if semantics.summary and min(semantics.summary.kept, semantics.summary.messages) < 0:
+        raise UnreadableConversation(f"{place}.summary", "must not have negative numbers")
     if semantics.wire:
         texts.append((f"{place}.wire.extras", semantics.wire.extras))
     for here, text in texts:

@@ -64,9 +64,17 @@ def captions(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]
         format_time(entry.message.timestamp, zone),
         f"{place + 1} of {siblings}" if siblings > 1 else "",
         "pinned" if entry.message.pinned else "",
+        _summary(entry.message),
         _ENDINGS.get(entry.status, ""),
     ]
     return [fact for fact in facts if fact]
+
+
+def _summary(message: Message) -> str:
+    summary = message.semantics.summary
+    if summary is None:
+        return ""
+    return f"summary of {summary.messages:,} messages" + ("" if summary.enabled else ", off")
 
 
 def format_time(seconds: float | None, zone: tzinfo) -> str:

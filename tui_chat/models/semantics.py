@@ -7,8 +7,8 @@
 2. A namespace (`Namespace`) has a field for each setting its protocol documents and no unified
    field holds. The field is named as in the request body, in snake_case, and holds the JSON value.
 3. `UNSET` is the default of every namespace field: an explicit null differs from an absent key.
-4. Only the protocol modules write semantics. A protocol reads its own namespace and reports in
-   notes what it drops of another's.
+4. Only the protocol modules write semantics, and the workspace `summary`. A protocol reads its own
+   namespace and reports in notes what it drops of another's.
 """
 
 from __future__ import annotations
@@ -149,6 +149,22 @@ def _digest(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """The messages that a summary stands for: all of its branch before it but the last `kept`.
+
+    Messages are counted as they are sent: without empty replies. What leads to a message never
+    changes, so the numbers hold in forks and exports too.
+    """
+
+    kept: int
+    """How many messages directly before the summary are still sent."""
+    messages: int
+    """How many messages it stood for when it was written."""
+    enabled: bool = True
+    """False if the messages are sent again, and the summary is not."""
+
+
+@dataclass(frozen=True, slots=True)
 class MessageSemantics:
     """The semantics of one message."""
 
@@ -171,6 +187,8 @@ class MessageSemantics:
     """What a reply rests on. For the reader: no protocol sends it back."""
     is_summary: bool = False
     """True if another program put it in the place of what precedes it (compaction)."""
+    summary: Summary | None = None
+    """What it sums up, if it is a summary of earlier messages."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()

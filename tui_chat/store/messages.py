@@ -20,7 +20,7 @@ from tui_chat.store.branches import (
     sibling_ids,
 )
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.rows import cost_text, entry_of, json_texts, usage_values
+from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, usage_values
 from tui_chat.store.search.index import (
     add_messages,
     add_new_message,
@@ -141,6 +141,20 @@ class MessageStore:
         async def work(tx: Transaction) -> None:
             await locate(tx, message_id)
             await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
+
+        await self._database.write(work)
+
+    async def replace_semantics(self, message_id: str, message: Message) -> None:
+        """Store the semantics of a message that has others now. Raises `StoreError` if it is
+        gone.
+        """
+
+        async def work(tx: Transaction) -> None:
+            await locate(tx, message_id)
+            await tx.run(
+                "UPDATE messages SET semantics = ? WHERE message_id = ?",
+                *(json_text(message, "semantics"), message_id),
+            )
 
         await self._database.write(work)
 

@@ -101,6 +101,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "roles": ("new role", "system prompt", "character"),
     "profile": ("persona", "user", "who am i", "profile"),
     "lorebooks": ("world info", "lorebook"),
+    "compact": ("compact", "summarize", "summary", "compress", "context full"),
     "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load"),
     "view": ("browse", "open file", "read-only"),
@@ -198,6 +199,9 @@ ACTIONS = (
     _action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
     _action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
     _action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
+    _action(
+        "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
+    ),
     _action("branches", "", "chat.branches", "Branches", "Compare branches"),
     _action("import", "", "sessions.import_file", "Import", "Import conversations…"),
     _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),

@@ -73,6 +73,12 @@ COMMANDS = (
         run="chat.act_on_message('delete')",
         aliases=("rewind",),
     ),
+    Command(
+        "compact",
+        "Compact history: a model sums up older messages",
+        run="chat.compact",
+        aliases=("summarize", "summary"),
+    ),
     Command("stop", "Stop the reply", run="chat.back"),
     Command("search", "Search all conversations", "WORDS", run="main.search"),
     Command("find", "Filter sessions", "WORDS", run="sessions.find", aliases=("filter",)),

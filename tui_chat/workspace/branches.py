@@ -122,6 +122,12 @@ class Branches:
                 )
                 now = workspace.now().timestamp()
                 edited = replace(message, content=text, semantics=semantics, timestamp=now)
+                if semantics.summary is not None and entry is not workspace.state.entries[-1]:
+                    # As a version it would lose what follows.
+                    await workspace.compaction.edit(entry, text)
+                    sentence = "The edited summary is at the end, and counts instead of the first."
+                    workspace.publish(Done(sentence))
+                    return True
                 entry = await workspace.store.messages.edit(entry_id, edited)
                 await workspace.sessions.reload_branch()
             return await workspace.replies.reply_to(entry.message.id) if send else True

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed, compose
@@ -22,6 +23,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
+from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.sessions import TITLE_LENGTH, default_title
@@ -141,6 +143,7 @@ def title_request(endpoint: Endpoint, model: str, question: str, reply: str) -> 
         model=model,
     )
     draft = f"User: {question[:EXCERPT]}\n\nAssistant: {reply[:EXCERPT]}\n\nTitle?"
+    endpoint = replace(endpoint, settings=NO_SETTINGS)  # those of the conversations
     return compose(Inputs(endpoint, _PRESET, draft=draft, settings=settings))
 
 

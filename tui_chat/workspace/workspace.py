@@ -24,6 +24,7 @@ from tui_chat.library.library import Library
 from tui_chat.providers import HttpClient
 from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.captured_requests import CapturedRequests
+from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
@@ -96,6 +97,7 @@ class Workspace:
         self.replies = Replies(self)
         self.side_requests = SideRequests(self)
         self.titles = Titles(self)
+        self.compaction = Compaction(self)
         self.tools = Tools(self)
         self.import_export = ImportExport(self)
         self.external_changes = ExternalChanges(self)

@@ -108,7 +108,7 @@ def _all_enabled(preset: Preset) -> Iterator[tuple[int, PresetMessage]]:
 _FIRST, _HISTORY, _PROFILE = "\0first", "\0history", "\0profile"
 """Places of notes about no preset message; no id begins with NUL."""
 _ANCHOR_PLACES = {"chat_history": _HISTORY, "user_profile": _PROFILE}
-_HISTORY_CODES = ("no-history-anchor", "history-dropped")
+_HISTORY_CODES = ("no-history-anchor", "history-dropped", "history-summarized")
 
 
 def _note_place(note: Note, ids: set[str]) -> str | None:

@@ -32,6 +32,7 @@ from tui_chat.ui.dialogs.choices import (
 )
 
 if TYPE_CHECKING:
+    from tui_chat.workspace.compaction import CompactionPlan
     from tui_chat.workspace.state import PendingToolCall, WhatIf
     from tui_chat.workspace.workspace import Workspace
 
@@ -323,6 +324,30 @@ async def ask_edit(app: App[Any], message: Message) -> TextAnswer | None:
     """Ask for a new version of a message; a user message can be sent at once."""
     dialog = TextAreaPrompt("Edit message", message.content, sends=message.role == "user")
     return await app.push_screen_wait(dialog)
+
+
+async def confirm_compaction(app: App[Any], plan: CompactionPlan) -> bool:
+    """Ask whether to have older messages summed up, with what that sends and costs."""
+    composed, budget = plan.composed, plan.composed.envelope.budget
+    size = f"{budget.total:,} tokens" if budget is not None else "them"
+    cost = f", ${plan.cost:.4f} without the reply" if plan.cost is not None else ""
+    part = "" if plan.is_whole else " More is older, but does not fit into one request; repeat it."
+    question = (
+        f"{composed.model} at {composed.endpoint.name} sums up the first {plan.messages:,} "
+        f"messages ({plan.tokens:,} tokens in each request).{part} It gets {size}{cost}, with the "
+        "preset “compact”.\n\nYou read and edit the summary before it counts. The messages stay "
+        "in the session; Space on the summary sends them again."
+    )
+    dialog = Confirm("Compact history", question, yes="Sum up", asked_for=True)
+    return bool(await app.push_screen_wait(dialog))
+
+
+async def ask_summary(app: App[Any], plan: CompactionPlan, text: str) -> str | None:
+    """Ask for the text of a summary that a model wrote."""
+    about = f"It is sent instead of {plan.messages:,} messages ({plan.tokens:,} tokens)."
+    title = f"Summary of {plan.messages:,} messages"
+    written = await app.push_screen_wait(TextAreaPrompt(title, text, about=about))
+    return written.text if written is not None else None
 
 
 async def ask_tool_result(app: App[Any], call: ToolCall, text: str) -> str | None:

@@ -20,6 +20,8 @@ from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.compaction import HistoryCompaction
+from tui_chat.ui.areas.chat.compaction import offer as offer_compaction
 from tui_chat.ui.areas.chat.completion import CompletionQuery
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
@@ -44,7 +46,15 @@ class ChatArea(Area):
     ChatArea > ChatPane { width: 1fr; height: 1fr; }
     """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("regenerate", "edit_draft", "attach", "detach", "add_system", "answer_tool_call")
+        (
+            "regenerate",
+            "edit_draft",
+            "attach",
+            "detach",
+            "add_system",
+            "compact",
+            "answer_tool_call",
+        )
     )
 
     def __init__(self, context: AreaContext) -> None:
@@ -53,6 +63,7 @@ class ChatArea(Area):
         self.pane.tool_question.clock = context.key_clock
         self.pane.set_hint_keys(context.key_labels)
         self.drafts = ComposerDrafts(self)
+        self.compaction = HistoryCompaction(self)
 
     def compose(self) -> ComposeResult:
         """Show the pane."""
@@ -84,7 +95,7 @@ class ChatArea(Area):
             case events.PresetChanged() | events.RequestOutdated():
                 self.drafts.compose_soon()
             case events.RequestComposed():
-                self._show_budget()
+                self.show_budget()
             case events.ReplyRetrying(pause):
                 self.pane.activity.show_pause(
                     pause.attempt, pause.attempts, pause.seconds, str(pause.why)
@@ -157,17 +168,20 @@ class ChatArea(Area):
         state = f"Running {names} · Esc stops" if running else f"{names} waits for you · {key}"
         self.pane.activity.tool_state = state if names else ""
 
-    def _show_budget(self) -> None:
+    def show_budget(self) -> None:
         """Show how many tokens Enter would send."""
         live = self.workspace.state.request.live if self.workspace is not None else None
         budget = live.envelope.budget if live is not None else None
-        if self.workspace is None or budget is None:
+        if self.workspace is None or live is None or budget is None:
             return
         approximately = "" if budget.exact else "~"
         left = "" if budget.free is None else f" · {budget.free:,} left"
         sends = bool(self.workspace.state.request.draft.strip() or self.drafts.attachments)
         hint = f"Enter sends {approximately}{budget.total:,} tokens{left}" if sends else ""
-        self.pane.set_status(hint)
+        offer = offer_compaction(live.envelope)
+        if not self.compaction.is_writing:
+            tone = "warning" if offer else "hint"
+            self.pane.set_status(" · ".join(filter(None, (offer, hint))), tone)
         limit = "" if budget.limit is None else f" of {_short(budget.limit)}"
         self.pane.title_line.tokens = f"{approximately}{_short(budget.total)}{limit} tokens"
 
@@ -314,10 +328,25 @@ class ChatArea(Area):
         """Generate the last reply again, or a missing one."""
         await self.drafts.wait_until_stored()  # it is about the message that was just sent
         workspace = self.workspace
-        if workspace is None or not workspace.state.entries:
+        entries = workspace.state.entries if workspace is not None else ()
+        replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
+        if workspace is None or not replied:
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
-            await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+            await workspace.replies.regenerate(replied[-1].id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_compact(self) -> None:
+        """Have a model sum up older messages, or show the summary that it wrote."""
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            await self.compaction.begin(workspace)
+
+    @on(messages.SummarySwitchRequested)
+    @work(group="branch")
+    async def _switch_summary(self, event: messages.SummarySwitchRequested) -> None:
+        if self.workspace is not None and self._may_write:
+            await self.workspace.compaction.switch(event.entry_id, event.enabled)
 
     async def action_act_on_message(self, action: str) -> None:
         """Show the last message, and run an action of the transcript on it."""
@@ -330,6 +359,7 @@ class ChatArea(Area):
         """Close the area that covers the conversation, else stop the reply that is arriving."""
         workspace = self.workspace
         if not self.host.close_overlay() and workspace is not None:
+            self.compaction.stop()
             state = workspace.state
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
                 await workspace.replies.stop()

@@ -109,6 +109,9 @@ def header_lines(
         left += _version_switch(entry)
     if entry.message.pinned:
         left.append(TextRun("  ◆ pinned", ("pinned",)))
+    if (summary := entry.message.semantics.summary) is not None:
+        state = "sent instead of them" if summary.enabled else "off"
+        left.append(TextRun(f"  ◆ {state}", ("pinned" if summary.enabled else "meta",)))
     if progress is not None:
         seconds = progress.seconds
         elapsed = f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
@@ -129,6 +132,9 @@ def _speaker(entry: Entry) -> str:
             return message.name or "You"
         case "assistant":
             return entry.model or message.name or "Assistant"
+        case "system" if message.semantics.summary is not None:
+            count = message.semantics.summary.messages
+            return f"Summary of {count:,} message{'s' * (count != 1)}"
         case "system":
             return "System"
         case "tool":

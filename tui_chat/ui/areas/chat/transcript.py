@@ -36,6 +36,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     RegenerateRequested,
     RevealMessageRequested,
     SavePartRequested,
+    SummarySwitchRequested,
     ToolQuestionRequested,
     UndoDeleteRequested,
     VersionRequested,
@@ -70,7 +71,8 @@ class Transcript(TranscriptCanvas):
         _key("n", "hit(1)", "Next hit"),
         _key("N", "hit(-1)", "Previous hit"),
         _key("escape", "leave", "Stop finding"),
-        _key("space,enter", "unfold", "Unfold reasoning, calls, long text"),
+        _key("enter", "unfold", "Unfold reasoning, calls, long text"),
+        _key("space", "switch", "Unfold it; a summary: switch on or off"),
         _key("left", "sibling(-1)", "Previous version"),
         _key("right", "sibling(1)", "Next version"),
         _key("y", "copy", "Copy the message or the selection", "Copy"),
@@ -314,6 +316,15 @@ class Transcript(TranscriptCanvas):
             unfolded.difference_update(folds)
         self.cursor = current  # the end may leave the screen, and the same key folds it again
         self._refold(current)
+
+    def action_switch(self) -> None:
+        """Switch a summary on or off; unfold another message."""
+        entry = self.current
+        summary = entry.message.semantics.summary if entry is not None else None
+        if entry is None or summary is None:
+            self.action_unfold()
+        else:
+            self.post_message(SummarySwitchRequested(entry.message.id, not summary.enabled))
 
     def _request(self, request: type[EntryRequest], *, of_reply: bool = False) -> None:
         """Post a request about the current entry, unless it is streaming or must be a reply."""

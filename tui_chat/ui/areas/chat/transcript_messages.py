@@ -46,6 +46,14 @@ class PinRequested(EntryRequest):
     """The wanted state."""
 
 
+@dataclass
+class SummarySwitchRequested(EntryRequest):
+    """Switch a summary on or off."""
+
+    enabled: bool
+    """The wanted state."""
+
+
 class InspectRequested(EntryRequest):
     """Show the request that produced a reply."""
 

@@ -1,0 +1,132 @@
+"""Compacting the history in the app: what offers it, the questions, Space, undo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.header_footer import header_lines
+from tui_chat.workspace.events import BranchChanged
+
+
+async def talked(pilot: Pilot[None], *words: str) -> TuiChat:
+    app = await opened(pilot)
+    for word in words or ("one", "two", "three", "four"):
+        await say(pilot, f"{word} " * 20)
+    return app
+
+
+def summaries(app: TuiChat) -> list[bool]:
+    """Whether each summary of the branch is on."""
+    assert app.workspace is not None
+    found = (entry.message.semantics.summary for entry in app.workspace.state.entries)
+    return [summary.enabled for summary in found if summary is not None]
+
+
+def request(app: TuiChat) -> bytes:
+    live = app.workspace.state.request.live if app.workspace is not None else None
+    return live.payload.body if live is not None else b""
+
+
+async def compacted(pilot: Pilot[None], app: TuiChat) -> None:
+    """Have the history summed up, and accept what the model wrote."""
+    await pilot.press(*"/compact", "enter")
+    await until(pilot, lambda: len(app.screen_stack) > 1)
+    await settle(pilot)
+    await pilot.press("y")
+    await until(pilot, lambda: bool(app.screen.query(TextArea)) and len(app.screen_stack) > 1)
+    await settle(pilot)
+    await pilot.press(*" and more", "enter")
+    await until(pilot, lambda: summaries(app) == [True])
+    await settle(pilot)
+
+
+async def test_a_summary_is_asked_for_edited_switched_off_and_undone(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        await compacted(pilot, app)
+        assert app.workspace is not None
+        summary = app.workspace.state.entries[-1]
+        assert summary.message.content.endswith(" and more")
+        await until(pilot, lambda: b"three three" not in request(app))
+        header = "".join(run.text for run in header_lines(summary, 80, "", None)[-1].runs)
+        assert header.startswith("Summary of 6 messages  ◆ sent instead of them")
+        app.chat.pane.transcript.focus()
+        await pilot.press("end", "space")
+        await until(pilot, lambda: summaries(app) == [False])
+        await until(pilot, lambda: b"three three" in request(app))
+        await pilot.press("space")
+        await until(pilot, lambda: summaries(app) == [True])
+        await pilot.press("u")
+        await until(pilot, lambda: summaries(app) == [])
+        await until(pilot, lambda: b"three three" in request(app))
+
+
+async def test_regenerating_means_the_reply_before_the_summary(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        await compacted(pilot, app)
+        await pilot.press("ctrl+r")
+        assert app.workspace is not None
+        await until(pilot, lambda: app.workspace.state.entries[-1].siblings == 2)  # type: ignore[union-attr]
+        assert app.workspace.state.entries[-1].message.role == "assistant"
+
+
+async def test_a_summary_does_not_open_over_what_is_typed(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        app.chat.pane.composer.text = "typed meanwhile"
+        await pilot.press("y")
+        await until(pilot, lambda: not app.chat.compaction.is_writing)
+        await settle(pilot)
+        assert len(app.screen_stack) == 1
+        assert app.chat.pane.composer.text == "typed meanwhile"
+        app.chat.pane.composer.text = ""
+        await pilot.press(*"/summary", "enter")
+        await until(pilot, lambda: bool(app.screen.query("TextAreaPrompt TextArea")))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert summaries(app) == []
+
+
+async def test_esc_stops_writing(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        assert app.workspace is not None
+        await app.workspace.settings.set_model("loopback", "flaky-stall")
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: app.chat.compaction.is_writing)
+        await until(
+            pilot, lambda: "characters · Esc stops" in app.chat.pane.activity.render().plain
+        )
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.chat.compaction.is_writing)
+        session_id = app.workspace.state.session_id
+        asked = await app.workspace.store.side_requests.list(session_id)
+        assert [each.status for each in asked] == ["stopped"]
+        assert summaries(app) == []
+
+
+async def test_the_chat_says_what_no_longer_fits(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        endpoint = replace(
+            workspace.state.endpoint, facts=(("*", ModelFacts(context_limit=150, max_output=20)),)
+        )
+        workspace.update(BranchChanged(), endpoint=endpoint)
+        line = app.chat.pane.activity
+        await until(pilot, lambda: "/compact sums them up" in line.render().plain)

@@ -1,0 +1,253 @@
+"""Compaction: a model sums up the older part of a conversation, when the user asks for it.
+
+1. `plan` says what would be summed up, and `write` asks the model. What it wrote counts only once
+   the user accepts it, edited or not: then it is a message at the end of the branch that stands
+   for the earlier ones; see `context.summaries`.
+2. The newest messages stay as they are: 30 % of what the history may cost, and at least the last
+   question and what follows it. Calls stay together with their results.
+3. A later summary is written from the earlier one and what follows it, so nothing falls between.
+4. If the older part is longer than the model's context, the summary covers as much as fits. Doing
+   it again covers the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.history_costs import history_costs
+from tui_chat.context.inputs import sendable_messages
+from tui_chat.context.summaries import summarize, summary_of
+from tui_chat.errors import InputError
+from tui_chat.models.message import Message
+from tui_chat.models.semantics import MessageSemantics, Summary
+from tui_chat.models.session import Entry
+from tui_chat.models.settings import NO_SETTINGS
+from tui_chat.models.text import clean
+from tui_chat.models.usage import Usage, cost_of
+from tui_chat.tokens import counter_for
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+PRESET = "compact"
+"""The preset with the instructions; the user's own goes before ours."""
+
+KEPT_PERCENT = 30
+"""Share of the history that stays as it is."""
+
+HEADING = "Summary of the earlier conversation (notes, not instructions):"
+"""How a summary begins, so that the model does not take it for what the user says now."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """What is to be summed up, and the request for it."""
+
+    session_id: str
+    head_id: str
+    """The last message of the branch."""
+    end: int
+    """How many messages of the branch, counted as they are sent, the summary stands for."""
+    messages: int
+    """The same without earlier summaries."""
+    tokens: int
+    """What they cost in each request."""
+    is_whole: bool
+    """False if more should be summed up than fits into one request."""
+    composed: Composed
+    cost: Decimal | None
+    """US dollars for the input of the request; None if unknown."""
+
+
+class Compaction:
+    """Plans, writes and stores summaries."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def plan(self) -> CompactionPlan | None:
+        """Return what would be summed up of the active branch; None, reported, if nothing can."""
+        workspace = self._workspace
+        await workspace.sessions.branch_loaded()
+        with workspace.reporting():
+            return await self._plan()
+        return None
+
+    async def _plan(self) -> CompactionPlan:
+        workspace, state = self._workspace, self._workspace.state
+        history = sendable_messages(state.entries)
+        if state.session is None or not history:
+            raise InputError("There is no message in this session yet.")
+        live = workspace.requests.compose("")
+        sent = summarize(history).history
+        correction = workspace.requests.calibration.correction(state.endpoint.name, live.model)
+        costs = history_costs(sent, counter_for(live.model).corrected(correction))
+        sums = (0, *accumulate(costs.costs))
+        room = sums[-1]
+        if (budget := live.envelope.budget) is not None and budget.limit is not None:
+            room = min(room, budget.limit - budget.reserve - budget.fixed)
+        cut = _cut(sent, costs.units, sums, max(room, 0) * KEPT_PERCENT // 100)
+        target, composed = cut, self._request(sent[:cut])
+        budget = composed.envelope.budget
+        if composed.envelope.dropped and budget is not None and budget.limit is not None:
+            room = budget.limit - budget.reserve - budget.fixed
+            fitting = [unit for unit in costs.units if unit < cut and sums[unit] <= room]
+            cut = max((unit for unit in fitting if summary_of(sent[unit]) is None), default=0)
+            composed = self._request(sent[:cut])
+        is_new = [m for m in sent[:cut] if summary_of(m) is None]
+        if len(is_new) < 2:
+            advice = "The newest messages always stay as they are."
+            if target > 1 and target != cut:
+                advice = f"The oldest messages are too long for {composed.model}."
+            raise InputError("There is nothing to sum up.", advice=advice)
+        if composed.errors:
+            raise InputError(composed.errors[0].sentence)
+        end = [message.id for message in history].index(sent[cut].id)
+        prices = (await workspace.replies.prices()).prices_of_request(composed, workspace.now())
+        total = composed.envelope.budget.total if composed.envelope.budget else None
+        return CompactionPlan(
+            session_id=state.session_id,
+            head_id=state.entries[-1].message.id,
+            end=end,
+            messages=sum(summary_of(message) is None for message in history[:end]),
+            tokens=sums[cut],
+            is_whole=target == cut,
+            composed=composed,
+            cost=cost_of(Usage(total, 0), prices("")),
+        )
+
+    def _request(self, part: tuple[Message, ...]) -> Composed:
+        """Return the request for a summary of messages. Raises InputError."""
+        workspace, state = self._workspace, self._workspace.state
+        preset = workspace.library.preset(PRESET)
+        # Here an earlier summary is one message among others.
+        history = tuple(
+            message
+            if summary_of(message) is None
+            else replace(message, semantics=replace(message.semantics, summary=None))
+            for message in part
+        )
+        return compose(
+            Inputs(
+                replace(state.endpoint, settings=NO_SETTINGS),
+                preset,
+                history,
+                settings=SessionSettings(
+                    model=state.effective_model, context_limit=state.settings.context_limit
+                ),
+                now=workspace.now(),
+            )
+        )
+
+    async def write(
+        self, plan: CompactionPlan, on_text: Callable[[str], None] = lambda text: None
+    ) -> str:
+        """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
+        conversation changes.
+        """
+        workspace = self._workspace
+        with workspace.reporting():
+            reply = await workspace.side_requests.ask(
+                "summary", plan.session_id, plan.composed, on_text
+            )
+            if not reply.text.strip():
+                raise InputError("The model wrote no summary.")
+            return f"{HEADING}\n\n{clean(reply.text).strip()}"
+        return ""
+
+    async def accept(self, plan: CompactionPlan, text: str) -> bool:
+        """Store a summary at the end of its branch. Return False if that is not possible now, which
+        is reported. `Workspace.undo` brings the messages back.
+        """
+        workspace, store = self._workspace, self._workspace.store
+        with workspace.reporting():
+            async with workspace.sessions.session_lock:
+                entries = await store.branches.load(plan.session_id)
+                if plan.head_id not in (entry.message.id for entry in entries):
+                    raise InputError("The messages of this summary are not on the shown branch.")
+                entry = await self._add(plan.session_id, entries, plan.end, plan.messages, text)
+            await self._refresh(plan.session_id)
+
+            async def restore() -> None:
+                found = await store.sessions.get(plan.session_id)
+                if found is not None and found.head_id == entry.message.id:
+                    await store.messages.delete(entry.message.id)
+                else:  # what follows it must stay
+                    await self._switch(entry.message.id, enabled=False)
+                await self._refresh(plan.session_id)
+
+            workspace.push_undo(f"{plan.messages:,} messages", restore, done="Summed up")
+            return True
+        return False
+
+    async def _add(
+        self, session_id: str, entries: tuple[Entry, ...], end: int, messages: int, text: str
+    ) -> Entry:
+        if entries[-1].status == "streaming":
+            raise InputError("A reply is still arriving.", advice="Save the summary after it.")
+        kept = len(sendable_messages(entries)) - end
+        message = Message(
+            "system",
+            clean(text).strip(),
+            timestamp=self._workspace.now().timestamp(),
+            semantics=MessageSemantics(summary=Summary(kept, messages)),
+        )
+        store = self._workspace.store
+        return await store.messages.add(session_id, message, entries[-1].message.id)
+
+    async def edit(self, entry: Entry, text: str) -> None:
+        """Put an edited summary at the end of the active branch, where it counts instead of the
+        first; what follows that one stays. Raises InputError and StoreError.
+        """
+        workspace, state = self._workspace, self._workspace.state
+        summary = summary_of(entry.message)
+        history = sendable_messages(state.entries)
+        assert summary is not None
+        ids = [message.id for message in history]
+        end = ids.index(entry.message.id) - summary.kept
+        async with workspace.sessions.session_lock:
+            await self._add(state.session_id, state.entries, max(end, 0), summary.messages, text)
+        await workspace.sessions.reload_branch()
+
+    async def switch(self, entry_id: str, enabled: bool) -> None:
+        """Switch a summary on, or off: then the messages that it stands for are sent again."""
+        with self._workspace.reporting():
+            await self._switch(entry_id, enabled=enabled)
+            await self._workspace.sessions.reload_branch()
+
+    async def _switch(self, entry_id: str, *, enabled: bool) -> None:
+        store = self._workspace.store
+        entry = await store.messages.get(entry_id)
+        summary = summary_of(entry.message) if entry is not None else None
+        if entry is None or summary is None:
+            raise InputError("This summary is gone.")
+        summary = replace(summary, enabled=enabled)
+        semantics = replace(entry.message.semantics, summary=summary)
+        await store.messages.replace_semantics(
+            entry_id, replace(entry.message, semantics=semantics)
+        )
+
+    async def _refresh(self, session_id: str) -> None:
+        sessions = self._workspace.sessions
+        if self._workspace.state.is_active(session_id):
+            await sessions.activate(session_id)
+        await sessions.refresh_list()
+
+
+def _cut(
+    sent: tuple[Message, ...], units: tuple[int, ...], sums: tuple[int, ...], kept: int
+) -> int:
+    """Return how many messages to sum up: all but the newest that cost at most `kept` tokens, so
+    that the rest begins with a question.
+    """
+    questions = [index for index in units if sent[index].role == "user"]
+    if not questions:
+        return 0
+    fitting = [index for index in questions if sums[-1] - sums[index] <= kept]
+    return fitting[0] if fitting else questions[-1]
