@@ -227,6 +227,18 @@ def builds(world: World) -> list[tuple[object, ...]]:
     ]
 
 
+_HOSTILE_CLIENT = (
+    sys.executable,
+    "-c",
+    "import json, os, urllib.request as r\n"
+    f"messages = [{{'role': 'user', 'content': {BAD!r}}}]\n"
+    "body = json.dumps({'model': 'echo', 'messages': messages}).encode()\n"
+    f"headers = {{'x-hostile': 'a\\x9bb', 'user-agent': 'c\\x1b[2Jd'}}\n"
+    "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions?%1b%9b'\n"
+    "r.urlopen(r.Request(url, body, headers)).read()",
+)
+"""A client whose every text would be obeyed by a terminal."""
+
 WALKS: dict[str, Walk] = {
     "build": builds,
     "convert": lambda w: [
@@ -247,6 +259,13 @@ WALKS: dict[str, Walk] = {
     "preset check": lambda w: [(w.preset, w.book), ("--json", w.preset), (w.folder / NAME,)],
     "preset import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
     "preset test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
+    "tap": lambda _: [
+        ("--upstream", "offline", "--json", "--to", "gemini", "--", *_HOSTILE_CLIENT),
+        ("--upstream", BAD, "--", "true"),
+        ("--upstream", "offline", "--", BAD),
+        ("--listen", BAD),
+        ("--max-body", BAD),
+    ],
     "loopback": lambda _: [("--host", BAD), ("--port", BAD)],
     "serve": lambda _: [
         ("--host", BAD),

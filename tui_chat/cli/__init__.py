@@ -9,6 +9,7 @@ build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
 endpoints         lists and tests the providers, prints facts, serves the offline one
+tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 prices            shows and updates prices; prints what replies cost (`usage`)
 refresh_prices    writes the prices that ship; for maintainers, not a command
 refresh_facts     writes the published facts about models; for maintainers, not a command

@@ -73,7 +73,7 @@ def _take_terminal() -> None:
 def run_read(file: Path, protocol: Protocol) -> None:
     """Print a reply as JSON. Raises InputError if the file cannot be read."""
     reply, error = read_reply(read_input(file), protocol)
-    write_json(_reply_json(reply, error))
+    write_json(reply_json(reply, error))
 
 
 def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
@@ -108,7 +108,8 @@ def _is_stream(body: bytes, media_type: str) -> bool:
     )
 
 
-def _reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
+def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
+    """Return a reply in the form that `read` prints."""
     finish, refusal = reply.finish, str(reply.refusal)
     references = reply.references.counted_in(reply.content)
     return {

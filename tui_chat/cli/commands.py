@@ -15,6 +15,7 @@ from tui_chat.cli.completion import PROGRAM, SHELLS
 from tui_chat.cli.db import db
 from tui_chat.cli.output import detect_closed_output, write_error, write_line, write_text
 from tui_chat.cli.session_commands import COMMANDS
+from tui_chat.cli.tap_command import tap
 from tui_chat.models.endpoint import Protocol
 
 PROTOCOLS = tuple(protocol.value for protocol in Protocol)
@@ -579,6 +580,7 @@ def usage(settings: dict[str, object], group: Any, as_json: bool) -> None:
 
 
 cli.add_command(db)
+cli.add_command(tap)
 for _command in COMMANDS:
     cli.add_command(_command)
 

@@ -66,15 +66,17 @@ def serve(
     *,
     on_request: Callable[[HttpRequest], None] | None = None,
     dependencies: OfflineDependencies | None = None,
+    alias: str = "",
 ) -> "OfflineServer":
     """Return a server of the offline provider on a loopback socket; it listens in an `async with`.
 
-    It has a `port` and a `base_url`. Port 0 takes a free one. Raises ValueError for a host that
-    other machines can reach.
+    It has a `port` and a `base_url`. Port 0 takes a free one. `alias` is the model that answers for
+    unknown names; without one they are refused. Raises ValueError for a host that other machines
+    can reach.
     """
     from tui_chat.offline.server import OfflineServer  # h11 is needed only to serve
 
-    return OfflineServer(port, host, on_request=on_request, dependencies=dependencies)
+    return OfflineServer(port, host, on_request=on_request, dependencies=dependencies, alias=alias)
 
 
 def __getattr__(name: str) -> Any:

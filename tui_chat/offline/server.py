@@ -46,10 +46,11 @@ class OfflineServer:
         *,
         on_request: Callable[[HttpRequest], None] | None = None,
         dependencies: OfflineDependencies | None = None,
+        alias: str = "",
     ) -> None:
         self._host = _checked_host(host)
         self._port = port
-        self._service = OfflineService(dependencies, on_request)
+        self._service = OfflineService(dependencies, on_request, alias)
         self._listener: asyncio.Server | None = None
         self._connections: set[asyncio.Task[Any]] = set()
 

@@ -90,8 +90,11 @@ class OfflineService:
         self,
         dependencies: OfflineDependencies | None = None,
         on_request: Callable[[HttpRequest], None] | None = None,
+        alias: str = "",
     ) -> None:
+        """`alias` is the model that answers for unknown names; empty to refuse them."""
         self.dependencies = dependencies or OfflineDependencies()
+        self._alias = alias
         self._on_request = on_request
         self._requests: Counter[str] = Counter()
         """Requests by model name."""
@@ -144,7 +147,7 @@ class OfflineService:
             len(request.body), generate.model, generate.stream, stored_turns=self._responses.get
         )
         prompt = handler.parse_request(parse_body(request.body), context)
-        model = find_model(prompt.model)
+        model = find_model(prompt.model) or find_model(self._alias)
         if model is None:
             raise RequestRefused(UnknownModel(prompt.model, generate.version))
         self._requests[prompt.model] += 1
@@ -197,7 +200,7 @@ class OfflineService:
     def _count(self, request: HttpRequest, count: CountTokens, id: str) -> HttpResponse:
         context = RequestContext(len(request.body), count.model, counting=True)
         prompt = count.handler.parse_request(parse_body(request.body), context)
-        if find_model(prompt.model) is None:
+        if find_model(prompt.model) is None and find_model(self._alias) is None:
             raise RequestRefused(UnknownModel(prompt.model, count.version))
         body = compact({count.result_key: estimate_prompt_tokens(prompt.characters)}).encode()
         provider = count.handler.provider

@@ -61,20 +61,20 @@ class Upstream:
         return await asyncio.open_connection(self.host, self.port, ssl=secure)
 
 
-def read_upstream(url: str) -> Upstream:
-    """Return the upstream of a URL. Raises InputError."""
+def read_upstream(url: str, source: str = "--upstream") -> Upstream:
+    """Return the upstream of a URL; `source` is where it is from. Raises InputError."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port
     except ValueError as error:
-        raise InputError(f"--upstream: “{url}” is not a URL: {error}") from error
+        raise InputError(f"{source}: “{url}” is not a URL: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(
-            f"--upstream: “{url}” is not a URL of a server.",
+            f"{source}: “{url}” is not a URL of a server.",
             advice="Write it as https://api.openai.com, or name an endpoint, or “offline”.",
         )
     if parts.username or parts.password:
-        raise InputError("--upstream: a URL with a password cannot be used.")
+        raise InputError(f"{source}: a URL with a password cannot be used.")
     usual = 443 if parts.scheme == "https" else 80
     return Upstream(parts.scheme, parts.hostname, port or usual, parts.path.rstrip("/"))
 
@@ -98,14 +98,32 @@ _OWN_SERVERS: Mapping[Protocol, Upstream] = {
 }
 """Where requests of a protocol go if no upstream was named."""
 
+BASE_URL_VARIABLES: Mapping[Protocol, str] = {
+    Protocol.OPENAI_CHAT: "OPENAI_BASE_URL",
+    Protocol.OPENAI_RESPONSES: "OPENAI_BASE_URL",
+    Protocol.ANTHROPIC: "ANTHROPIC_BASE_URL",
+    Protocol.GEMINI: "GOOGLE_GEMINI_BASE_URL",
+    Protocol.OLLAMA: "OLLAMA_HOST",
+}
+"""The variables in which clients look for the server of a protocol."""
+
 Route = Callable[[RequestHead], Upstream]
 
 
-def route_to(upstream: Upstream | None) -> Route:
-    """Return the route to one upstream; to each protocol's own provider without one."""
+def route_to(upstream: Upstream | None, environ: Mapping[str, str] | None = None) -> Route:
+    """Return the route to one upstream. Without one it is each protocol's own provider, or the
+    server that the variables for clients name already. Raises InputError if one of these is not a
+    URL.
+    """
     if upstream is not None:
         return lambda head: upstream
-    return lambda head: _OWN_SERVERS[_provider_of(head)]
+    named = {
+        protocol: read_upstream(url, name)
+        for protocol, name in BASE_URL_VARIABLES.items()
+        if (url := (environ or {}).get(name))
+    }
+    servers = {**_OWN_SERVERS, **named}
+    return lambda head: servers[_provider_of(head)]
 
 
 def _provider_of(head: RequestHead) -> Protocol:

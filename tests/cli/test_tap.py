@@ -1,0 +1,185 @@
+"""`tui-chat tap`, as its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+from tui_chat.cli.tap import client_variables, read_address
+from tui_chat.errors import InputError
+from tui_chat.tap.upstreams import read_upstream
+
+KEY = "sk-planted-0123456789abcdefghij"
+CLIENT = f"""
+import json, os, sys, urllib.request
+def ask(messages, model="claude-sonnet-4-5"):
+    body = json.dumps({{"model": model, "max_tokens": 99, "messages": messages}}).encode()
+    headers = {{"x-api-key": "{KEY}", "anthropic-version": "2023-06-01"}}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages?beta=true"
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as reply:
+        return json.load(reply)["content"][0]["text"]
+messages = [{{"role": "user", "content": "One"}}]
+text = ask(messages)
+ask([*messages, {{"role": "assistant", "content": text}}, {{"role": "user", "content": "Two"}}])
+print("client:", text)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    folders = ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    return {**os.environ, **{name: str(tmp_path / "home") for name in folders}}
+
+
+def tap(environ: dict[str, str], *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tui_chat", "--data-dir", str(folder / "data"), "tap", *words]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+
+
+def test_a_command_runs_behind_the_tap(environ: dict[str, str], tmp_path: Path):
+    client = [sys.executable, "-c", CLIENT, "7"]
+    flags = ["--upstream", "offline", "--alias", "echo", "--json", "--to", "openai_chat"]
+    done = tap(environ, *flags, "--", *client, folder=tmp_path)
+    assert done.returncode == 7, done.stderr
+    one, two = (json.loads(line) for line in done.stdout.splitlines())
+    assert "client: One" in done.stderr
+    assert "2 model calls recorded" in done.stderr
+    assert [one["conversation"]["call"], two["conversation"]["call"]] == [1, 2]
+    assert one["request"]["url"].endswith("/v1/messages?beta=true")
+    assert json.loads(one["request"]["body"])["messages"][0]["content"] == "One"
+    assert [turn["content"] for turn in two["explained"]["turns"]] == ["One", "One", "Two"]
+    assert two["converted"]["openai_chat"]["body"]["messages"][2]["content"] == "Two"
+    assert [each["preview"] for each in two["compared"]["messages"]["added"]] == ["One", "Two"]
+    assert two["compared"]["cache"]["kind"] == "grown"
+    assert (two["reply"]["content"], two["response"]["outcome"]) == ("Two", "complete")
+    assert two["reply"]["usage"]["output"] == 1
+    assert two["seconds"]["first_token"] <= two["seconds"]["total"]
+    assert KEY not in done.stdout + done.stderr
+    data = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in data
+    folder = ("--data-dir", str(tmp_path / "data"))
+    listed = subprocess.run(
+        [sys.executable, "-m", "tui_chat", *folder, "sessions", "list", "--json", "--tag", "tap"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert listed.returncode == 0, listed.stderr
+    (session,) = json.loads(listed.stdout)
+    assert session["session_id"] == two["conversation"]["session_id"]
+    assert session["endpoint"] == "loopback-anthropic"
+
+
+def test_the_commands_output_is_its_own_without_json(environ: dict[str, str], tmp_path: Path):
+    client = [sys.executable, "-c", CLIENT, "0"]
+    flags = ["--upstream", "offline", "--alias", "echo", "--no-store"]
+    lines = tmp_path / "calls.jsonl"
+    for _ in range(2):
+        done = tap(environ, *flags, "--output", str(lines), "--", *client, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "client: One\n")
+    assert len(lines.read_text().splitlines()) == 4
+    assert lines.stat().st_mode & 0o077 == 0
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(["no-such-program-at-all"], 127), (["/"], 126), (["sh", "-c", "kill -TERM $$"], 143)],
+)
+def test_the_exit_code_is_the_commands(
+    environ: dict[str, str], tmp_path: Path, command: list[str], code: int
+):
+    done = tap(environ, "--upstream", "offline", "--", *command, folder=tmp_path)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_without_a_command_it_runs_until_a_signal(
+    environ: dict[str, str], tmp_path: Path, number: int
+):
+    folder = str(tmp_path / "data")
+    command = [sys.executable, "-m", "tui_chat", "--data-dir", folder, "tap", "--listen", "0"]
+    with subprocess.Popen(
+        [*command, "--upstream", "loopback"], env=environ, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        base = process.stdout.readline().split()[2].rstrip(";")
+        assert "OPENAI_BASE_URL=" in process.stdout.readline()
+        body = json.dumps({"model": "echo", "messages": [{"role": "user", "content": "Hi"}]})
+        request = urllib.request.Request(f"{base}/v1/chat/completions", body.encode())
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert json.load(reply)["choices"][0]["message"]["content"] == "Hi"
+        line = ""
+        while "conversation 1" not in line:
+            line = process.stdout.readline()
+            assert line, "it ended early"
+        assert "OpenAI Chat echo" in line
+        process.send_signal(number)
+        assert process.wait(20) == (0 if number == signal.SIGINT else 143)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--listen", "0.0.0.0:0"], "--listen: 0.0.0.0 can be reached from other machines."),
+        (["--listen", "x:y"], "--listen: “x:y” is not HOST:PORT"),
+        (["--upstream", "ftp://x"], "--upstream: “ftp://x” is not a URL of a server."),
+        (["--upstream", "https://u:p@x"], "--upstream: a URL with a password cannot be used."),
+        (["--max-body", "many"], "'many' is not a size such as 500k or 32M"),
+        (["--output", "/no/such/folder/x"], "cannot be written"),
+    ],
+)
+def test_bad_flags_are_explained(run: Run, tmp_path: Path, words: list[str], told: str):
+    done = run("--data-dir", tmp_path, "tap", "--no-store", *words, "--", "true")
+    assert done.code == 2
+    assert told in done.err
+
+
+ADDRESSES = [
+    ("", ("127.0.0.1", 9)),
+    ("8080", ("127.0.0.1", 8080)),
+    (":8080", ("127.0.0.1", 8080)),
+    ("localhost", ("localhost", 9)),
+    ("localhost:1", ("localhost", 1)),
+    ("::1", ("::1", 9)),
+    ("[::1]:1", ("::1", 1)),
+]
+
+
+@pytest.mark.parametrize(("text", "address"), ADDRESSES)
+def test_addresses(text: str, address: tuple[str, int]):
+    assert read_address(text, 9) == address
+
+
+@pytest.mark.parametrize("text", ["a:b", "a:70000", "[::1]:x"])
+def test_addresses_that_are_none(text: str):
+    with pytest.raises(InputError):
+        read_address(text, 9)
+
+
+VARIABLES: list[tuple[str, dict[str, Any]]] = [
+    ("", {"OPENAI_BASE_URL": "/v1", "ANTHROPIC_BASE_URL": "", "GOOGLE_GEMINI_BASE_URL": ""}),
+    ("https://o.ai/api/v1", {"OPENAI_BASE_URL": "/api/v1", "ANTHROPIC_BASE_URL": "/api"}),
+    ("https://c.com/codex", {"OPENAI_BASE_URL": "/codex", "OLLAMA_HOST": ""}),
+]
+
+
+@pytest.mark.parametrize(("url", "paths"), VARIABLES)
+def test_the_variables_of_clients(url: str, paths: dict[str, str]):
+    found = client_variables("http://127.0.0.1:1", read_upstream(url) if url else None)
+    assert {name: found[name] for name in paths} == {
+        name: f"http://127.0.0.1:1{path}" for name, path in paths.items()
+    }
+    assert ("OLLAMA_HOST" in found) is bool(url)

@@ -1,0 +1,372 @@
+"""`tui-chat tap`: runs the recording proxy, and a command behind it.
+
+1. Nothing of the client's is printed on its own streams: with a command, our lines go to the error
+   stream, and only at the end. With `--json` and no `--output` the command's standard output goes
+   to the error stream, so that ours has nothing but JSON.
+2. The command gets the variables in which clients look for a server. It gets the terminal and its
+   signals; the proxy ends after it, with its exit code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import urlsplit
+
+from tui_chat.cli.app import new_id, open_store, settled_config
+from tui_chat.cli.output import CLOSED, OutputClosed, write_line
+from tui_chat.cli.tap_json import call_json
+from tui_chat.config import LOOPBACK_URL, Config
+from tui_chat.errors import InputError
+from tui_chat.files import make_private_folder
+from tui_chat.library.prices import load_prices
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.prices import Prices
+from tui_chat.models.sanitize import sanitize
+from tui_chat.tap.calls import Call
+from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.proxy import TapProxy
+from tui_chat.tap.recorder import RecordedCall, Recorder
+from tui_chat.tap.sessions import SessionWriter
+from tui_chat.tap.upstreams import BASE_URL_VARIABLES, Upstream, read_upstream, route_to
+
+OFFLINE = "offline"
+"""The name of the offline provider as an upstream."""
+_PORT = 8788
+"""The port without a command; with one, any free port."""
+_FINISH_SECONDS = 10.0
+"""Seconds to record what has ended when the proxy ends."""
+_ERROR_STREAM = 2
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+@dataclass(frozen=True, slots=True)
+class TapOptions:
+    """The flags of the command."""
+
+    listen: str = ""
+    upstream: str = ""
+    protocol: Protocol | None = None
+    only: tuple[str, ...] = ()
+    max_body: int = 0
+    as_json: bool = False
+    output: Path | None = None
+    targets: tuple[Protocol, ...] = ()
+    is_stored: bool = True
+    allow_remote: bool = False
+    alias: str = ""
+    command: tuple[str, ...] = ()
+
+
+def run_tap(settings: dict[str, Any], options: TapOptions) -> None:
+    """Run the proxy until the command ends, or until it is interrupted. Raises InputError."""
+    config = settled_config(**settings)
+    host, port = read_address(options.listen, 0 if options.command else _PORT)
+    try:
+        code = asyncio.run(_Tap(settings, config, options).run(host, port))
+    except KeyboardInterrupt:
+        code = 0
+    except ValueError as error:
+        advice = "Use --allow-remote if that is meant: whoever reaches it may use it."
+        raise InputError(f"--listen: {error}.", advice=advice) from error
+    if code:
+        sys.exit(code)
+
+
+def read_address(text: str, port: int) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`, `HOST`, `:PORT` or `PORT`. Raises InputError."""
+    host, separator, number = text.rpartition(":")
+    if not separator:
+        host, number = ("", text) if text.isdigit() else (text, "")
+    elif text.count(":") > 1 and not text.startswith("["):
+        host, number = text, ""
+    if number and not (number.isascii() and number.isdigit() and int(number) < 65536):
+        raise InputError(f"--listen: “{text}” is not HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(number) if number else port
+
+
+class _Tap:
+    def __init__(self, settings: dict[str, Any], config: Config, options: TapOptions) -> None:
+        self._settings = settings
+        self._config = config
+        self._options = options
+        self._prices = load_prices(config.data_dir)
+        self._clock = time.time() - time.monotonic()
+        self._output: TextIO | None = None
+        self._is_output_closed = False
+        self._others = 0
+        self._stop = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._code = 0
+
+    async def run(self, host: str, port: int) -> int:
+        """Run the proxy; return the exit code."""
+        options, self._loop = self._options, asyncio.get_running_loop()
+        async with AsyncExitStack() as stack:
+            upstream = await self._upstream(stack)
+            writer = await self._writer(stack)
+            if options.output is not None:
+                self._output = stack.enter_context(_opened(options.output))
+            recorder = Recorder(
+                on_call=self._report,
+                on_other=self._count_other,
+                prices_of=self._prices_of,
+                writer=writer,
+                protocol=options.protocol,
+                only=options.only,
+            )
+            own = f"{host}:{port}"  # variables that name the proxy already
+            environ = {name: value for name, value in os.environ.items() if own not in value}
+            route = route_to(upstream, environ)
+            extra = {"max_body": options.max_body} if options.max_body else {}
+            proxy = TapProxy(
+                route, recorder.follow, host=host, port=port,
+                allow_remote=options.allow_remote, **extra,
+            )  # fmt: skip
+            try:
+                await stack.enter_async_context(proxy)
+            except OSError as error:
+                raise InputError(f"{host}:{port} cannot be used: {error.strerror}.") from error
+            variables = client_variables(proxy.base_url, upstream)
+            if options.command:
+                self._code = await self._run_command(variables)
+            else:
+                self._greet(proxy, upstream, variables)
+                await self._wait()
+            await recorder.finish(_FINISH_SECONDS)
+            self._say_end(recorder, writer)
+        return self._code
+
+    # --- parts ------------------------------------------------------------------------------
+
+    async def _upstream(self, stack: AsyncExitStack) -> Upstream | None:
+        """Return the one upstream; None for each protocol's own provider."""
+        name = self._options.upstream
+        if not name:
+            return None
+        endpoint = next((each for each in self._config.endpoints if each.name == name), None)
+        url = endpoint.base_url if endpoint is not None else name
+        if name != OFFLINE and not url.startswith(LOOPBACK_URL):
+            return read_upstream(url)
+        from tui_chat.offline import serve
+
+        server = await stack.enter_async_context(serve(alias=self._options.alias))
+        path = urlsplit(url).path if endpoint is not None else ""
+        return read_upstream(server.base_url + path)
+
+    async def _writer(self, stack: AsyncExitStack) -> SessionWriter | None:
+        if not self._options.is_stored:
+            return None
+        make_private_folder(self._config.data_dir)
+        store = await stack.enter_async_context(open_store(self._settings))
+        return SessionWriter(store, now=time.time, new_id=new_id, endpoint_name=self._endpoint_name)
+
+    def _endpoint_name(self, protocol: Protocol, url: str) -> str:
+        found = self._endpoint(protocol, url)
+        return found.name if found is not None else ""
+
+    def _endpoint(self, protocol: Protocol, url: str) -> Endpoint | None:
+        """Return the configured endpoint of a protocol at a server."""
+        if self._options.upstream in (OFFLINE, *_offline_names(self._config)):
+            url = LOOPBACK_URL
+        host = urlsplit(url).netloc
+        return next(
+            (
+                each
+                for each in self._config.endpoints
+                if each.protocol is protocol and urlsplit(each.base_url).netloc == host
+            ),
+            None,
+        )
+
+    def _prices_of(self, call: Call, tier: str) -> Prices | None:
+        if call.composed is None:
+            return None
+        found = self._endpoint(call.protocol, call.exchange.upstream)
+        endpoint = found or call.composed.endpoint
+        context = {"service_tier": tier} if tier else {}
+        at = datetime.now(UTC)
+        return self._prices.prices_of(endpoint, call.model, at, context)
+
+    # --- the command ------------------------------------------------------------------------
+
+    async def _run_command(self, variables: Mapping[str, str]) -> int:
+        """Run the command and return its exit code; 128 and its number for a signal."""
+        command = self._options.command
+        is_mixed = self._options.as_json and self._output is None
+        loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGINT, _leave_to_command)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                env={**os.environ, **variables, **_no_proxy(os.environ)},
+                stdout=_ERROR_STREAM if is_mixed else None,
+            )
+        except FileNotFoundError:
+            write_line(f"Error: the command “{command[0]}” was not found.", err=True)
+            return _NOT_FOUND
+        except OSError as error:
+            sentence = f"Error: the command “{command[0]}” cannot be run: {error.strerror}."
+            write_line(sentence, err=True)
+            return _NOT_EXECUTABLE
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with suppress(ValueError, NotImplementedError):
+                loop.add_signal_handler(number, _send, process, number)
+        code = await process.wait()
+        return 128 - code if code < 0 else code
+
+    async def _wait(self) -> None:
+        """Wait until the program is to end."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with suppress(ValueError, NotImplementedError):
+                loop.add_signal_handler(number, self._end_by, number)
+        await self._stop.wait()
+
+    def _end_by(self, number: int) -> None:
+        self._code = 0 if number == signal.SIGINT else 128 + number
+        self._stop.set()
+
+    # --- what is printed ----------------------------------------------------------------------
+
+    @property
+    def _prints_json(self) -> bool:
+        return self._options.as_json or self._output is not None
+
+    def _greet(
+        self, proxy: TapProxy, upstream: Upstream | None, variables: Mapping[str, str]
+    ) -> None:
+        to = upstream.url if upstream is not None else "each protocol's own provider"
+        err = self._options.as_json
+        write_line(f"Recording at {proxy.base_url}; requests go to {to}.", err=err)
+        for name in dict.fromkeys(BASE_URL_VARIABLES.values()):
+            if name in variables:
+                write_line(f"  export {name}={variables[name]}", err=err)
+        write_line(
+            "Ctrl+C stops it. `tui-chat tap -- COMMAND` starts a client with these.", err=err
+        )
+
+    def _report(self, recorded: RecordedCall) -> None:
+        """Print a call; called in a thread, one at a time."""
+        began = self._clock + recorded.exchange.began
+        if self._prints_json:
+            value = call_json(recorded, began, self._options.targets)
+            self._write(sanitize(json.dumps(value, ensure_ascii=False), "json"))
+        elif not self._options.command:
+            self._write(sanitize(summary(recorded)))
+
+    def _write(self, line: str) -> None:
+        if self._is_output_closed:
+            return
+        output = self._output or sys.stdout
+        try:
+            output.write(line + "\n")
+            output.flush()
+        except (OSError, ValueError):  # a closed pipe, a full disk
+            self._is_output_closed = True
+            if not self._options.command:
+                self._code = CLOSED
+                assert self._loop is not None
+                self._loop.call_soon_threadsafe(self._stop.set)
+
+    def _count_other(self, exchange: Exchange) -> None:
+        self._others += 1
+        if not self._options.command and not self._prints_json:
+            status = exchange.status or exchange.outcome
+            write_line(f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}")
+
+    def _say_end(self, recorder: Recorder, writer: SessionWriter | None) -> None:
+        dropped = recorder.dropped + (writer.dropped if writer is not None else 0)
+        parts = [f"{recorder.calls:,} model call{'s' * (recorder.calls != 1)} recorded"]
+        if self._others:
+            parts.append(f"{self._others:,} other request{'s' * (self._others != 1)} passed")
+        if dropped:
+            parts.append(f"{dropped:,} could not be recorded")
+        with suppress(OutputClosed, OSError):
+            write_line(f"tui-chat tap: {', '.join(parts)}.", err=True)
+
+
+def summary(recorded: RecordedCall) -> str:
+    """Return a call on one line."""
+    placed, reply = recorded.placed, recorded.reply
+    usage = reply.usage
+    parts = [
+        f"{recorded.exchange.number:>4}  {recorded.call.protocol.label} {recorded.call.model}",
+        f"conversation {placed.conversation.number}, call {placed.number}",
+        f"+{len(placed.added)} messages",
+    ]
+    if usage.input is not None:
+        cached = f" ({usage.cached:,} cached)" if usage.cached else ""
+        parts.append(f"{usage.input:,} in{cached}, {usage.output or 0:,} out")
+    if recorded.first_token is not None:
+        parts.append(f"first token {recorded.first_token:.2f} s")
+    if recorded.cost is not None:
+        parts.append(f"${recorded.cost:.4f}")
+    if recorded.failure:
+        parts.append(recorded.failure)
+    elif recorded.comparison is not None and recorded.comparison.lost:
+        parts.append(recorded.comparison.forecast.at.sentence)
+    return " · ".join(parts)
+
+
+def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]:
+    """Return the variables that let clients send their requests to a proxy.
+
+    OpenAI's programs expect the version in the base URL, the others do not. An upstream's own path
+    is part of what they are told.
+    """
+    path = upstream.path if upstream is not None else ""
+    openai = base_url + (path or "/v1")
+    other = base_url + path.removesuffix("/v1")
+    variables = {
+        "OPENAI_BASE_URL": openai,
+        "OPENAI_API_BASE": openai,
+        "ANTHROPIC_BASE_URL": other,
+        "GOOGLE_GEMINI_BASE_URL": other.removesuffix("/v1beta"),
+    }
+    if upstream is not None:  # without one, requests would go to another provider than theirs
+        names = ("DEEPSEEK_BASE_URL", "KIMI_BASE_URL", "OPENROUTER_BASE_URL")
+        variables |= dict.fromkeys(names, openai) | {"OLLAMA_HOST": base_url}
+    return variables
+
+
+def _no_proxy(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that keep requests to this machine from going through a proxy."""
+    own = "127.0.0.1,localhost"
+    return {
+        name: f"{environ[name]},{own}" if environ.get(name) else own
+        for name in ("NO_PROXY", "no_proxy")
+    }
+
+
+def _offline_names(config: Config) -> tuple[str, ...]:
+    return tuple(e.name for e in config.endpoints if e.base_url.startswith(LOOPBACK_URL))
+
+
+def _leave_to_command(number: int, frame: object) -> None:
+    """Ignore Ctrl+C: the terminal sends it to the command too."""
+    del number, frame
+
+
+def _send(process: asyncio.subprocess.Process, number: int) -> None:
+    with suppress(ProcessLookupError):
+        process.send_signal(number)
+
+
+def _opened(path: Path) -> TextIO:
+    """Open a file that only the user can read. Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    return os.fdopen(descriptor, "a", encoding="utf-8")

@@ -1,0 +1,204 @@
+"""A recorded model call as JSON: what `tui-chat tap --json` prints."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from tui_chat.cli.build import envelope_json, note_json
+from tui_chat.cli.captured import convert, reply_json
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.sanitize import one_line
+from tui_chat.tap.calls import Call
+from tui_chat.tap.comparison import Comparison
+from tui_chat.tap.conversations import PlacedCall
+from tui_chat.tap.recorder import RecordedCall
+
+_PREVIEW = 120
+_MOST_ROWS = 200
+"""Rows of a difference that are printed."""
+
+
+def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...]) -> Any:
+    """Return a call as JSON values; `began` is its beginning in seconds since the epoch, and
+    `targets` the protocols that its request is converted to.
+    """
+    exchange, call, placed = recorded.exchange, recorded.call, recorded.placed
+    asked = exchange.requested or exchange.began
+    response = recorded.reader.body if recorded.reader is not None else b""
+    return {
+        "number": exchange.number,
+        "at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        "conversation": {
+            "number": placed.conversation.number,
+            "call": placed.number,
+            "is_retry": placed.is_retry,
+            "session_id": recorded.session_id or None,
+        },
+        "request": {
+            "method": exchange.method,
+            "url": exchange.upstream + exchange.target,
+            "headers": [list(pair) for pair in exchange.headers],
+            "protocol": call.protocol.value,
+            "model": call.model,
+            "bytes": exchange.request.size,
+            "sha256": sha256(call.body).hexdigest() if call.body else None,
+            "body": _text(call.body),
+        },
+        "explained": explained_json(call),
+        "converted": {target.value: _converted(call, target) for target in targets},
+        "compared": _compared(placed, call, recorded.comparison),
+        "response": {
+            "outcome": exchange.outcome,
+            "status": exchange.status or None,
+            "headers": [list(pair) for pair in exchange.response_headers],
+            "bytes": exchange.response.size,
+            "body": _text(response),
+            "failure": recorded.failure or None,
+        },
+        "reply": reply_json(recorded.reply, recorded.error),
+        "cost": str(recorded.cost) if recorded.cost is not None else None,
+        "priced": recorded.priced or None,
+        "seconds": {
+            "request": _seconds(exchange.began, exchange.requested),
+            "first_byte": _seconds(asked, exchange.first_byte),
+            "first_token": _rounded(recorded.first_token),
+            "total": _seconds(exchange.began, exchange.ended),
+        },
+        "notes": list(_notes(recorded)),
+    }
+
+
+def explained_json(call: Call) -> Any:
+    """Return a request's turns, parameters, tokens and notes; None if it cannot be read."""
+    if call.composed is None or call.captured is None:
+        return None
+    found = envelope_json(call.composed)
+    tools = call.composed.envelope.tools
+    return {
+        **found,
+        "tools": [tool.name for tool in tools] if tools is not None else None,
+        "not_kept": list(call.captured.not_kept),
+    }
+
+
+def _converted(call: Call, target: Protocol) -> Any:
+    try:
+        name = call.model if target is not call.protocol else ""
+        endpoint = Endpoint("convert", target, "")
+        body, notes = convert(call.body, call.protocol, endpoint, model=name)
+    except InputError as error:
+        return {"body": None, "notes": [], "error": str(error)}
+    return {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
+
+
+def _compared(placed: PlacedCall, call: Call, comparison: Comparison | None) -> Any:
+    if comparison is None:
+        return None
+    forecast, difference = comparison.forecast, comparison.difference
+    first = comparison.first
+    return {
+        "previous": comparison.previous,
+        "messages": {
+            "shared": placed.shared,
+            "added": [_message(placed, n) for n in placed.added],
+            "removed": len(placed.removed),
+            "left_out": placed.left_out,
+            "moved": [_message(placed, n) for n in placed.moved()],
+        },
+        "lines": {
+            "gone": difference.gone,
+            "new": difference.new,
+            "rows": list(_rows(comparison)),
+        },
+        "first_difference": first
+        and {"path": first.path, "was": _line(first.was), "now": _line(first.now)},
+        "cache": {
+            "kind": forecast.at.kind,
+            "sentence": forecast.at.sentence,
+            "total": forecast.total,
+            "common": forecast.common,
+            "served": forecast.served,
+            "after": forecast.after,
+            "lost": comparison.lost,
+            "lost_cost": _cost(comparison),
+            "priced": comparison.priced or None,
+            "idle": round(comparison.idle, 1),
+            "expires": comparison.expires,
+            "is_expired": comparison.is_expired,
+        },
+    }
+
+
+def _cost(comparison: Comparison) -> str | None:
+    cost = comparison.lost_cost
+    return None if cost is None else format(cost.normalize(), "f")
+
+
+def _message(placed: PlacedCall, index: int) -> Any:
+    message = placed.messages[index]
+    calls = ", ".join(call.name for call in message.tool_calls)
+    preview = one_line(message.content, _PREVIEW) or (f"calls {calls}" if calls else "")
+    return {"index": index, "role": message.role, "preview": preview}
+
+
+def _rows(comparison: Comparison) -> Iterator[str]:
+    """Yield the difference like a patch: `-`, `+` and context lines."""
+    difference = comparison.difference
+    rows = difference.rows(context=1)
+    for row in rows[:_MOST_ROWS]:
+        match row.kind:
+            case "gone":
+                assert row.was is not None
+                yield f"- {_line(difference.was.lines[row.was].text)}"
+            case "folded":
+                yield f"  … {row.folded:,} equal lines"
+            case kind:
+                assert row.now is not None
+                sign = "+" if kind == "new" else " "
+                yield f"{sign} {_line(difference.now.lines[row.now].text)}"
+    if len(rows) > _MOST_ROWS:
+        yield f"  … {len(rows) - _MOST_ROWS:,} rows more"
+
+
+def _line(text: str) -> str:
+    return text if len(text) <= 4 * _PREVIEW else text[: 4 * _PREVIEW] + "…"
+
+
+def _text(body: bytes) -> Any:
+    """Return a body as text, in base64 if it is not UTF-8; None for an empty one."""
+    if not body:
+        return None
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def _seconds(start: float, end: float | None) -> float | None:
+    return None if end is None else _rounded(max(0.0, end - start))
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)
+
+
+def _notes(recorded: RecordedCall) -> Iterator[str]:
+    exchange, call = recorded.exchange, recorded.call
+    if call.fault:
+        yield call.fault
+    if exchange.encoding:
+        yield f"The request was encoded ({exchange.encoding}); “body” is what it decodes to."
+    if encoding := exchange.response_header("content-encoding"):
+        yield f"The response was encoded ({encoding}); “body” is what it decodes to."
+    if call.composed is not None and not call.is_reread:
+        yield "Encoded again, the request would not be the same JSON; “body” has what was sent."
+    if not exchange.response.is_whole:
+        yield f"The response of {exchange.response.size:,} bytes is larger than the limit."
+    elif recorded.reader is not None and recorded.reader.fault:
+        yield recorded.reader.fault

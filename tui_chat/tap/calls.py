@@ -1,0 +1,253 @@
+"""Model calls: an exchange read as a request and as a reply.
+
+1. `read_call` reads a request when all of it has passed. It parses the body and counts tokens, so
+   it runs in a thread.
+2. `ReplyReader` reads the response while it passes, in whatever pieces it comes.
+3. Everything here has the credentials masked: it may be shown and stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from tui_chat.analysis import CapturedRequest, read_captured
+from tui_chat.compose import Composed, encode
+from tui_chat.context import count_envelope
+from tui_chat.errors import InputError, ProviderError, ReplyCut, TuiChatError
+from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Sourced
+from tui_chat.models.json_tree import JsonValue, Obj, tree_of
+from tui_chat.models.payload import Payload, render
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
+from tui_chat.models.stream_events import StreamEvent
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.protocols.common.error_body import response_error
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers import recorded_events
+from tui_chat.tap.credentials import Credentials
+from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.upstreams import model_in_path, protocol_of_call, protocol_of_path
+from tui_chat.tokens import counter_for
+
+MAX_DECODED = 128 * 1024 * 1024
+"""Maximum bytes of a body after its content encoding is undone."""
+MODEL_ORIGIN = Origin(OriginKind.SETTING, "model", "URL")
+_BODY_ORIGIN = Origin(OriginKind.SETTING, "body", "request body")
+_STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The request of a model call."""
+
+    exchange: Exchange
+    protocol: Protocol
+    body: bytes
+    """The exact body, its content encoding undone; empty if it was larger than the limit."""
+    captured: CapturedRequest | None
+    """None if the body cannot be read."""
+    composed: Composed | None
+    """The same request with the origin of each character; None if it cannot be read."""
+    exact: Payload | None
+    """The body laid out as it was sent."""
+    fault: str = ""
+    """Why the body cannot be read."""
+
+    @property
+    def model(self) -> str:
+        """The model that was asked; empty if unknown."""
+        return self.composed.model if self.composed else model_in_path(self.exchange.target)
+
+    @property
+    def is_reread(self) -> bool:
+        """True if encoding the request again gives the same JSON."""
+        if self.composed is None or self.exact is None:
+            return False
+        return json.loads(self.composed.payload.body) == json.loads(self.body)
+
+
+def read_call(exchange: Exchange, wanted: Protocol | None = None) -> Call | None:
+    """Return the model call of an exchange whose request is whole; None for any other request.
+
+    `wanted` is the protocol of calls whose paths do not tell it.
+    """
+    path_protocol = protocol_of_path(exchange.target)
+    if exchange.method != "POST":
+        return None
+    if not exchange.request.is_whole:
+        fault = f"The body of {exchange.request.size:,} bytes is larger than the limit."
+        return _unread(exchange, path_protocol, b"", fault)
+    try:
+        body = decode_body(exchange.request.data, exchange.encoding, MAX_DECODED)
+    except EncodingFault as error:
+        return _unread(exchange, path_protocol, b"", f"The body cannot be read: {error}.")
+    parsed = _json_object(body)
+    exchange.credentials.add_body(parsed)
+    if (masked := exchange.credentials.mask_bytes(body)) != body:
+        body, parsed = masked, _json_object(masked)
+    protocol = protocol_of_call(exchange.method, exchange.target, parsed or {}, wanted)
+    if protocol is None:
+        return None
+    try:
+        captured = read_captured(body.decode("utf-8-sig"), protocol)
+        exact = render(tree_of(cast("JsonValue", parsed), _BODY_ORIGIN))
+        composed = _composed(captured, exchange, exact)
+    except (UnicodeDecodeError, ValueError, RecursionError, InputError) as error:
+        return _unread(exchange, protocol, body, f"The body cannot be read: {error}")
+    return Call(exchange, protocol, body, captured, composed, exact)
+
+
+def _unread(exchange: Exchange, protocol: Protocol | None, body: bytes, fault: str) -> Call | None:
+    if protocol is None:
+        return None
+    return Call(exchange, protocol, body, None, None, None, fault)
+
+
+def _json_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _composed(captured: CapturedRequest, exchange: Exchange, exact: Payload) -> Composed:
+    """Return a request as it is explained, with the tree of the exact body where encoding it again
+    would give another one.
+    """
+    envelope, model = captured.envelope, model_in_path(exchange.target)
+    if model and not envelope.parameters.model.value:
+        named = replace(envelope.parameters, model=Sourced(model, MODEL_ORIGIN))
+        envelope = replace(envelope, parameters=named)
+    endpoint = Endpoint(f"tap {exchange.upstream}", captured.protocol, exchange.upstream)
+    counter = counter_for(envelope.parameters.model.value)
+    composed = encode(count_envelope(envelope, counter), endpoint)
+    if json.loads(composed.payload.body) == json.loads(exact.body):
+        return composed
+    assert isinstance(exact.tree, Obj)
+    return replace(composed, encoded=replace(composed.encoded, tree=exact.tree), payload=exact)
+
+
+class ReplyReader:
+    """Reads the reply of a call while it arrives."""
+
+    def __init__(self, call: Call) -> None:
+        exchange = call.exchange
+        self._credentials: Credentials = exchange.credentials
+        self._definition = protocol_of(call.protocol)
+        self._parser = self._definition.parser()
+        self._status = exchange.status
+        media = exchange.response_header("content-type").partition(";")[0].strip().lower()
+        self.media = media
+        self._streams = media in _STREAM_TYPES and self._status < 400
+        self._decoder = ContentDecoder("", MAX_DECODED)
+        self._began = exchange.began
+        self._body = bytearray()
+        self._read = 0
+        """Bytes of the body that were read as events."""
+        self._times: list[tuple[int, int]] = []
+        self.reply = Reply()
+        self.error: ProviderError | None = None
+        self.fault = ""
+        """Why the body itself cannot be read."""
+        self.first: float | None = None
+        """When the first text, reasoning or call arrived; None before it."""
+        try:
+            encoding = exchange.response_header("content-encoding")
+            self._decoder = ContentDecoder(encoding, MAX_DECODED)
+        except EncodingFault as error:
+            self.fault, self._streams = f"The reply cannot be read: {error}.", False
+
+    def feed(self, pieces: Sequence[bytes], times: Sequence[float]) -> None:
+        """Read the next pieces of the body, each with the time of its arrival."""
+        for piece, at in zip(pieces, times, strict=True):
+            if self.fault:
+                return
+            try:
+                self._body += self._decoder.decode(piece)
+            except EncodingFault as error:
+                self.fault = f"The reply cannot be read: {error}."
+                return
+            milliseconds = round((at - self._began) * 1000)
+            if self._times and milliseconds - self._times[-1][0] < ARRIVAL_TICK:
+                self._times.pop()
+            self._times.append((milliseconds, len(self._body)))
+            if self._streams and self.error is None:
+                self._read_events(_end_of_events(self._body, self._read), at)
+
+    def close(self, at: float) -> None:
+        """Read what is left, at the end of the response, however it ended."""
+        if self._status >= 400:
+            self.error = response_error(self._status, self._masked())
+        elif self.fault:
+            self.error = ReplyCut(self.fault)
+        elif self._streams and self.error is None:
+            self._read_events(len(self._body), at)
+            try:
+                self._advance(self._parser.close(), at)
+            except ProviderError as error:
+                self.error = self.error or error
+        elif not self._streams:
+            try:
+                self.reply = self._definition.read_reply(self._masked())
+                self.first = at
+            except ProviderError as error:
+                self.error = error
+        for event in self._credentials.close_events():
+            self.reply = advance(self.reply, event)
+
+    def _read_events(self, end: int, at: float) -> None:
+        if end <= self._read:
+            return
+        data, self._read = bytes(self._body[self._read : end]), end
+        try:
+            for name, text in recorded_events(data):
+                masked = self._credentials.mask_text(text)
+                self._advance(self._parser.feed(name, masked), at)
+        except ProviderError as error:
+            self.error = error
+
+    def _advance(self, events: Sequence[StreamEvent], at: float) -> None:
+        for event in self._credentials.mask_events(events):
+            self.reply = advance(self.reply, event)
+        if self.first is None and not self.reply.is_empty:
+            self.first = at
+
+    def _masked(self) -> bytes:
+        return self._credentials.mask_bytes(bytes(self._body))
+
+    def received(self) -> RawResponse:
+        """Return the response as it was received, content encoding undone."""
+        body = self._masked()
+        if self._credentials.came_in_pieces:
+            body = b"[The body is not kept: it had a key of the request in it, in pieces.]"
+        gone = max(0, len(body) - MAX_RESPONSE_BYTES)
+        times = tuple((ms, size) for ms, size in self._times if size > gone)
+        size = max(len(self._body), len(body))
+        return RawResponse(self._status, self.media, body[gone:], size, times)
+
+    @property
+    def body(self) -> bytes:
+        """All of the response's body, content encoding undone."""
+        received = self.received()
+        return self._masked() if received.gone else received.body
+
+
+def _end_of_events(body: bytearray, start: int) -> int:
+    """Return the offset after the last whole event, or after the last line of JSON lines."""
+    if body.startswith(b"{", start):
+        return body.rfind(b"\n", start) + 1
+    ends = (body.rfind(end, start) + len(end) for end in (b"\n\n", b"\r\n\r\n", b"\r\r"))
+    return max(end if end > start + 1 else 0 for end in ends)
+
+
+def failure_of(exchange: Exchange, error: TuiChatError | None) -> str:
+    """Return why a call did not end well, as a sentence; empty if it did."""
+    if exchange.outcome in ("complete", "open"):
+        return str(error) if error is not None else ""
+    return exchange.fault or str(error or "")

@@ -1,0 +1,170 @@
+"""What a request changed of the one before it, and what that means for the prompt cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_tree import Arr, Obj, Tree, plain
+from tui_chat.models.payload import render
+from tui_chat.models.prices import Prices
+from tui_chat.tap.conversations import PlacedCall
+from tui_chat.tokens import counter_for
+
+_READING_ORDER = (
+    *("tools", "response_format", "text", "output_config"),
+    *("system", "instructions", "systemInstruction", "system_instruction"),
+    *("messages", "input", "contents"),
+)
+_MARK = "cache_control"
+_AROUND = 60
+"""Characters shown from the first difference on."""
+_MILLION = 1_000_000
+CACHE_SECONDS = {Protocol.ANTHROPIC: 300.0, Protocol.OPENAI_CHAT: 600.0}
+"""Seconds of idle time after which a provider's prompt cache is gone, by their documentation:
+https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
+https://platform.openai.com/docs/guides/prompt-caching
+"""
+CACHE_SECONDS[Protocol.OPENAI_RESPONSES] = CACHE_SECONDS[Protocol.OPENAI_CHAT]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstDifference:
+    """The first place, in the order in which a model reads, where two requests differ."""
+
+    path: str
+    """A JSON pointer."""
+    was: str
+    """The text from there on; empty if there is none."""
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A request beside the one before it in its conversation."""
+
+    previous: int
+    """The number of that exchange."""
+    difference: Difference
+    """Line by line, without cache marks, which move each turn."""
+    forecast: Forecast
+    first: FirstDifference | None
+    """None if this one begins with all of that one."""
+    lost: int
+    """Tokens of the previous prompt that the cache cannot serve again, because something before
+    their end changed."""
+    lost_cost: Decimal | None
+    """What these cost more than cached ones, in US dollars; None without prices."""
+    priced: str
+    """Whose prices those are."""
+    idle: float
+    """Seconds since the end of the previous response."""
+    expires: float | None
+    """Seconds after which this provider's cache is gone; None if unknown."""
+
+    @property
+    def is_expired(self) -> bool:
+        """True if the cache is gone because of the time between the requests."""
+        return self.expires is not None and self.idle > self.expires
+
+
+def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> Comparison | None:
+    """Return what a call changed; None if it is the first one, or either cannot be read.
+
+    `idle` is the number of seconds since the end of the previous response.
+    """
+    before = placed.previous.call if placed.previous is not None else None
+    call = placed.call
+    if before is None or before.composed is None or before.exact is None:
+        return None
+    if call is None or call.composed is None or call.exact is None:
+        return None
+    counter = counter_for(call.composed.model)
+    forecast = Forecaster()(before.composed, call.composed, counter)
+    was, now = _unmarked(before.exact.tree), _unmarked(call.exact.tree)
+    first = next(_differences(plain(was), plain(now)), None)
+    had = Forecaster()(None, before.composed, counter).after
+    lost = 0 if forecast.at.kind in ("grown", "model", "first") else max(0, had - forecast.common)
+    price = prices.for_input(forecast.total) if prices is not None else None
+    cost = None
+    if price is not None and price.input is not None:
+        cached = price.input if price.cached is None else price.cached
+        cost = lost * (price.input - cached) / _MILLION
+    return Comparison(
+        placed.previous.exchange if placed.previous else 0,
+        diff_payloads(render(was), render(now)),
+        forecast,
+        first,
+        lost,
+        cost,
+        prices.source if prices is not None and cost is not None else "",
+        idle,
+        _expiry(call.protocol, call.body),
+    )
+
+
+def _expiry(protocol: Protocol, body: bytes) -> float | None:
+    seconds = CACHE_SECONDS.get(protocol)
+    if protocol is Protocol.ANTHROPIC and b'"ttl":"1h"' in body.replace(b" ", b""):
+        return 3600.0
+    return seconds
+
+
+def _unmarked(node: Tree) -> Tree:
+    """Return a body without cache marks; parts that have none are the same objects."""
+    match node:
+        case Obj():
+            items = [(key, _unmarked(value)) for key, value in node.items if key != _MARK]
+            same = len(items) == len(node.items) and all(
+                new[1] is old[1] for new, old in zip(items, node.items, strict=True)
+            )
+            return node if same else Obj(tuple(items), node.origin)
+        case Arr():
+            values = [_unmarked(value) for value in node.items]
+            same = all(new is old for new, old in zip(values, node.items, strict=True))
+            return node if same else Arr(tuple(values), node.origin)
+        case _:
+            return node
+
+
+def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference]:
+    """Yield the places at which two values differ, in reading order; what only `now` has at the
+    end of a list is none.
+    """
+    if isinstance(was, dict) and isinstance(now, dict):
+        one, other = cast("dict[str, Any]", was), cast("dict[str, Any]", now)
+        keys = [*one, *(key for key in other if key not in one)]
+        if not path:  # only what a model reads
+            keys = [key for key in _READING_ORDER if key in keys]
+        for key in keys:
+            yield from _differences(one.get(key), other.get(key), f"{path}/{_escaped(key)}")
+    elif isinstance(was, list) and isinstance(now, list):
+        one_list, other_list = cast("list[Any]", was), cast("list[Any]", now)
+        for index, value in enumerate(one_list):
+            there = other_list[index] if index < len(other_list) else None
+            yield from _differences(value, there, f"{path}/{index}")
+    elif was != now:
+        yield _at_difference(path, was, now)
+
+
+def _at_difference(path: str, was: Any, now: Any) -> FirstDifference:
+    one, other = _text(was), _text(now)
+    end = min(len(one), len(other))
+    at = next((n for n in range(end) if one[n] != other[n]), end)
+    start = max(0, at - _AROUND // 3)
+    return FirstDifference(path, one[start : at + _AROUND], other[start : at + _AROUND])
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

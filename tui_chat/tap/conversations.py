@@ -1,0 +1,261 @@
+"""Which requests belong to one conversation, and what one of them changed.
+
+1. A conversation is known by the messages that its requests begin with; the system prompt and the
+   tools may change within it. Where clients send the id of a session, only requests with the same
+   id are compared; subagents have the same id, and are told apart by their first message.
+2. A request that repeats another one to the byte is a retry, or asks for another version of the
+   reply: it belongs to the same conversation and adds no message.
+3. A client may leave out the oldest messages. The rest of them still tells the conversation.
+4. `previous_response_id` names the response that a request continues; its messages come before.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from tui_chat.models.json_tree import Obj, Str
+from tui_chat.models.message import Message
+from tui_chat.tap.calls import Call
+
+MOST_CONVERSATIONS = 500
+"""Conversations that are remembered; the one that was silent longest is forgotten first."""
+MOST_REQUESTS = 50
+"""Requests of a conversation that new ones are compared with."""
+MOST_HELD = 32
+"""Requests of all conversations that are held whole, for the next one to be compared with."""
+MOST_HELD_BYTES = 8_000_000
+"""Maximum bytes of their bodies together; the newest is held whatever its size."""
+_SESSION_HEADERS = (
+    *("x-claude-code-session-id", "session-id", "session_id", "thread-id", "x-session-id"),
+    *("conversation_id", "x-conversation-id", "x-session-affinity"),
+)
+"""Headers in which clients send the id of a session."""
+
+Key = bytes
+"""Identifies a message by what it says."""
+
+
+@dataclass(slots=True, eq=False)
+class PlacedCall:
+    """A call with its place in its conversation."""
+
+    call: Call | None
+    """None once it is forgotten; what follows stays."""
+    exchange: int
+    """The number of its exchange."""
+    conversation: Conversation
+    number: int
+    """Its number in the conversation, from 1."""
+    keys: tuple[Key, ...]
+    """Of all messages without the leading system prompt, those of a continued response included."""
+    messages: tuple[Message, ...]
+    """The same messages."""
+    setting: tuple[str, ...]
+    """Its system prompt and its tools, in short."""
+    previous: PlacedCall | None
+    """The request of the conversation that shares most with it; None for the first one."""
+    shared: int = 0
+    """How many leading messages it has in common with that one."""
+    left_out: int = 0
+    """How many of that one's oldest messages it leaves out."""
+    is_retry: bool = False
+    """True if it repeats the request before it."""
+
+    @property
+    def added(self) -> range:
+        """The indexes of its messages that the previous request did not have."""
+        return range(self.shared, len(self.keys))
+
+    @property
+    def removed(self) -> range:
+        """The indexes of the previous request's messages that this one lacks at the end."""
+        before = 0 if self.previous is None else len(self.previous.keys)
+        return range(self.left_out + self.shared, before)
+
+    def moved(self) -> tuple[int, ...]:
+        """Return the indexes of its messages that the previous request had at another place."""
+        if self.previous is None:
+            return ()
+        before = {self.previous.keys[n] for n in self.removed}
+        return tuple(n for n in self.added if self.keys[n] in before)
+
+
+@dataclass(slots=True, eq=False)
+class Conversation:
+    """Requests that continue each other."""
+
+    number: int
+    """From 1, in the order in which they began."""
+    lane: tuple[str, ...]
+    """The protocol, and the session's id if the client sends one."""
+    calls: list[PlacedCall] = field(default_factory=list[PlacedCall])
+    count: int = 0
+    """How many calls it had."""
+
+
+class Conversations:
+    """Places calls into conversations."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, Conversation] = OrderedDict()
+        self._count = 0
+        self._responses: OrderedDict[str, tuple[PlacedCall, Message]] = OrderedDict()
+        self._held: deque[PlacedCall] = deque()
+
+    def place(self, call: Call) -> PlacedCall:
+        """Return a call with its place."""
+        messages = call.captured.messages if call.captured is not None else ()
+        before = self._responses.get(_continued_id(call))
+        if before is not None:
+            placed, reply = before
+            messages = (*placed.messages, reply, *messages)
+        keys = tuple(map(message_key, messages))
+        lane = _lane(call)
+        found = None if before is not None else self._best(call, keys, lane)
+        if before is not None:
+            conversation, previous = before[0].conversation, before[0]
+            shared, left_out = len(previous.keys), 0
+        elif found is not None:
+            previous, shared, left_out = found
+            conversation = previous.conversation
+        else:
+            self._count += 1
+            conversation, previous, shared, left_out = Conversation(self._count, lane), None, 0, 0
+        is_retry = previous is not None and keys == previous.keys and before is None
+        conversation.count += 1
+        if previous is not None and not left_out:  # equal texts are kept once
+            messages = (*previous.messages[:shared], *messages[shared:])
+        placed = PlacedCall(
+            call,
+            call.exchange.number,
+            conversation,
+            conversation.count,
+            keys,
+            messages,
+            _setting(call),
+            previous,
+            shared,
+            left_out,
+            is_retry,
+        )
+        conversation.calls.append(placed)
+        self._hold(placed)
+        del conversation.calls[:-MOST_REQUESTS]
+        self._known[conversation.number] = conversation
+        self._known.move_to_end(conversation.number)
+        while len(self._known) > MOST_CONVERSATIONS:
+            self._known.popitem(last=False)
+        return placed
+
+    def _hold(self, placed: PlacedCall) -> None:
+        """Hold a call whole, and forget the oldest ones beyond the limits."""
+        self._held.append(placed)
+        sizes = [len(each.call.body) if each.call else 0 for each in self._held]
+        while len(self._held) > 1 and (len(self._held) > MOST_HELD or sum(sizes) > MOST_HELD_BYTES):
+            oldest = self._held.popleft()
+            oldest.call = oldest.previous = None
+            sizes.pop(0)
+
+    def remember_response(self, placed: PlacedCall, response_id: str, reply: Message) -> None:
+        """Remember the response to a call, which a later request may name."""
+        if response_id:
+            self._responses[response_id] = placed, reply
+            while len(self._responses) > MOST_CONVERSATIONS:
+                self._responses.popitem(last=False)
+
+    def is_response_missing(self, call: Call) -> bool:
+        """Return True if a call continues a response that is not known, or not yet."""
+        return bool(named := _continued_id(call)) and named not in self._responses
+
+    def _best(
+        self, call: Call, keys: tuple[Key, ...], lane: tuple[str, ...]
+    ) -> tuple[PlacedCall, int, int] | None:
+        """Return the known request that shares most with these messages, how many leading messages
+        they share, and how many of its oldest ones are left out; None if none is of the same
+        conversation.
+        """
+        best: tuple[PlacedCall, int, int] | None = None
+        setting = _setting(call)
+        roles = [message.role for message in call.captured.messages] if call.captured else []
+        for conversation in reversed(self._known.values()):
+            if conversation.lane != lane:
+                continue
+            for placed in reversed(conversation.calls):
+                shared = _shared(placed.keys, keys)
+                left_out = 0
+                if not shared:
+                    shared, left_out = _shared_later(placed.keys, keys)
+                if not shared or (best is not None and shared <= best[1]):
+                    continue
+                # After the one message that it had, the reply to it.
+                follows = shared == len(placed.keys) and roles[shared:][:1] == ["assistant"]
+                if shared > 1 or follows or _is_alike(placed.setting, setting):
+                    best = placed, shared, left_out
+        return best
+
+
+def _continued_id(call: Call) -> str:
+    """Return the id of the response that a call continues; empty if it names none."""
+    tree = call.exact.tree if call.exact is not None else None
+    value = tree.get("previous_response_id") if isinstance(tree, Obj) else None
+    return value.text.plain if isinstance(value, Str) else ""
+
+
+def message_key(message: Message) -> Key:
+    """Return the identity of a message: what it says, without ids of ours and cache marks."""
+    digest = blake2b(digest_size=16)
+    for part in _said(message):
+        digest.update(f"{len(part)}:".encode())
+        digest.update(part.encode("utf-8", "replace"))
+    return digest.digest()
+
+
+def _said(message: Message) -> Iterator[str]:
+    yield from (message.role, message.content.strip(), message.tool_call_id)
+    for call in message.tool_calls:
+        yield from (call.id, call.name, call.arguments)
+    for part in message.parts:
+        yield from (part.kind, part.mime, part.data, part.url, part.file_id, part.text)
+
+
+def _shared(one: Sequence[Key], other: Sequence[Key]) -> int:
+    end = min(len(one), len(other))
+    return next((n for n in range(end) if one[n] != other[n]), end)
+
+
+def _shared_later(was: Sequence[Key], now: Sequence[Key]) -> tuple[int, int]:
+    """Return how many messages `now` shares with the end of `was`, and how many are before it."""
+    for start in range(1, len(was) - 1):
+        if now and was[start] == now[0]:
+            rest = len(was) - start
+            if rest <= len(now) and tuple(was[start:]) == tuple(now[:rest]):
+                return rest, start
+    return 0, 0
+
+
+def _setting(call: Call) -> tuple[str, ...]:
+    """Return hashes of a request's system prompt and of the names of its tools, empty for none."""
+    if call.composed is None:
+        return ("", "")
+    envelope = call.composed.envelope
+    system = [turn.text.plain for turn in envelope.turns if turn.role == "system"]
+    tools = [tool.name for tool in envelope.tools or ()]
+    return tuple(
+        blake2b("\0".join(texts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+        if texts
+        else ""
+        for texts in (system, tools)
+    )
+
+
+def _is_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return True if two requests have the same system prompt, or the same tools."""
+    return one[0] == other[0] or (bool(one[1]) and one[1] == other[1])
+
+
+def _lane(call: Call) -> tuple[str, ...]:
+    ids = (call.exchange.header(name) for name in _SESSION_HEADERS)
+    return (call.protocol.value, next(filter(None, ids), ""))

@@ -1,0 +1,310 @@
+"""The recorder: follows exchanges beside the proxy, explains them, and stores them.
+
+Nothing here delays a byte: the proxy only tells that an exchange began. Parsing and counting run in
+a thread, and writing waits for nobody but itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+
+from tui_chat.errors import ProviderError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.prices import STANDARD_TIERS, Prices
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import UNPRICED
+from tui_chat.models.usage import cost_of
+from tui_chat.store.replies import Ending
+from tui_chat.tap.calls import Call, ReplyReader, failure_of, read_call
+from tui_chat.tap.comparison import Comparison, compare
+from tui_chat.tap.conversations import Conversations, PlacedCall
+from tui_chat.tap.credentials import Credentials
+from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.sessions import SessionWriter, StoredCall
+
+_LOG = logging.getLogger(__name__)
+FLUSH_SECONDS = 0.25
+"""Seconds between two steps of following a reply: reading what came, and storing it."""
+_SMALL = 64 * 1024
+"""Bytes of a response that are read on the event loop; more are read in a thread."""
+MOST_FOLLOWED = 256
+"""Exchanges that are followed at once; further ones pass and are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A model call that has ended, explained."""
+
+    placed: PlacedCall
+    call: Call
+    comparison: Comparison | None
+    reader: ReplyReader | None
+    """None if there was no response."""
+    error: ProviderError | None
+    failure: str
+    """Why it did not end well, as a sentence; empty if it did."""
+    cost: Decimal | None
+    priced: str
+    """Whose prices the cost is from."""
+    session_id: str
+    """Of the session that it is stored in; empty if it is not stored."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """What passed."""
+        return self.call.exchange
+
+    @property
+    def reply(self) -> Reply:
+        """The reply as far as it came."""
+        return self.reader.reply if self.reader is not None else Reply()
+
+    @property
+    def first_token(self) -> float | None:
+        """Seconds from the end of the request to the first text, reasoning or call."""
+        asked = self.exchange.requested
+        first = self.reader.first if self.reader is not None else None
+        return None if first is None or asked is None else max(0.0, first - asked)
+
+
+PricesOfCall = Callable[[Call, str], Prices | None]
+"""Returns the prices of a call at a service tier, or at the one that it asks for."""
+
+
+class Recorder:
+    """Follows all exchanges of a proxy."""
+
+    def __init__(
+        self,
+        *,
+        on_call: Callable[[RecordedCall], None],
+        on_other: Callable[[Exchange], None],
+        prices_of: PricesOfCall,
+        writer: SessionWriter | None = None,
+        protocol: Protocol | None = None,
+        only: tuple[str, ...] = (),
+    ) -> None:
+        """`on_call` is called in a thread with each model call that has ended, `on_other` with all
+        other exchanges. `only` are patterns; calls whose protocol, model and path fit none of them
+        pass unrecorded.
+        """
+        self._on_call = on_call
+        self._on_other = on_other
+        self._prices_of = prices_of
+        self._writer = writer
+        self._protocol = protocol
+        self._only = only
+        self._conversations = Conversations()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.Lock()
+        """Held while a request is read, so that calls are placed in the order of their arrival."""
+        self._stored: dict[int, tuple[Exchange, asyncio.Event]] = {}
+        """The exchanges of calls by their numbers, and what is set when their reply is stored."""
+        self._reporting = asyncio.Lock()
+        """Held while a call is reported, so that reports do not mix."""
+        self._ends: dict[int, float] = {}
+        """When the exchanges of calls ended, by their numbers."""
+        self.calls = 0
+        """Calls that were recorded."""
+        self.dropped = 0
+        """Exchanges that passed unrecorded because too many were followed."""
+
+    def follow(self, exchange: Exchange) -> None:
+        """Follow an exchange that has begun."""
+        if len(self._tasks) >= MOST_FOLLOWED:
+            self.dropped += 1
+            exchange.request.limit = exchange.response.limit = -1
+            return
+        task = asyncio.ensure_future(self._follow(exchange))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until all exchanges that have ended are reported, for so many seconds at most."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=seconds)
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _follow(self, exchange: Exchange) -> None:
+        try:
+            await self._record(exchange)
+        except Exception as error:  # a defect of ours must not end the proxy
+            self.dropped += 1
+            _LOG.error("exchange %d was not recorded: %s", exchange.number, type(error).__name__)
+        finally:
+            exchange.request.free()
+            exchange.response.free()
+            exchange.credentials = Credentials()  # the proxy keeps no key
+
+    async def _record(self, exchange: Exchange) -> None:
+        while exchange.requested is None and exchange.ended is None:
+            await _change(exchange)
+        call = placed = None
+        if exchange.requested is not None:
+            async with self._reading:
+                call = await asyncio.to_thread(read_call, exchange, self._protocol)
+                if call is not None and self._is_wanted(call):
+                    if self._conversations.is_response_missing(call):
+                        await self._wait_for_ended()
+                    placed = self._conversations.place(call)
+        if call is None or placed is None:
+            while exchange.ended is None:
+                exchange.response.limit = -1
+                exchange.response.free()
+                await _change(exchange)
+            if call is None:
+                self._on_other(exchange)
+            return
+        done = asyncio.Event()
+        self._stored[exchange.number] = exchange, done
+        try:
+            await self._record_call(exchange, call, placed)
+        finally:
+            done.set()
+            self._stored.pop(exchange.number)
+
+    def _is_wanted(self, call: Call) -> bool:
+        names = (call.protocol.value, call.model, call.exchange.path)
+        return not self._only or any(
+            fnmatchcase(name, pattern) for name in names for pattern in self._only
+        )
+
+    async def _record_call(self, exchange: Exchange, call: Call, placed: PlacedCall) -> None:
+        await self._wait_for_previous(placed)
+        before = self._ends.get(placed.previous.exchange) if placed.previous is not None else None
+        idle = max(0.0, exchange.began - before) if before is not None else 0.0
+        prices = self._prices_of(call, "")
+        comparing = asyncio.create_task(asyncio.to_thread(compare, placed, prices, idle))
+        stored = await self._writer.begin(placed, call) if self._writer is not None else None
+        reader = await self._read_reply(exchange, call, stored)
+        assert exchange.ended is not None
+        self._ends[exchange.number] = exchange.ended
+        comparison = await comparing
+        recorded = self._recorded(placed, call, comparison, reader, stored)
+        reply = recorded.reply
+        if reply.id:
+            message = reply.message(call.protocol)
+            self._conversations.remember_response(placed, reply.id, message)
+        if stored is not None and self._writer is not None:
+            await self._store_end(self._writer, recorded, stored)
+        async with self._reporting:
+            await asyncio.to_thread(self._on_call, recorded)
+        self.calls += 1
+
+    async def _wait_for_previous(self, placed: PlacedCall) -> None:
+        """Wait until the reply that a request follows is stored, unless it still arrives."""
+        found = self._stored.get(placed.previous.exchange) if placed.previous else None
+        if found is not None and found[0].ended is not None:
+            await found[1].wait()
+
+    async def _wait_for_ended(self) -> None:
+        """Wait until all replies that have ended are stored."""
+        for exchange, stored in tuple(self._stored.values()):
+            if exchange.ended is not None:
+                await stored.wait()
+
+    async def _read_reply(
+        self, exchange: Exchange, call: Call, stored: StoredCall | None
+    ) -> ReplyReader | None:
+        """Read the reply until it ends, and store it meanwhile."""
+        while not exchange.status and exchange.ended is None:
+            await _change(exchange)
+        if not exchange.status:
+            return None
+        reader, done = ReplyReader(call), 0
+        while True:
+            is_last = exchange.ended is not None
+            pieces = exchange.response.chunks[done:]
+            times = [at for at, _ in exchange.arrivals[done : done + len(pieces)]]
+            done += len(pieces)
+            if sum(map(len, pieces)) <= _SMALL:
+                reader.feed(pieces, times)
+            else:
+                await asyncio.to_thread(reader.feed, pieces, times)
+            if is_last:
+                if not exchange.response.is_whole:
+                    size = exchange.response.size
+                    reader.fault = f"The response of {size:,} bytes is larger than the limit."
+                await asyncio.to_thread(reader.close, exchange.ended or 0.0)
+                return reader
+            if pieces and stored is not None and self._writer is not None:
+                await self._writer.flush(stored, reader.reply.message(call.protocol))
+            if exchange.ended is None:
+                await _change(exchange, FLUSH_SECONDS)
+
+    def _recorded(
+        self,
+        placed: PlacedCall,
+        call: Call,
+        comparison: Comparison | None,
+        reader: ReplyReader | None,
+        stored: StoredCall | None,
+    ) -> RecordedCall:
+        error = reader.error if reader is not None else None
+        reply = reader.reply if reader is not None else Reply()
+        prices = self._prices_of(call, reply.usage.tier)
+        media = {p.kind for t in _turns(call) for p in t.parts}
+        media |= {f"output {part.kind}" for part in reply.parts}
+        cost = cost_of(reply.usage, prices, media)
+        priced = prices.source if prices is not None and cost is not None else ""
+        if not priced and (prices or reply.usage.tier.lower() not in STANDARD_TIERS):
+            priced = UNPRICED
+        return RecordedCall(
+            placed,
+            call,
+            comparison,
+            reader,
+            error,
+            failure_of(call.exchange, error),
+            cost,
+            priced,
+            stored.session_id if stored is not None else "",
+        )
+
+    async def _store_end(
+        self, writer: SessionWriter, recorded: RecordedCall, stored: StoredCall
+    ) -> None:
+        exchange, reply = recorded.exchange, recorded.reply
+        status: Ending = "failed" if recorded.failure else "complete"
+        if exchange.outcome in ("client disconnected", "ended"):
+            status = "stopped"
+        asked = exchange.requested or exchange.began
+        await writer.finish(
+            recorded.placed,
+            stored,
+            reply.message(recorded.call.protocol),
+            status=status,
+            error=recorded.failure if status == "failed" else "",
+            usage=reply.usage,
+            finish=reply.finish.raw if reply.finish is not None else "",
+            seconds=None if exchange.ended is None else max(0.0, exchange.ended - asked),
+            first=recorded.first_token,
+            cost=recorded.cost,
+            priced=recorded.priced,
+            received=recorded.reader.received() if recorded.reader is not None else None,
+        )
+
+
+def _turns(call: Call) -> tuple[Turn, ...]:
+    return call.composed.envelope.turns if call.composed is not None else ()
+
+
+async def _change(exchange: Exchange, pause: float = 0.0) -> None:
+    """Wait until something was added to an exchange, and then so many seconds, or for its end."""
+    await exchange.changed.wait()
+    exchange.changed.clear()
+    end = asyncio.get_running_loop().time() + pause
+    while exchange.ended is None and (rest := end - asyncio.get_running_loop().time()) > 0:
+        try:
+            await asyncio.wait_for(exchange.changed.wait(), rest)
+        except TimeoutError:
+            return
+        exchange.changed.clear()
