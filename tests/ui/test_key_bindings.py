@@ -154,7 +154,7 @@ async def test_no_key_is_cut_in_the_key_bar(width: int, tmp_path: Path):
         assert all(word in shown for _, word, _ in bar._items())
 
 
-async def test_ctrl_c_copies_the_selection_or_explains_how_to_quit(
+async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     app = make_app(tmp_path)
@@ -166,9 +166,15 @@ async def test_ctrl_c_copies_the_selection_or_explains_how_to_quit(
     monkeypatch.setattr("tui_chat.ui.terminal.browser.open_link", lambda url: False)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
+        app.query_one(Composer).insert_text("a large paste " * 1_000)
         await pilot.press(*"words", "ctrl+c")
+        await until(pilot, lambda: "draft is cleared. Ctrl+_ brings it back" in told(app))
+        assert not app.query_one(Composer).text
+        await pilot.press("ctrl+c")
         await until(pilot, lambda: "Ctrl+Q quits" in told(app))
-        assert app.query_one(Composer).text == "words"
+        await pilot.press("ctrl+underscore")
+        assert app.query_one(Composer).text == "a large paste " * 1_000 + "words"
+        app.query_one(Composer).text = "words"
         app.query_one(Composer).action_select_all()
         await pilot.press("ctrl+c")
         assert app.clipboard == "words"

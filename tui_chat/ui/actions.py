@@ -65,6 +65,7 @@ UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 _KEEPING_FOCUS = frozenset(
     (
         *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
+        *("first", "latest"),
         *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
@@ -93,6 +94,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "light": ("dark", "light", "dark mode"),
     "theme": ("color", "colour", "appearance", "dark theme", "light theme"),
     "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
+    "first": ("top", "beginning", "scroll up"),
+    "latest": ("bottom", "end", "scroll down", "newest"),
     "back": ("stop", "cancel", "abort", "interrupt"),
     "rename": ("title", "name", "rename"),
     "suggest-title": ("generate title", "auto title", "name"),
@@ -188,6 +191,8 @@ ACTIONS = (
     _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
     _action("theme", "", "choose_theme", "Theme", "Theme"),
     _action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
+    _action("first", "ctrl+home", "chat.first_message", "First", "Jump to first message"),
+    _action("latest", "ctrl+end", "chat.latest_message", "Latest", "Jump to latest message"),
     _action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
     _action("rename", "", "sessions.rename", "Rename", "Rename session"),
     _action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),

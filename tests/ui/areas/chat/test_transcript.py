@@ -299,6 +299,83 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
         assert asked == ["m1", "m1"]
 
 
+LONG = "\n\n".join(f"line {n}" for n in range(40))
+
+
+async def test_a_long_reply_opens_at_its_beginning() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, (entry(0), entry(1, LONG)))
+        assert any("line 0" in row for row in app.rows())
+        assert not app.transcript.follows
+        app.chat.show("Title", "", (entry(4), entry(5, "short")), session_id="other")
+        await pilot.pause()
+        assert app.transcript.follows
+
+
+async def test_another_version_opens_with_its_header() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        first, *more = branch(20)
+        short = entry(21, "short", sibling=0, siblings=2)
+        app = await shown(pilot, (first, *more, short))
+        assert app.transcript.follows
+        message = Message("assistant", LONG, id="other")
+        app.chat.show("Title", "", (first, *more, Entry(message, sibling=1, siblings=2)))
+        await pilot.pause()
+        rows = app.rows()
+        assert any("‹ 2/2 ›" in row for row in rows)
+        assert any("line 0" in row for row in rows)
+        app.chat.show("Title", "", (first, *more, short))
+        await pilot.pause()
+        assert any("‹ 1/2 ›" in row for row in app.rows())
+        assert app.transcript.follows
+
+
+WIDE_CODE = "```python\n" + "x = [" + ", ".join(map(str, range(40))) + "]\ny = 1\n```"
+
+
+async def test_wide_code_is_wrapped_or_cut_and_scrolled() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        nested_code = WIDE_CODE.replace("\n", "\n  ")
+        app = await shown(pilot, (entry(0), entry(1, f"{WIDE_CODE}\n\n- {nested_code}")))
+        wrapped = [row for row in app.rows() if row.strip()]
+        await pilot.press("W")
+        cut = [row for row in app.rows() if row.strip()]
+        assert len(cut) < len(wrapped)
+        [code, nested] = [row for row in cut if "x = [" in row]
+        assert code.endswith("›")
+        assert nested.endswith("›")
+        assert sum("y = 1" in row for row in cut) == 2
+        await pilot.press(">", "shift+right")
+        scrolled = [row for row in app.rows() if "‹" in row and "›" in row]
+        assert len(scrolled) == 2
+        assert "x = [" not in scrolled[0]
+        await pilot.press("<", "<", "<")
+        assert [row for row in app.rows() if row.strip()] == cut
+        await pilot.press("W")
+        assert [row for row in app.rows() if row.strip()] == wrapped
+        await pilot.press("c")
+        assert isinstance(app.posted[-1], CopyRequested)
+        assert app.posted[-1].text.splitlines()[1] == "y = 1"
+
+
+async def test_the_composer_scrolls_the_conversation() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, branch(60))
+        composer = app.chat.composer
+        composer.focus()
+        await pilot.press("home")
+        await until(pilot, lambda: any("text 0" in row for row in app.rows()))
+        await pilot.press("pagedown")
+        await until(pilot, lambda: not any(row.strip() == "text 0" for row in app.rows()))
+        await pilot.press("end")
+        await until(pilot, lambda: app.transcript.follows)
+        await pilot.press(*"two words", "pageup")
+        await until(pilot, lambda: not app.transcript.follows)
+        await pilot.press("home", "x", "end", "y")
+        assert composer.text == "xtwo wordsy", "with a draft they move in it"
+        assert not app.transcript.follows
+
+
 async def test_a_hint_names_a_key_that_works_where_the_focus_is() -> None:
     failed = entry(1, "half", status="failed", error="It failed.")
     async with Stage().run_test(size=(60, 24)) as pilot:

@@ -17,6 +17,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
+from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
@@ -29,6 +30,7 @@ from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_question import WaitingCall
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
+from tui_chat.ui.key_names import key_name
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
@@ -246,6 +248,19 @@ class ChatArea(Area):
             await self.tui.run_action((area, name, (line.argument,)))
         else:
             await self.tui.run_action(line.command.run)
+
+    @on(Composer.Cleared)
+    def _draft_cleared(self) -> None:
+        keys = key_name(UNDO_KEYS.partition(",")[0])
+        self.notify(f"The draft is cleared. {keys} brings it back.", markup=False)
+
+    def action_first_message(self) -> None:
+        """Show the beginning of the conversation."""
+        self.pane.transcript.action_begin()
+
+    def action_latest_message(self) -> None:
+        """Show the end of the conversation, and follow it."""
+        self.pane.transcript.action_end()
 
     @on(Composer.CompletionRequested)
     def _complete(self, event: Composer.CompletionRequested) -> None:

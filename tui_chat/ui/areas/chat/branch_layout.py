@@ -15,8 +15,9 @@ from time import monotonic
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.header_footer import ReplyProgress, day_of
-from tui_chat.ui.areas.chat.message_layout import HintKeys, MessageLayout, Neighbors
+from tui_chat.ui.areas.chat.message_layout import LayoutOptions, MessageLayout, Neighbors
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
@@ -34,7 +35,7 @@ class BranchLayout:
         """Keys of what is unfolded."""
         self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
         """Returns the timing and cost of a finished reply."""
-        self.hint_keys = HintKeys()
+        self.options = LayoutOptions()
         self._width = 80
         self._estimates = HeightEstimates()
         """Of the first entries; the rest was not read yet."""
@@ -83,11 +84,16 @@ class BranchLayout:
 
     def set_focused(self, is_focused: bool) -> None:
         """Name the keys that work with or without the focus; heights stay."""
-        if is_focused != self.hint_keys.is_focused:
-            self.hint_keys.is_focused = is_focused
+        if is_focused != self.options.is_focused:
+            self.options.is_focused = is_focused
             for _, layout in self._layouts.values():
                 if layout.names_keys:
                     layout.refold()
+
+    def set_code_view(self, code: CodeView) -> None:
+        """Show wide lines of code otherwise."""
+        self.options.code = code
+        self._layouts.clear()
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
@@ -181,7 +187,7 @@ class BranchLayout:
             progress=self._progress(entry),
             timing=self.timing_of(entry) if entry.message.role == "assistant" else NO_TIMING,
             grown=grown,
-            hint_keys=self.hint_keys,
+            options=self.options,
         )
         self._layouts[id(entry)] = (entry, layout)
         if len(self._layouts) > CACHED_LAYOUTS:

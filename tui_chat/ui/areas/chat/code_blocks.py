@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, get_character_cell_size
 
 from tui_chat.ui.areas.chat.text_lines import (
     ClickAction,
@@ -15,6 +16,7 @@ from tui_chat.ui.areas.chat.text_lines import (
     chop,
     indented,
     safe_run,
+    width_of,
 )
 
 if TYPE_CHECKING:  # Pygments comes with rich; loading it can wait for the first code
@@ -50,6 +52,75 @@ _STYLE_NAMES: dict[str, str] = {
     "Token.Generic.Prompt": "code-comment",
     "Token.Error": "code-block",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CodeView:
+    """How lines of code that are wider than the screen are shown."""
+
+    wraps: bool = True
+    """True if they are broken; False if they are cut, to be scrolled."""
+    offset: int = 0
+    """Cells that are scrolled, if they are cut."""
+
+
+WRAPPED = CodeView()
+
+
+def cut_code(lines: list[TextLine], width: int, offset: int) -> list[TextLine]:
+    """Join the broken lines of code again, and show of each the `width` cells after `offset`."""
+    joined: list[TextLine] = []
+    for line in lines:
+        if line.fill == "code-block" and line.joint is not None and joined:
+            rest = _after(line.runs, line.margin)
+            joined[-1] = replace(joined[-1], runs=(*joined[-1].runs, *rest))
+        else:
+            joined.append(line)
+    return [_cropped(each, width, offset) if _is_code(each) else each for each in joined]
+
+
+def _is_code(line: TextLine) -> bool:
+    return line.fill == "code-block" and line.action is None
+
+
+def _cropped(line: TextLine, width: int, offset: int) -> TextLine:
+    """Show a line of code from `offset` on, with marks where something is cut."""
+    margin = _window(line.runs, 0, cell_len(line.text[: line.margin]))
+    code = _after(line.runs, line.margin)
+    room, total = max(width - width_of(margin), 4), width_of(code)
+    if offset == 0 and total <= room:
+        return line
+    begins, ends = int(offset > 0 and total > 0), int(total > offset + room)
+    shown = _window(code, offset + begins, room - begins - ends)
+    left = [TextRun("‹", ("code-label",))] if begins else []
+    gap = " " * (room - begins - ends - width_of(shown))
+    right = [TextRun(gap + "›", ("code-label",))] if ends else []
+    return replace(line, runs=(*margin, *left, *shown, *right))
+
+
+def _after(runs: Sequence[TextRun], characters: int) -> list[TextRun]:
+    """Return runs without their first characters."""
+    left: list[TextRun] = []
+    for run in runs:
+        left.append(run._replace(text=run.text[characters:]))
+        characters = max(characters - len(run.text), 0)
+    return [run for run in left if run.text]
+
+
+def _window(runs: Sequence[TextRun], start: int, width: int) -> list[TextRun]:
+    """Return the part of runs between two cells; a wide character that is cut is left out."""
+    shown: list[TextRun] = []
+    at = 0
+    for run in runs:
+        kept = ""
+        for character in run.text:
+            size = get_character_cell_size(character)
+            if start <= at and at + size <= start + width:
+                kept += character
+            at += size
+        if kept:
+            shown.append(run._replace(text=kept))
+    return shown
 
 
 def code_lines(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 from rich.text import Text
 from textual import events, on
@@ -42,19 +42,18 @@ TALL = 100
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 
+_OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
+
 # TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
-    if not (
-        isinstance(binding, Binding)
-        and (binding.key in ("f6", "f7", "up", "down") or binding.action == "undo")
-    )
+    if not (isinstance(binding, Binding) and (binding.key in _OWN or binding.action == "undo"))
 ]
 
 _CHIP = re.compile(r"\[pasted (?:#\d+: )?[^\[\]\n]{1,60}\]")
 
-_NOT_EDITING = ("submit", "stop", "up", "down")
+_NOT_EDITING = ("submit", "stop", "up", "down", "scroll(-1)", "scroll(1)")
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
@@ -87,6 +86,12 @@ class Composer(TextArea, inherit_bindings=False):
         Binding("escape", "stop", "Stop", show=False, tooltip="Stop the reply"),
         Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
         Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
+        Binding("pageup", "scroll(-1)", show=False, tooltip="Scroll the conversation up"),
+        Binding("pagedown", "scroll(1)", show=False, tooltip="Scroll the conversation down"),
+        Binding("home", "home", show=False, tooltip="Line start; first message without a draft"),
+        Binding("end", "end", show=False, tooltip="Line end; latest message without a draft"),
+        Binding("ctrl+a", "cursor_line_start", show=False),
+        Binding("ctrl+e", "cursor_line_end", show=False),
         Binding(UNDO_KEYS, "undo", "Undo", show=False, tooltip="Undo"),
         *_EDITING,
     ]
@@ -117,6 +122,16 @@ class Composer(TextArea, inherit_bindings=False):
 
     class DetachRequested(Message):
         """Backspace was pressed at the beginning of the text."""
+
+    class ScrollRequested(Message):
+        """Scroll the conversation: by a page, or to its beginning or end."""
+
+        def __init__(self, to: Literal["page up", "page down", "begin", "end"]) -> None:
+            super().__init__()
+            self.to: Literal["page up", "page down", "begin", "end"] = to
+
+    class Cleared(Message):
+        """Ctrl+C cleared the draft; undo brings it back."""
 
     class Changed(TextArea.Changed):
         """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
@@ -243,6 +258,24 @@ class Composer(TextArea, inherit_bindings=False):
         else:
             self.action_cursor_down()
 
+    def action_scroll(self, direction: int) -> None:
+        """Scroll the conversation by a page."""
+        self.post_message(self.ScrollRequested("page down" if direction > 0 else "page up"))
+
+    def action_home(self) -> None:
+        """Move to the start of the line; without a draft, go to the first message."""
+        if self.document.text:
+            self.action_cursor_line_start()
+        else:
+            self.post_message(self.ScrollRequested("begin"))
+
+    def action_end(self) -> None:
+        """Move to the end of the line; without a draft, go to the latest message."""
+        if self.document.text:
+            self.action_cursor_line_end()
+        else:
+            self.post_message(self.ScrollRequested("end"))
+
     def _recall(self, step: int) -> None:
         text = self.prompt_history.step(step, self.text)
         if text is None:
@@ -332,9 +365,12 @@ class Composer(TextArea, inherit_bindings=False):
         self.insert_text(self._app.clipboard)
 
     def action_copy(self) -> None:
-        """Copy the selection, large pastes included."""
+        """Copy the selection, large pastes included; without one, clear the draft."""
         if self.selected_text:
             self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
+        elif self.document.text:
+            self.rewrite("")
+            self.post_message(self.Cleared())
         else:
             raise SkipAction  # the app says how to quit
 

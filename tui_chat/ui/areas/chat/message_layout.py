@@ -19,6 +19,7 @@ from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 from tui_chat.ui.areas.chat.header_footer import (
     ReplyProgress,
     count_words,
@@ -79,13 +80,14 @@ NO_NEIGHBORS = Neighbors()
 
 
 @dataclass(slots=True)
-class HintKeys:
-    """What the keys named in a conversation depend on."""
+class LayoutOptions:
+    """What the layout of all messages depends on besides the width."""
 
     is_focused: bool = True
     """True if the transcript has the focus, so that its own keys work."""
     regenerate: str = ""
     """The key that regenerates the last reply wherever the focus is; empty if there is none."""
+    code: CodeView = WRAPPED
 
 
 class FoldedText(NamedTuple):
@@ -114,7 +116,7 @@ class MessageLayout:
         progress: ReplyProgress | None = None,
         timing: Timing = NO_TIMING,
         grown: MessageLayout | None = None,
-        hint_keys: HintKeys | None = None,
+        options: LayoutOptions | None = None,
     ) -> None:
         """Lay out an entry at a width in cells.
 
@@ -130,7 +132,7 @@ class MessageLayout:
         """Name of the style of the whole message's background."""
         self._width = max(width, 8)
         self._neighbors = neighbors
-        self._hint_keys = hint_keys or HintKeys()
+        self._options = options or LayoutOptions()
         self._progress = progress
         self._timing = timing
         self._unfolded = unfolded
@@ -277,7 +279,9 @@ class MessageLayout:
     def _empty_texts(self, sources: Sequence[Source] = ()) -> tuple[GrowingText, GrowingText]:
         """Return the text and the reasoning, both empty."""
         styles = ("quiet",) if self._is_small else ()
-        body = GrowingText(self._width, styles, verbatim=self._verbatim, sources=sources)
+        body = GrowingText(
+            self._width, styles, verbatim=self._verbatim, sources=sources, code=self._options.code
+        )
         return body, GrowingText(self._width - 2, ("reasoning",))
 
     def _key(self, what: str) -> str:
@@ -428,7 +432,7 @@ class MessageLayout:
         parts, refusal = message.parts, message.semantics.refusal
         if self._progress and (reply := self._progress.reply):
             parts, refusal = reply.parts, str(reply.refusal)
-        keys = self._hint_keys
+        keys = self._options
         key = "r" if keys.is_focused else keys.regenerate if self._neighbors.is_last else ""
         lines = footer_lines(self.entry, parts, refusal, self._width, key)
         return [finished_part(lines)] if lines else []

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tui_chat.models.citations import Source
 from tui_chat.models.reply import Rope
+from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView, cut_code
 from tui_chat.ui.areas.chat.header_footer import count_words
 from tui_chat.ui.areas.chat.markdown import code_in, plain_lines, section_lines
 from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
@@ -71,15 +72,18 @@ class GrowingText:
         *,
         verbatim: bool = False,
         sources: Sequence[Source] = (),
+        code: CodeView = WRAPPED,
     ) -> None:
-        """`sources` are those that the marks in the text stand for."""
+        """`sources` are those that the marks in the text stand for, `code` is how wide lines of
+        code are shown.
+        """
         self.parts: list[LayoutPart] = []
         self._sections = SectionSplitter()
         self._settled = 0
         self._counted_sections = 0
         self._words = self._characters = 0
         self._width, self._styles, self._verbatim = width, styles, verbatim
-        self._sources = sources
+        self._sources, self._code = sources, code
         self._chunks = 0
         self._offset = 0
 
@@ -144,12 +148,15 @@ class GrowingText:
         gap = bool(self.parts) and (section.blank if verbatim else section.gap)
         # `draw` must not hold `self`, which holds it.
         width, styles, sources = self._width, self._styles, self._sources
+        code = self._code
 
         def draw() -> list[TextLine]:
             try:
                 lines = section_lines(section, width, styles, verbatim=verbatim)
             except Exception:  # a bug in the Markdown or Pygments library must not hide the text
                 lines = plain_lines(section.source, width, styles)
+            if not code.wraps:
+                lines = cut_code(lines, width, code.offset)
             if sources:
                 lines = linked_marks(lines, sources)
             return [BLANK, *lines] if gap else lines

@@ -121,13 +121,9 @@ def wrap(
     ]
 
 
-_LEAST_SHARE = 0.5
-"""Share of a line of code that is filled at least, before a word of it is broken."""
-
-
 def chop(runs: Sequence[TextRun], width: int, *, fill: str = "") -> list[TextLine]:
     """Break runs into lines of at most `width` cells, as code needs, where spaces matter: after a
-    space where one is not too far to the left, and nothing is dropped.
+    space, if the word behind it fits in a line, and nothing is dropped.
     """
     width = max(width, 2)
     plain = "".join(run.text for run in runs)
@@ -142,7 +138,8 @@ def chop(runs: Sequence[TextRun], width: int, *, fill: str = "") -> list[TextLin
         pieces = chop_cells(chunk, width)
         size = len(pieces[0]) if pieces else len(chunk)  # none if nothing has a width
         space = chunk.rfind(" ", 0, size) + 1
-        if plain[at + size : at + size + 1] != " " and space > size * _LEAST_SHARE:
+        word = plain[at + space : at + space + width + 1].partition(" ")[0]
+        if plain[at + size : at + size + 1] != " " and space and cell_len(word) <= width:
             size = space
         at += size
         breaks.append((at, at))

@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat import styles
+from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.find import Hit
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
@@ -44,6 +45,8 @@ from tui_chat.ui.areas.chat.transcript_messages import (
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
 NO_MESSAGE = "There is no message yet."
+CODE_STEP = 16
+"""Cells that a key scrolls lines of code by."""
 
 
 def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
@@ -77,6 +80,9 @@ class Transcript(TranscriptCanvas):
         _key("right", "sibling(1)", "Next version"),
         _key("y", "copy", "Copy the message or the selection", "Copy"),
         _key("c", "copy_code", "Copy its code; again, the next block"),
+        _key("W", "wrap_code", "Wrap long lines of code, or cut them"),
+        _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left"),
+        _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
         _key("Y", "copy_all", "Copy the conversation"),
         _key("o", "open_link", "Open its link; again, the next one"),
         _key("s", "save", "Save its picture or file; again, the next one"),
@@ -110,7 +116,7 @@ class Transcript(TranscriptCanvas):
 
     def set_regenerate_key(self, key: str) -> None:
         """Set the key that regenerates the last reply wherever the focus is."""
-        self._layouts.hint_keys.regenerate = key
+        self._layouts.options.regenerate = key
 
     def _refuse(self, why: str) -> None:
         self.post_message(ActionRefused(why))
@@ -135,6 +141,27 @@ class Transcript(TranscriptCanvas):
     def action_end(self) -> None:
         """Go to the end, and follow it."""
         self.go_to_end()
+
+    def action_wrap_code(self) -> None:
+        """Break lines of code that are too wide, or cut them."""
+        self._show_code(CodeView(wraps=not self._layouts.options.code.wraps))
+
+    def action_scroll_code(self, direction: int) -> None:
+        """Scroll lines of code that are cut; cut them if they are not."""
+        offset = max(self._layouts.options.code.offset + direction * CODE_STEP, 0)
+        self._show_code(CodeView(wraps=False, offset=offset))
+
+    def _show_code(self, view: CodeView) -> None:
+        """Show wide lines of code otherwise; what is at the top stays there."""
+        if view == self._layouts.options.code:
+            return
+        top = self._viewport.top
+        keep = None if self._viewport.follows else LinePosition(top.message, top.part, 0)
+        self._layouts.set_code_view(view)
+        self._search.lines_changed()
+        self._viewport.load(self._layouts.heights(), keep=keep)
+        self.screen.clear_selection()
+        self._redraw()
 
     def action_message(self, step: int) -> None:
         """Move the cursor to the previous or next message."""

@@ -105,10 +105,11 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
     ) -> None:
         """Show a branch, root to head. Entries that are the same objects cost nothing.
 
-        A reader who scrolled up keeps the place, unless the user sent a message or the branch is
-        of another session. The place is also kept when earlier messages are added above, and
-        when the first message is shown in another version, which `session_id` tells from another
-        session. `timing_of` returns the timing of a finished reply.
+        Another version of a message, and the last reply of a session that is opened, are shown from
+        their first line on. A reader who scrolled up keeps the place, unless the user sent a
+        message or the branch is of another session. The place is also kept when earlier messages
+        are added above, and when the first message is shown in another version, which `session_id`
+        tells from another session. `timing_of` returns the timing of a finished reply.
         """
         if timing_of is not None:
             self._layouts.timing_of = timing_of
@@ -121,7 +122,8 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         same = common_beginning(old, entries)
         above = _added_above(old, entries)
         same_first = bool(old and entries) and old[0].message.id == entries[0].message.id != ""
-        if not (same_session or same > 0 or above > 0 or same_first):
+        is_other = not (same_session or same > 0 or above > 0 or same_first)
+        if is_other:
             self.cursor, self._has_unseen_text = None, False
             keep = None
         else:
@@ -142,8 +144,17 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         self._layouts.set_entries(entries)
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
+        if is_other and entries and entries[-1].message.role == "assistant":
+            self._reveal(len(entries) - 1)
+        elif not is_other and _is_other_version(old, entries, same):
+            self._reveal(same)
         self._redraw()
         self._run_clock()
+
+    def _reveal(self, index: int) -> None:
+        """Show a finished message from its first line on, or the end if all of it fits there."""
+        if self._width and self.entries[index].status != "streaming":
+            self._viewport.reveal(index)
 
     def show_when_empty(self, text: str) -> None:
         """Set the Markdown of the first screen, shown while there are no entries."""
@@ -472,6 +483,14 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
             color = self.screen.get_component_rich_style("screen--selection").bgcolor
             strip = selecting.highlight(strip, span, Style(bgcolor=color))
         return strip
+
+
+def _is_other_version(old: tuple[Entry, ...], new: tuple[Entry, ...], at: int) -> bool:
+    """Return True if a message is the first that differs, and is shown in another version."""
+    if at >= min(len(old), len(new)):
+        return False
+    was, now = old[at], new[at]
+    return was.message.id != now.message.id and now.siblings > 1 and was.sibling != now.sibling
 
 
 def _added_above(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
