@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -11,8 +12,6 @@ from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.cli import import_export
-from tui_chat.cli.app import open_workspace
-from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
@@ -158,10 +157,14 @@ async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
     )
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([told]))
-    folder = tmp_path / "apart"
-    await import_export.import_into(folder, [file], Meter())
-    config = import_export.read_only_config(Config(config_dir=tmp_path), folder)
-    app = TuiChat(config, lambda: open_workspace(config), lambda: NOON, read_only="Read-only")
+    os.utime(file, (NOON - 60, NOON - 60))
+    config = import_export.read_only_config(Config(config_dir=tmp_path), tmp_path / "apart")
+    app = TuiChat(
+        config,
+        lambda: import_export.open_files(config, [file]),
+        lambda: NOON,
+        read_only="Read-only",
+    )
     async with album.of(app) as pilot:
         await opened(pilot)
         await album.take(pilot, "viewed")

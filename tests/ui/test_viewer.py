@@ -11,8 +11,6 @@ from textual.pilot import Pilot
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import until
 from tui_chat.cli import import_export
-from tui_chat.cli.app import open_workspace
-from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
@@ -29,10 +27,15 @@ async def viewer(tmp_path: Path) -> TuiChat:
     ]  # fmt: skip
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps(told))
-    folder = tmp_path / "apart"
-    await import_export.import_into(folder, [file], Meter())
-    config = import_export.read_only_config(Config(config_dir=tmp_path / "config"), folder)
-    return TuiChat(config, lambda: open_workspace(config), read_only=import_export.banner([file]))
+    return viewer_of(tmp_path, file)
+
+
+def viewer_of(tmp_path: Path, *paths: Path) -> TuiChat:
+    """The app on files and folders."""
+    own = Config(config_dir=tmp_path / "config")
+    config = import_export.read_only_config(own, tmp_path / "apart")
+    banner = import_export.banner(paths)
+    return TuiChat(config, lambda: import_export.open_files(config, paths), read_only=banner)
 
 
 async def laid(app: TuiChat, pilot: Pilot[None]) -> None:

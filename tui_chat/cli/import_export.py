@@ -1,14 +1,15 @@
 """`tui-chat import`, `export` and `view`: conversations between files and the database.
 
-`view` imports into a temporary database, which is deleted when the app closes. It opens the app
-without accounts and network: only the endpoints of the offline provider exist.
+`view` lists files, and reads what is opened into a temporary database, which is deleted when the
+app closes. It opens the app without accounts and network: only the endpoints of the offline
+provider exist.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,9 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from tui_chat import paths
 from tui_chat.cli.app import (
-    new_id,
     open_store,
     open_workspace,
     require_terminal,
@@ -40,11 +39,13 @@ from tui_chat.workspace.exporter import (
     exported_texts,
     write_file,
 )
+from tui_chat.workspace.file_index import require_conversations
 from tui_chat.workspace.importer import Report, import_files
 
 if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
+    from tui_chat.workspace.workspace import Workspace
 
 
 def run_import(
@@ -256,41 +257,65 @@ OFFLINE = "loopback"
 """The start of the names of endpoints that need neither key nor network."""
 
 
-def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
-    """Open the app on files. Raises InputError if they have no conversation, ConfigError and
-    StoreError.
+def run_view(settings: Mapping[str, object], paths: Sequence[Path]) -> None:
+    """Open the app on files and folders, read-only; without any, on the folders of known programs.
+
+    Raises InputError if there is no conversation, ConfigError and StoreError.
     """
     require_terminal()
     flags = cast("Mapping[str, str | None]", settings["flags"])
     config = settled_config(None, cast("Path | None", settings["config_dir"]), flags)
+    if not paths:
+        paths = known_places(Path.home(), os.environ)
+    require_conversations(paths)
     share_heap()
     with TemporaryDirectory(prefix="tui-chat-") as folder:
-        meter = Meter()
-        try:
-            reports = asyncio.run(import_into(Path(folder), files, meter))
-        finally:
-            meter.clear()
-        for report in reports:
-            print_faults(report)
-        if not any(report.session_ids for report in reports):
-            raise InputError("There is no conversation in the files.")
         from tui_chat.ui.app import TuiChat
 
         config = read_only_config(config, Path(folder))
-        show(TuiChat(config, lambda: open_workspace(config), read_only=banner(files)))
+        show(TuiChat(config, lambda: open_files(config, paths), read_only=banner(paths)))
 
 
-async def import_into(folder: Path, files: Sequence[Path], meter: Meter) -> tuple[Report, ...]:
-    """Import the files into a new database in a folder, and make the first session active."""
-    from tui_chat.store import Store
+async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
+    """Return a workspace in a temporary folder that lists files. Raises InputError and
+    StoreError.
+    """
+    from tui_chat.workspace.session_files import SessionFiles
 
-    path = paths.database_file(folder)
-    async with await Store.open(path, now=time.time, new_id=new_id) as store:
-        reports = await import_files(store, files, progress=meter.show)
-        first = next((found for report in reports for found in report.session_ids), None)
-        if first is not None:
-            await store.settings.set("session", first)
-        return reports
+    workspace = await open_workspace(config)
+    workspace.session_files = SessionFiles(workspace, paths)
+    try:
+        await workspace.session_files.start()
+    except BaseException:
+        await workspace.close()
+        raise
+    return workspace
+
+
+def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return where known programs keep their conversations, as far as it exists. Raises InputError
+    if nothing does.
+    """
+    data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
+    places = [
+        Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+        codex / "sessions",
+        codex / "archived_sessions",
+        home / ".gemini/tmp",
+        data / "gptme/logs",
+        data / "opencode/opencode.db",
+        Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
+        config / "aichat/sessions",
+    ]
+    found = [place for place in places if place.exists()]
+    if not found:
+        looked = ", ".join(str(place) for place in places)
+        raise InputError(
+            "No conversations of other programs were found.", advice=f"Looked in {looked}."
+        )
+    return found
 
 
 def read_only_config(config: Config, folder: Path) -> Config:
@@ -303,5 +328,5 @@ def read_only_config(config: Config, folder: Path) -> Config:
 def banner(files: Sequence[Path]) -> str:
     """Return the line that says that the app is read-only, and how to keep the files."""
     names = " ".join(str(file) for file in files)
-    many = f"{len(files)} files" if len(files) > 1 else one_line(files[0].name, 60)
+    many = f"{len(files)} places" if len(files) > 1 else one_line(files[0].name, 60)
     return f"Read-only: {many}. To keep it and go on: tui-chat import {one_line(names, 120)}"

@@ -188,17 +188,19 @@ def search_command(
 
 
 @click.command("view")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=_FILE)
 @click.pass_obj
-def view_command(settings: dict[str, object], files: tuple[Path, ...]) -> None:
-    """Open exported conversations in the app, read-only.
+def view_command(settings: dict[str, object], paths: tuple[Path, ...]) -> None:
+    """Read conversations of other programs in the app, without importing them.
 
-    Accepts every format that `import` does. Needs no account or network, and does not touch your
-    own conversations.
+    PATH is a file of any format that `import` reads, or a folder, such as ~/.claude/projects;
+    without one, the folders of known programs are listed. A file is read when it is opened, and
+    followed while it grows. Needs no account or network, and does not touch your own
+    conversations or the files.
     """
     from tui_chat.cli.import_export import run_view
 
-    run_view(settings, files)
+    run_view(settings, paths)
 
 
 COMMANDS: tuple[click.Command, ...] = (

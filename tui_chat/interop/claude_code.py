@@ -352,7 +352,7 @@ def _conversations(reader: _SessionReader, source: Source) -> Iterator[FoundConv
     transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
     notes = (*reader.notes, *tree.notes)
     if transcript.entries:
-        yield FoundConversation("", transcript, notes=notes)
+        yield FoundConversation("", transcript, notes=notes, project=reader.cwd)
     elif not reader.sides:
         yield FoundConversation("", ignored=True)
     calls = {
@@ -387,7 +387,9 @@ def _subagent(
     place = f"subagent {side.agent}"
     if not transcript.entries:
         return FoundConversation(place, ignored=True)
-    return FoundConversation(place, transcript, parent_id=parent, call_id=call_id)
+    return FoundConversation(
+        place, transcript, parent_id=parent, call_id=call_id, project=reader.cwd
+    )
 
 
 def _subagent_files(

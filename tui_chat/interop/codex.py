@@ -330,7 +330,8 @@ def _read(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
         return
     parent_id = TranscriptBuilder("codex", parent).session_id if parent else ""
     notes = (*reader.notes, *tree.notes)
-    yield FoundConversation("", transcript, notes=notes, parent_id=parent_id)
+    project = as_string(reader.meta.get("cwd"))
+    yield FoundConversation("", transcript, notes=notes, parent_id=parent_id, project=project)
 
 
 FORMAT = LinesFormat("Codex's rollouts", _is_record, _read)

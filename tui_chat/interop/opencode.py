@@ -34,7 +34,7 @@ def _is_database(tables: frozenset[str]) -> bool:
 
 
 def _read(database: ForeignDatabase, _: Source) -> Iterator[FoundConversation]:
-    columns = ("id", "parent_id", "title", "revert", "time_created", "time_updated")
+    columns = ("id", "parent_id", "title", "revert", "time_created", "time_updated", "directory")
     for row in list(database.rows("session", *columns, order="id")):
         yield from _session(database, row, f"session {as_string(row[0])[:60]}")
 
@@ -42,7 +42,7 @@ def _read(database: ForeignDatabase, _: Source) -> Iterator[FoundConversation]:
 def _session(
     database: ForeignDatabase, row: tuple[Any, ...], place: str
 ) -> Iterator[FoundConversation]:
-    session_id, parent, title, revert, created, updated = row
+    session_id, parent, title, revert, created, updated, folder = row
     tree = TranscriptBuilder(_PROGRAM, as_string(session_id))
     parts: dict[str, list[JsonObject]] = {}
     of_session: dict[str, Any] = {
@@ -89,7 +89,8 @@ def _session(
         yield FoundConversation(place, ignored=True)
         return
     parent_id = stable_id(_PROGRAM, as_string(parent)) if parent else ""
-    yield FoundConversation(place, transcript, notes=tuple(tree.notes), parent_id=parent_id)
+    notes, project = tuple(tree.notes), as_string(folder)
+    yield FoundConversation(place, transcript, notes=notes, parent_id=parent_id, project=project)
 
 
 def _parsed(data: object) -> JsonObject:

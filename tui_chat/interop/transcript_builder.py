@@ -52,6 +52,8 @@ class FoundConversation:
     """The id of the session that it is a subagent of; empty for any other conversation."""
     call_id: str = ""
     """The tool call there that started it, if it is known."""
+    project: str = ""
+    """The folder that the program worked in, if it is known."""
 
 
 class UnreadableConversation(InputError):

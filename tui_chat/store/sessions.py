@@ -211,6 +211,17 @@ class SessionStore:
 
         await self._database.write(work)
 
+    async def update_each(self, changes: Mapping[str, SessionChanges]) -> None:
+        """Change settings of several sessions, each its own, of all or of none. Raises `RecordGone`
+        if one of them is gone.
+        """
+
+        async def work(tx: Transaction) -> None:
+            for session_id, of_session in changes.items():
+                await _update(tx, session_id, of_session)
+
+        await self._database.write(work)
+
     async def variables(self, session_id: str) -> dict[str, str]:
         """Return the macro variables of a session by name."""
         return await self._database.read(lambda tx: find_variables(tx, session_id))

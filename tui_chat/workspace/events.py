@@ -96,6 +96,13 @@ class UnsavedWritesChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesProgress:
+    """How far a file has been read; an empty sentence ends it."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """Something could not be done."""
 
@@ -128,6 +135,7 @@ WorkspaceEvent: TypeAlias = (
     | ReplyRetrying
     | BackgroundReplyEnded
     | UnsavedWritesChanged
+    | FilesProgress
     | Failed
     | Done
 )

@@ -87,6 +87,8 @@ class ExternalChanges:
 
     async def _check(self) -> None:
         workspace, store, clock = self._workspace, self._workspace.store, self._workspace.clock
+        if workspace.session_files is not None:
+            await workspace.session_files.check()
         commits, now = await store.database.data_version(), clock()
         if commits != self._commits:
             self._commits, self._changed_at = commits, now

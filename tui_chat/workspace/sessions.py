@@ -131,6 +131,8 @@ class Sessions:
     async def activate(self, session_id: str) -> None:
         """Make a session the active one. Raises InputError if it is gone, and StoreError."""
         workspace, store = self._workspace, self._workspace.store
+        if workspace.session_files is not None:
+            await workspace.session_files.read(session_id)
         session = await store.sessions.get(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")

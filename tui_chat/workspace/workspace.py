@@ -46,6 +46,7 @@ from tui_chat.workspace.unsaved_writes import UnsavedWrites
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
+    from tui_chat.workspace.session_files import SessionFiles
 
 MAX_UNDO_STEPS = 100
 """Steps that can be undone, for as long as the program runs."""
@@ -100,6 +101,8 @@ class Workspace:
         self.compaction = Compaction(self)
         self.tools = Tools(self)
         self.import_export = ImportExport(self)
+        self.session_files: SessionFiles | None = None
+        """The files that a viewer lists; None for one's own conversations."""
         self.external_changes = ExternalChanges(self)
         self.unsaved_writes = UnsavedWrites(self)
 
@@ -164,6 +167,8 @@ class Workspace:
             await self.replies.stop_all(for_good=True)
             await self.titles.stop()
             await self.sessions.stop_listing()
+            if self.session_files is not None:
+                await self.session_files.stop()
             await self.unsaved_writes.stop()
             await self.client.aclose()
         finally:

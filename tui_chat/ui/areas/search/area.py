@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import work
 
 from tui_chat.errors import TuiChatError
+from tui_chat.models.search import Query
 from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
 
 if TYPE_CHECKING:
+    from tui_chat.workspace.session_files import SessionFiles
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -28,12 +31,37 @@ class WorkspaceSearch(SearchScreen):
     @work(group="search")
     async def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
         """Answer a query."""
-        try:
-            hits = await self._workspace.store.search.find(event.query)
-            answer = SearchAnswer(event.query, hits)
-        except TuiChatError as error:
-            answer = SearchAnswer(event.query, fault=f"{error}\n{error.advice}".strip())
         if self.is_attached:
+            self.show(await self._answer(event.query))
+        if self._workspace.session_files is not None and event.query.text:
+            self._search_files(self._workspace.session_files, event.query)
+
+    async def _answer(self, query: Query) -> SearchAnswer:
+        try:
+            return SearchAnswer(query, await self._workspace.store.search.find(query))
+        except TuiChatError as error:
+            return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
+
+    @work(group="search-files", exclusive=True)
+    async def _search_files(self, files: SessionFiles, query: Query) -> None:
+        """Look through the files that were not read yet, and show what is found meanwhile."""
+        read = 0
+
+        def progress(done: int, total: int, found: int) -> bool:
+            nonlocal read
+            self.show_progress(f"{done:,} of {total:,} files" if done < total else "")
+            if found > read:
+                read = found
+                self._answer_again(query)
+            return self.is_attached and self.wants(query)
+
+        with suppress(TuiChatError):
+            await files.search(query.text, progress)
+
+    @work(group="search-again", exclusive=True)
+    async def _answer_again(self, query: Query) -> None:
+        answer = await self._answer(query)
+        if self.is_attached and self.wants(query):
             self.show(answer)
 
     @work(group="search-preview", exclusive=True)

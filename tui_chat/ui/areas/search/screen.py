@@ -133,6 +133,8 @@ class SearchScreen(ModalScreen[Hit | None]):
         """The query that is running."""
         self._shown: Query | None = None
         """The query whose answer is shown."""
+        self._progress = ""
+        """How far files were searched."""
 
     @property
     def typed(self) -> str:
@@ -176,6 +178,15 @@ class SearchScreen(ModalScreen[Hit | None]):
         typed = parse_query(self._input.value, self._known, self._now, self._order)
         return replace(typed.query, limit=LIMIT), typed.faults
 
+    def wants(self, query: Query) -> bool:
+        """True if a query is still the one that is typed."""
+        return self._wanted()[0] == query
+
+    def show_progress(self, progress: str) -> None:
+        """Show how far files that were not read yet were searched; empty ends it."""
+        self._progress = progress
+        self._say(self._wanted()[1])
+
     def show(self, answer: SearchAnswer) -> None:
         """Show the answer to the running query."""
         self._asked = None
@@ -200,7 +211,8 @@ class SearchScreen(ModalScreen[Hit | None]):
         order = "Newest first" if newest else "Best first"
         count = len(self._list.hits)
         found = "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"
-        self._state.update(Content(order + found))
+        progress = f" · searching files: {self._progress}" if self._progress else ""
+        self._state.update(Content(order + found + progress))
 
     def show_around(self, hit: Hit, entries: Sequence[Entry]) -> None:
         """Preview the messages around a hit, if the cursor is still on it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -51,6 +52,8 @@ class SessionsArea(Area):
         self.pane = SessionList()
         self.pane.keys = context.key_labels
         self.pane.begins = not context.read_only
+        self._is_grouping_chosen = not context.read_only
+        """False until a viewer has sessions, which are grouped by folder where they have any."""
 
     def compose(self) -> ComposeResult:
         """Show the list."""
@@ -58,12 +61,18 @@ class SessionsArea(Area):
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show the sessions when they, or the active one, changed."""
-        from tui_chat.workspace.events import BranchChanged, SessionsChanged
+        from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
 
         workspace = self.workspace
+        if isinstance(event, FilesProgress):
+            self.host.show_status(event.sentence)
         if workspace is None or not isinstance(event, SessionsChanged | BranchChanged):
             return
         state = workspace.state
+        if not self._is_grouping_chosen and state.sessions:
+            self._is_grouping_chosen = True
+            if any(session.folder for session in state.sessions):
+                self.pane.grouping = "folder"
         current = state.session.session_id if state.session else None
         self.pane.show(state.sessions, current, self.context.now(), state.streaming_sessions)
 
@@ -399,32 +408,23 @@ class SessionsArea(Area):
         workspace = await self.host.opened_workspace()
         path = path or await ask_view_path(self.tui) or ""
         if workspace is not None and path:
-            self._view(workspace, typed_path(path))
+            self._view(typed_path(path))
 
     @work(group="files", description="view")
-    async def _view(self, workspace: Workspace, file: Path) -> None:
+    async def _view(self, file: Path) -> None:
         """Run `tui-chat view` in place of the app until it is closed; report what is unreadable."""
-        from tui_chat.ui.dialogs.file_questions import import_summary
         from tui_chat.ui.terminal.external_programs import run_in_terminal
+        from tui_chat.workspace.file_index import require_conversations
 
-        reports = await workspace.import_export.import_files(
-            (file,), self._show_progress, dry_run=True
-        )
-        self._show_progress(None)
-        readable = [report for report in reports if report.new + report.grown + report.known]
-        for report in reports:
-            words, severity = import_summary(report)
-            if report not in readable:
-                self.notify(words, severity=severity, markup=False)
-        if readable:
+        try:
+            await asyncio.to_thread(require_conversations, (file,))
             folder = str(self.context.config.config_dir)
             options = ("--config-dir", folder, "--theme", self.tui.theme)
             # -P: a file in the current folder must not be imported as a module.
             program = (sys.executable, "-P", "-m", "tui_chat")
-            try:
-                await run_in_terminal(self.tui, (*program, *options, "view", "--", str(file)))
-            except InputError as error:
-                self.show_error(error)
+            await run_in_terminal(self.tui, (*program, *options, "view", "--", str(file)))
+        except InputError as error:
+            self.show_error(error)
 
     @work(group="dialog", exclusive=True)
     async def action_export(self, argument: str = "") -> None:

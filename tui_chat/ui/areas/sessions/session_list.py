@@ -147,7 +147,8 @@ class SessionList(Vertical, OnePassWidget):
         self.rows = SessionRows()
         self._summaries: Sequence[SessionSummary] = ()
         self._find = SessionFilter()
-        self._by: Grouping = "time"
+        self.grouping: Grouping = "time"
+        """What sessions are grouped by, from the next `show` on."""
         self._groups: tuple[SessionGroup, ...] = ()
         self._grouped_for: tuple[object, ...] = ()
         self._current: str | None = None
@@ -190,10 +191,10 @@ class SessionList(Vertical, OnePassWidget):
 
     def _show_rows(self) -> None:
         typed = " ".join(self.filter.value.split())
-        wanted = (self._find, typed, self._by, day_of(self._now))
+        wanted = (self._find, typed, self.grouping, day_of(self._now))
         if wanted != self._grouped_for:
             self._grouped_for = wanted
-            self._groups = grouped(self._find(typed), self._by, self._now)
+            self._groups = grouped(self._find(typed), self.grouping, self._now)
         self.rows.show(
             self._groups,
             self._current,
@@ -201,7 +202,7 @@ class SessionList(Vertical, OnePassWidget):
             running=self._streaming,
             empty=insert_keys(NOTHING, self.keys) if typed else EMPTY,
             is_filtered=bool(typed),
-            shows_pins=self._by != "time",
+            shows_pins=self.grouping != "time",
         )
         self._show_count()
 
@@ -259,7 +260,7 @@ class SessionList(Vertical, OnePassWidget):
 
     def action_group(self) -> None:
         """Switch to the next grouping."""
-        self._by = GROUPINGS[(GROUPINGS.index(self._by) + 1) % len(GROUPINGS)]
+        self.grouping = GROUPINGS[(GROUPINGS.index(self.grouping) + 1) % len(GROUPINGS)]
         self._show_rows()
 
     def action_let_go(self) -> None:

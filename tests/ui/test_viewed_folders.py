@@ -1,0 +1,186 @@
+"""Folders of other programs' sessions: listed at once, read when opened, followed, searched."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.interop.exports import lines
+from tests.interop.test_agent_sessions import claude_code
+from tests.ui.app_under_test import until
+from tests.ui.test_viewer import viewer_of
+from tui_chat.cli.import_export import known_places
+from tui_chat.errors import InputError
+from tui_chat.ui.app import TuiChat
+from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
+from tui_chat.workspace.workspace import Workspace
+
+
+def write(path: Path, *records: dict[str, Any], age: float = 0) -> Path:
+    """Write a session; `age` is in seconds before some moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lines(*records) + b"\n")
+    moment = 1_700_000_000 - age
+    os.utime(path, (moment, moment))
+    return path
+
+
+def session(number: int, *texts: str) -> list[dict[str, Any]]:
+    """A session of Claude Code whose user says these texts."""
+    return [
+        claude_code(f"{number}-{n}", f"{number}-{n - 1}" if n else None, text,
+                    sessionId=f"s{number}", cwd="/home/ada/mill")
+        for n, text in enumerate(texts)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "projects"
+    write(root / "-mill/a.jsonl", *session(1, "How old is the mill?"), age=10)
+    write(root / "-mill/b.jsonl", *session(2, "A quincunx of trees"), age=20)
+    (root / "-mill/notes.json").write_text('{"of": "another program"}')
+    write(root / "-mill/a/subagents/agent-x.jsonl",
+          *[each | {"isSidechain": True, "agentId": "x"} for each in session(1, "Ask the miller")],
+          age=15)  # fmt: skip
+    (root / "-mill/a/subagents/agent-x.meta.json").write_text('{"description": "ask"}')
+    return root
+
+
+def texts(workspace: Workspace) -> list[str]:
+    return [entry.message.content for entry in workspace.state.entries]
+
+
+async def opened(app: TuiChat, pilot: Pilot[None]) -> Workspace:
+    await until(pilot, lambda: app.is_workspace_open)
+    assert app.workspace is not None
+    return app.workspace
+
+
+async def test_a_folder_is_listed_and_its_newest_session_is_read(tmp_path: Path, folder: Path):
+    app = viewer_of(tmp_path, folder)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        titles = {each.title: each for each in workspace.state.sessions}
+        assert set(titles) == {"How old is the mill?", "A quincunx of trees", "Ask the miller"}
+        assert {each.folder for each in titles.values()} == {"/home/ada/mill"}
+        assert titles["Ask the miller"].tags == ("subagent",)
+        assert texts(workspace) == ["How old is the mill?"]
+        assert titles["A quincunx of trees"].message_count == 0
+        await workspace.sessions.open(titles["A quincunx of trees"].session_id)
+        assert texts(workspace) == ["A quincunx of trees"]
+
+
+async def test_a_session_is_followed_as_it_grows(tmp_path: Path, folder: Path):
+    app = viewer_of(tmp_path, folder)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        path = folder / "-mill/a.jsonl"
+        answer = [claude_code("r1", "1-0", {"type": kind, **facts}, message_id="m", sessionId="s1")
+                  for kind, facts in (("text", {"text": "Three"}),)]  # fmt: skip
+        write(path, *session(1, "How old is the mill?"), *answer, age=5)
+        files = workspace.session_files
+        assert files is not None
+        await files.check()
+        assert texts(workspace) == ["How old is the mill?", "Three"]
+        more = claude_code("r2", "r1", {"type": "text", "text": "hundred"}, message_id="m",
+                           sessionId="s1")  # fmt: skip
+        write(path, *session(1, "How old is the mill?"), *answer, more, age=4)
+        files.read_again_at_once()
+        await files.check()
+        assert texts(workspace) == ["How old is the mill?", "Three\n\nhundred"]
+
+
+async def test_unread_files_are_searched(tmp_path: Path, folder: Path):
+    app = viewer_of(tmp_path, folder)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await opened(app, pilot)
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: type(app.screen).__name__ == "WorkspaceSearch")
+        await pilot.press(*"quincunx")
+        state = app.screen.query_one(".search--state")
+        await until(pilot, lambda: "2 found" in str(state.render()))  # title and message
+        await pilot.press("enter")
+        workspace = app.workspace
+        assert workspace is not None
+        await until(pilot, lambda: texts(workspace) == ["A quincunx of trees"])
+
+
+async def test_what_cannot_be_read_is_named(tmp_path: Path, folder: Path):
+    broken = folder / "-mill/c.jsonl"
+    write(broken, *session(3, "Whole"), age=0)
+    broken.write_bytes(broken.read_bytes() + b'{"cut": ')
+    os.utime(broken, (1_800_000_000, 1_800_000_000))
+    app = viewer_of(tmp_path, folder)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        assert texts(workspace) == ["Whole"]
+        messages = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
+        assert any("c.jsonl: line 2: is not JSON: the line is cut" in each for each in messages)
+
+
+def test_a_title_is_found_at_the_end_of_a_long_file(tmp_path: Path):
+    title = {"type": "custom-title", "customTitle": "The mill", "sessionId": "s1"}
+    told = session(1, *(f"Text {n}" + "x" * 1000 for n in range(400)))
+    write(tmp_path / "a.jsonl", *told, title)
+    [file] = find_files([tmp_path])
+    assert heading_of(file).title == "The mill"
+    assert heading_of(file).project == "/home/ada/mill"
+
+
+def test_a_title_is_found_behind_a_long_first_line(tmp_path: Path):
+    first = session(1, "What now?" + " and" * 10_000)
+    write(tmp_path / "a.jsonl", *first, *session(2, *("x" * 50_000 for _ in range(10))))
+    [file] = find_files([tmp_path])
+    assert heading_of(file).title.startswith("What now? and")
+
+
+@pytest.mark.parametrize(("content", "fault"), [
+    ("", "is empty"), ("hello", "is not a conversation of a known format"),
+    ('[{"role": "user", "content"', "ends within the value"),
+])  # fmt: skip
+def test_a_file_without_conversation_is_refused(tmp_path: Path, content: str, fault: str):
+    file = tmp_path / "x.json"
+    file.write_text(content)
+    with pytest.raises(InputError, match=fault):
+        require_conversations([file])
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="no conversation in the folder"):
+        require_conversations([tmp_path])
+
+
+def test_known_places_are_those_that_exist(tmp_path: Path):
+    with pytest.raises(InputError, match="No conversations of other programs"):
+        known_places(tmp_path, {})
+    (tmp_path / ".claude/projects").mkdir(parents=True)
+    (tmp_path / "elsewhere/sessions").mkdir(parents=True)
+    found = known_places(tmp_path, {"CODEX_HOME": str(tmp_path / "elsewhere")})
+    assert found == [tmp_path / ".claude/projects", tmp_path / "elsewhere/sessions"]
+
+
+def test_the_copies_of_a_log_are_not_listed(tmp_path: Path):
+    told = {"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}
+    for name in ("conversation.jsonl", "branches/main-edit-0.jsonl", "views/v.jsonl"):
+        write(tmp_path / "log" / name, told)
+    assert [file.path.name for file in find_files([tmp_path])] == ["conversation.jsonl"]
+
+
+def test_json_is_escaped_as_it_may_be_in_a_file(tmp_path: Path):
+    from tui_chat.workspace.file_index import holds_words, spellings
+
+    for name, ascii_only in (("a", True), ("b", False)):
+        text = json.dumps({"text": "Über den Fluß"}, ensure_ascii=ascii_only)
+        (tmp_path / f"{name}.json").write_text(text)
+    files = find_files([tmp_path])
+    assert [holds_words(file, (spellings("über"), spellings("FLUSS"))) for file in files] == [
+        False,
+        False,
+    ]
+    assert all(holds_words(file, (spellings("über"), spellings("fluß"))) for file in files)

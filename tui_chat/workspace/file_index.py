@@ -1,0 +1,317 @@
+"""The files of other programs that a viewer lists: found at once, read when they are opened.
+
+1. A folder is walked for names and sizes only: 10,000 files take a tenth of a second.
+2. What a file is called comes from its first and last few kilobytes; the rest is read when it is
+   opened. A file that is of no known format is dropped then.
+3. A file that holds several conversations is listed as one session until it is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from tui_chat.errors import InputError
+from tui_chat.files import open_file
+from tui_chat.interop.foreign_database import MAGIC
+from tui_chat.interop.format_detection import KNOWN, read_conversations
+from tui_chat.interop.formats import Source
+from tui_chat.interop.transcript_builder import FoundConversation, stable_id
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Session
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.workspace.importer import ENDINGS, Fault
+
+_MOST_FILES = 200_000
+_PIECE = 2**20
+_HEADS, _TAIL = (8 * 2**10, 128 * 2**10), 4 * 2**10
+"""Bytes that are read to learn a title: the second number where the first lines are long."""
+_LARGEST_WHOLE = 256 * 2**10
+"""Bytes of a file that is no JSON lines and is read as a whole to learn its title."""
+_MOST_FAULTS = 100
+
+
+@dataclass(slots=True)
+class ListedFile:
+    """A file as it is listed."""
+
+    path: Path
+    folder: str
+    """Where it is within what was listed; the project, once that is known."""
+    size: int
+    modified: float
+    """Seconds since the epoch, UTC."""
+    session_id: str
+    read_as: tuple[int, float] | None = None
+    """Its size and time when it was read; None if it was not."""
+
+    @property
+    def state(self) -> tuple[int, float]:
+        """Its size and time: others mean that it changed."""
+        return self.size, self.modified
+
+    def refresh(self) -> bool:
+        """Look at the file again; return True if it is not as it was read. Raises OSError."""
+        found = self.path.stat()
+        self.size, self.modified = found.st_size, found.st_mtime
+        return self.state != self.read_as
+
+    def session(self) -> Session:
+        """Return the session that stands for it before anything is read."""
+        return Session(
+            self.session_id,
+            self.path.stem[:200],
+            folder=self.folder,
+            created=self.modified,
+            updated=self.modified,
+            tags=("subagent",) if self.path.parent.name == "subagents" else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the beginning and end of a file say of it."""
+
+    title: str = ""
+    model: str = ""
+    project: str = ""
+    is_known: bool = True
+    """False if it is of no known format, or holds no conversation."""
+
+
+def find_files(roots: Iterable[Path]) -> list[ListedFile]:
+    """Return the files in folders, and those that are named themselves, the newest first.
+
+    Links within folders are not followed. Raises InputError for a root that cannot be read.
+    """
+    found: dict[Path, ListedFile] = {}
+    roots = list(roots)
+    for root in roots:
+        try:
+            if not root.is_dir():
+                facts = root.stat()
+                found[root] = _listed(root, "", facts)
+                continue
+            prefix = _program(root) if len(roots) > 1 else ""
+            for path, facts in islice(_walk(root), _MOST_FILES):
+                found[path] = _listed(path, _folder(root, path, prefix), facts)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"{root}: cannot be read: {reason}.") from error
+    return sorted(found.values(), key=lambda file: file.modified, reverse=True)
+
+
+def _listed(path: Path, folder: str, facts: os.stat_result) -> ListedFile:
+    session_id = stable_id("file", str(path.absolute()))
+    return ListedFile(path, folder, facts.st_size, facts.st_mtime, session_id)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as entries:
+                found = list(entries)
+        except OSError:
+            if here == folder:
+                raise
+            continue
+        names = {entry.name for entry in found}
+        for entry in found:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    # A log of gptme and its copies are one conversation.
+                    copies = entry.name in ("branches", "views") and "conversation.jsonl" in names
+                    if not copies and not entry.name.startswith("."):
+                        waiting.append(Path(entry.path))
+                elif _may_hold(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path), entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+
+
+def _may_hold(name: str) -> bool:
+    return name.lower().endswith(ENDINGS) and not name.endswith(".meta.json")
+
+
+def _folder(root: Path, path: Path, prefix: str) -> str:
+    parts = path.relative_to(root).parent.parts
+    if parts[-1:] == ("subagents",):
+        parts = parts[:-2]
+    return " / ".join(filter(None, (prefix, *parts)))
+
+
+def _program(root: Path) -> str:
+    """Return a name for a root: of the folder in the home that it is in."""
+    named = next((part for part in root.parts if part.startswith(".")), root.name)
+    return named.lstrip(".")
+
+
+def heading_of(file: ListedFile) -> Heading:
+    """Return what the beginning and end of a file say of it. Raises OSError."""
+    source = Source(name=file.path.name)
+    with open_file(file.path) as opened:
+        for size in _HEADS:
+            opened.seek(0)
+            head = opened.read(size)
+            if head.startswith(MAGIC):
+                return Heading(file.path.name)
+            is_whole = len(head) < size
+            if not is_whole:
+                head += _tail(opened, head)
+            found = list(islice(read_conversations([head], source=source), 50))
+            first = next((each for each in found if each.transcript is not None), None)
+            if first is not None and first.transcript is not None:
+                session = first.transcript.session
+                return Heading(session.title, session.model, first.project)
+            if is_whole:
+                return Heading(is_known=False)
+    if file.size > _LARGEST_WHOLE:
+        return Heading()
+    content = read_listed(file, set(), lambda _: None)
+    if not content.transcripts:
+        return Heading(is_known=False)
+    session = content.transcripts[0].session
+    return Heading(session.title, session.model, content.projects[0])
+
+
+def require_conversations(roots: Sequence[Path]) -> None:
+    """Raise InputError if files cannot be read, or the only one of them is of no known format."""
+    files = find_files(roots)
+    if not files:
+        raise InputError("There is no conversation in the folder.", advice=KNOWN)
+    if len(files) > 1:
+        return
+    try:
+        if not heading_of(files[0]).is_known:
+            require_transcript(files[0], read_listed(files[0], set(), lambda _: None))
+    except OSError as error:
+        raise InputError(f"{files[0].path}: cannot be read: {error.strerror}.") from error
+
+
+def require_transcript(file: ListedFile, content: FileContent) -> None:
+    """Raise InputError if there is no conversation in what was read."""
+    if not content.transcripts:
+        fault = content.faults[0] if content.faults else Fault("", "has no message")
+        place = f"{fault.place}: " if fault.place else ""
+        raise InputError(
+            f"{one_line(str(file.path), 200)}: {place}{fault.sentence}.", advice=fault.advice
+        )
+
+
+def _tail(opened: IO[bytes], head: bytes) -> bytes:
+    """Return the last lines of a file, to follow its first lines."""
+    cut = len(head) - (head.rfind(b"\n") + 1)
+    opened.seek(-_TAIL, os.SEEK_END)
+    tail = opened.read(_TAIL)
+    _, _, lines = tail.partition(b"\n")
+    return (b"\n" if cut else b"") + lines
+
+
+@dataclass(slots=True)
+class FileContent:
+    """What was found in a file."""
+
+    transcripts: list[SessionTranscript]
+    """The first has the id of the file's session."""
+    projects: list[str]
+    """The project of each, as far as it is known."""
+    faults: list[Fault]
+    more_faults: int = 0
+
+
+def read_listed(
+    file: ListedFile, others: set[Path], progress: Callable[[int], object]
+) -> FileContent:
+    """Read a file; those in `others` are not read with it. Raises InputError.
+
+    `progress` is called with the bytes that were read so far.
+    """
+    content = FileContent([], [], [])
+    source = Source(file.path, file.path.name, others)
+    try:
+        with open_file(file.path) as opened:
+            found = read_conversations(_pieces(opened, progress), source=source)
+            for each in found:
+                _take(content, file, each)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{file.path}: cannot be read: {reason}.") from error
+    return content
+
+
+def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> None:
+    if found.transcript is not None:
+        is_first = not content.transcripts
+        own_id = found.transcript.session.session_id
+        session_id = file.session_id if is_first else stable_id(file.session_id, own_id)
+        content.transcripts.append(_renamed(found.transcript, session_id))
+        content.projects.append(found.project)
+    elif found.fault and len(content.faults) < _MOST_FAULTS:
+        content.faults.append(Fault(found.place, found.fault, found.advice))
+    elif found.fault:
+        content.more_faults += 1
+
+
+def _renamed(transcript: SessionTranscript, session_id: str) -> SessionTranscript:
+    """Return a transcript with ids of this session: two files may hold the same conversation."""
+    begun = session_id[:12]
+
+    def renamed(message_id: str) -> str:
+        kept = message_id[12:] if len(message_id) == 32 else ""
+        return begun + (kept or sha256(message_id.encode()).hexdigest()[:20])
+
+    entries = tuple(
+        replace(
+            entry,
+            message=replace(entry.message, id=renamed(entry.message.id)),
+            parent_id=None if entry.parent_id is None else renamed(entry.parent_id),
+        )
+        for entry in transcript.entries
+    )
+    head_id = transcript.session.head_id
+    session = replace(
+        transcript.session,
+        session_id=session_id,
+        head_id=None if head_id is None else renamed(head_id),
+    )
+    return replace(transcript, session=session, entries=entries, requests=(), revisions=())
+
+
+def _pieces(opened: IO[bytes], progress: Callable[[int], object]) -> Iterator[bytes]:
+    done = 0
+    while piece := opened.read(_PIECE):
+        done += len(piece)
+        progress(done)
+        yield piece
+
+
+def holds_words(file: ListedFile, words: tuple[tuple[bytes, ...], ...]) -> bool:
+    """Return True if a file has each of the words in one of its spellings. Raises OSError."""
+    missing = set(range(len(words)))
+    overlap = max((len(spelling) for word in words for spelling in word), default=0)
+    before = b""
+    with open_file(file.path) as opened:
+        while missing and (piece := opened.read(_PIECE)):
+            text = before + piece.lower()
+            missing -= {n for n in missing if any(spelling in text for spelling in words[n])}
+            before = text[-overlap:]
+    return not missing
+
+
+def spellings(word: str) -> tuple[bytes, ...]:
+    """Return how a word may be written in a file, in lower case: plain, and escaped as in JSON."""
+    forms = {word, word.casefold(), word.lower(), word.upper(), word.capitalize()}
+    plain = {form.encode("utf-8", "replace").lower() for form in forms}
+    escaped = {
+        "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in form).encode().lower()
+        for form in forms
+        if all(ord(c) < 0x10000 for c in form)
+    }
+    return tuple(plain | escaped)

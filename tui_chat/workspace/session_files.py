@@ -1,0 +1,325 @@
+"""Sessions that are in files of other programs: listed at once, read when they are opened.
+
+The store is a temporary one, in which what was opened is kept for as long as the viewer runs. The
+files are only read.
+
+1. Every file is listed as a session. Opening it reads the file and adds its messages.
+2. The file of the active session is followed as it grows: what is new is added, and what changed is
+   replaced. New files of the folders are listed.
+3. A search looks through the bytes of the files that were not read yet. Those that may match are
+   read, so that the store's own search finds the messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Entry
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.workspace.events import Failed, FilesProgress
+from tui_chat.workspace.file_index import (
+    FileContent,
+    Heading,
+    ListedFile,
+    find_files,
+    heading_of,
+    holds_words,
+    read_listed,
+    require_transcript,
+    spellings,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.store.sessions import SessionChanges
+    from tui_chat.workspace.workspace import Workspace
+
+FIRST_FILES, FIRST_TITLES = 200, 20
+"""Files that are listed, and whose titles are read, before the list is shown."""
+_BATCH = 500
+"""Sessions that are added or given titles in one transaction."""
+_MOST_OPENED = 32 * 2**20
+"""Bytes of a file that is opened at the start."""
+_SHOWN_FAULTS = 3
+MOST_FOUND = 200
+"""Files that one search reads."""
+_PAUSE_FACTOR = 10
+"""A file that grows is read again at the earliest after so many times the seconds it took."""
+_RESCAN = 10.0
+"""Seconds between two looks for new files, at least."""
+
+
+class SessionFiles:
+    """The files that are listed as sessions."""
+
+    def __init__(self, workspace: Workspace, roots: Sequence[Path]) -> None:
+        self._workspace = workspace
+        self._roots = tuple(roots)
+        self._files: dict[str, ListedFile] = {}
+        """By the id of the session."""
+        self._paths: set[Path] = set()
+        self._known: dict[str, int] = {}
+        """Hashes of the messages of the session that was read last, by id."""
+        self._known_session = ""
+        self._reading = asyncio.Lock()
+        self._listing: asyncio.Task[None] | None = None
+        self._next_read = self._next_scan = 0.0
+
+    @property
+    def count(self) -> int:
+        """The number of files."""
+        return len(self._files)
+
+    # --- listing -------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """List the newest files, and the others soon. Raises InputError and StoreError."""
+        files = await asyncio.to_thread(find_files, self._roots)
+        self._take(files)
+        first, titled = files[:FIRST_FILES], files[:FIRST_TITLES]
+        await self._add(first)
+        headings = await asyncio.to_thread(_headings, titled)
+        await self._name(titled, headings)
+        known = [file for file, heading in zip(titled, headings, strict=True) if heading.is_known]
+        to_open = next((file for file in known if file.size <= _MOST_OPENED), None)
+        if to_open is not None:
+            await self._workspace.store.settings.set("session", to_open.session_id)
+        if len(files) > len(titled):
+            self._listing = asyncio.create_task(self._list_others(files))
+
+    def _take(self, files: Sequence[ListedFile]) -> None:
+        self._files |= {file.session_id: file for file in files}
+        self._paths |= {file.path for file in files}
+
+    async def _add(self, files: Sequence[ListedFile]) -> None:
+        transcripts = [SessionTranscript(file.session()) for file in files]
+        await self._workspace.store.transcripts.add_many(transcripts)
+
+    async def _list_others(self, files: Sequence[ListedFile]) -> None:
+        """List the files after the first ones, then read the titles of all."""
+        workspace = self._workspace
+        with workspace.reporting():
+            for start in range(FIRST_FILES, len(files), 4 * _BATCH):
+                await self._add(files[start : start + 4 * _BATCH])
+            await workspace.sessions.refresh_list()
+            for start in range(FIRST_TITLES, len(files), _BATCH):
+                batch = files[start : start + _BATCH]
+                await self._name(batch, await asyncio.to_thread(_headings, batch))
+                await workspace.sessions.refresh_list()
+
+    async def _name(self, files: Sequence[ListedFile], headings: Sequence[Heading]) -> None:
+        """Give sessions the titles of their files; drop the files that hold no conversation."""
+        changes: dict[str, SessionChanges] = {}
+        unknown: list[str] = []
+        for file, heading in zip(files, headings, strict=True):
+            if not heading.is_known:
+                unknown.append(file.session_id)
+                self._files.pop(file.session_id, None)
+            elif file.read_as is None and heading.title:
+                file.folder = _project(heading.project) or file.folder
+                changes[file.session_id] = {
+                    "title": heading.title,
+                    "model": heading.model,
+                    "folder": file.folder,
+                }
+        store = self._workspace.store
+        await store.sessions.update_each(changes)
+        if unknown:
+            await store.sessions.delete(unknown)
+
+    async def stop(self) -> None:
+        """Stop listing."""
+        if self._listing is not None:
+            self._listing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listing
+
+    # --- reading -------------------------------------------------------------------------
+
+    async def read(self, session_id: str) -> None:
+        """Read the file of a session, unless that is done. Raises InputError and StoreError."""
+        file = self._files.get(session_id)
+        if file is None or file.read_as is not None:
+            return
+        async with self._reading:
+            if file.read_as is None:
+                await self._read(file)
+
+    async def _read(self, file: ListedFile) -> None:
+        workspace = self._workspace
+        loop = asyncio.get_running_loop()
+        name = one_line(file.path.name, 60)
+        shown = 0
+
+        def progress(done: int) -> None:
+            nonlocal shown
+            percent = done * 100 // max(file.size, 1)
+            if percent > shown and file.size > 4 * 2**20:
+                shown = percent
+                loop.call_soon_threadsafe(
+                    workspace.publish, FilesProgress(f"Reading {name}: {min(percent, 100)} %")
+                )
+
+        try:
+            file.refresh()
+            content = await asyncio.to_thread(read_listed, file, self._paths, progress)
+        except OSError as error:
+            raise InputError(f"{file.path}: cannot be read: {error.strerror}.") from error
+        finally:
+            workspace.publish(FilesProgress(""))
+        require_transcript(file, content)
+        is_first = file.read_as is None
+        await self._store(file, content)
+        file.read_as = file.state
+        if is_first and content.faults:
+            workspace.publish(Failed(_faults(name, content)))
+
+    async def _store(self, file: ListedFile, content: FileContent) -> None:
+        store = self._workspace.store
+        for transcript in content.transcripts:
+            for changed in self._changed(transcript):
+                status = "interrupted" if changed.status == "streaming" else changed.status
+                await store.replies.finish(
+                    changed.message.id,
+                    message=changed.message,
+                    status=status,
+                    error=changed.error,
+                    usage=changed.usage,
+                    finish=changed.finish,
+                    seconds=changed.seconds,
+                )
+            await store.transcripts.add(transcript)
+        first = content.transcripts[0]
+        self._known_session = file.session_id
+        self._known = {entry.message.id: _hash(entry) for entry in first.entries}
+        changes: dict[str, SessionChanges] = {}
+        for transcript, project in zip(content.transcripts, content.projects, strict=True):
+            session = transcript.session
+            changes[session.session_id] = {
+                "title": session.title or file.path.name,
+                "folder": _project(project) or file.folder,
+                "tags": session.tags,
+            }
+        await store.sessions.update_each(changes)
+        if first.session.head_id is not None:
+            await store.branches.activate(file.session_id, first.session.head_id)
+        await self._workspace.sessions.refresh_list()
+
+    def _changed(self, transcript: SessionTranscript) -> list[Entry]:
+        """Return the messages that were read before and are different now."""
+        if transcript.session.session_id != self._known_session:
+            return []
+        return [
+            entry
+            for entry in transcript.entries
+            if self._known.get(entry.message.id, known := _hash(entry)) != known
+        ]
+
+    # --- following -----------------------------------------------------------------------
+
+    async def check(self) -> None:
+        """Read the file of the active session again if it grew, and list new files. What cannot be
+        read is not reported here. Raises StoreError.
+        """
+        workspace, clock = self._workspace, self._workspace.clock
+        now = clock()
+        file = self._files.get(workspace.state.session_id)
+        if file is not None and file.read_as is not None and now >= self._next_read:
+            with suppress(OSError, InputError):
+                if await asyncio.to_thread(file.refresh):
+                    async with self._reading:
+                        await self._read(file)
+                    await workspace.sessions.reload_branch()
+                    ended = clock()
+                    self._next_read = ended + _PAUSE_FACTOR * (ended - now)
+        if now >= self._next_scan:
+            self._next_scan = now + _RESCAN
+            with suppress(InputError):
+                await self._find_new()
+            ended = clock()
+            self._next_scan = ended + _RESCAN + _PAUSE_FACTOR * (ended - now)
+
+    def read_again_at_once(self) -> None:
+        """Do not wait until the file of the active session may be read again."""
+        self._next_read = 0.0
+
+    async def _find_new(self) -> None:
+        found = await asyncio.to_thread(find_files, self._roots)
+        new = [file for file in found if file.path not in self._paths]
+        if new:
+            self._take(new)
+            await self._add(new)
+            await self._name(new, await asyncio.to_thread(_headings, new))
+            await self._workspace.sessions.refresh_list()
+
+    # --- searching -----------------------------------------------------------------------
+
+    async def search(self, text: str, progress: Callable[[int, int, int], bool]) -> None:
+        """Read the files that may have all words of a search.
+
+        `progress` is called with the files looked through, their number, and how many were read;
+        it returns False to stop. At most `MOST_FOUND` files are read. Raises StoreError.
+        """
+        words = tuple(spellings(word) for word in _words(text))
+        waiting = [file for file in self._files.values() if file.read_as is None]
+        if not words or not waiting:
+            return
+        found = 0
+        for done, file in enumerate(waiting):
+            if done % 20 == 0 and not progress(done, len(waiting), found):
+                break
+            try:
+                if not await asyncio.to_thread(holds_words, file, words):
+                    continue
+                await self.read(file.session_id)
+            except (OSError, InputError):
+                continue
+            found += 1
+            if found == MOST_FOUND:
+                break
+        progress(len(waiting), len(waiting), found)
+
+
+def _headings(files: Sequence[ListedFile]) -> list[Heading]:
+    return [_heading(file) for file in files]
+
+
+def _heading(file: ListedFile) -> Heading:
+    try:
+        return heading_of(file)
+    except (OSError, ValueError):
+        return Heading()
+
+
+def _project(folder: str) -> str:
+    """Return a folder as it is listed: within the home with a tilde."""
+    if not folder:
+        return ""
+    try:
+        return str(Path("~", Path(folder).relative_to(Path.home())))
+    except (ValueError, RuntimeError):
+        return folder[:200]
+
+
+def _faults(name: str, content: FileContent) -> InputError:
+    shown = [f"{fault.place}: {fault.sentence}" for fault in content.faults[:_SHOWN_FAULTS]]
+    more = len(content.faults) + content.more_faults - len(shown)
+    rest = f", and {more:,} more" if more else ""
+    advice = "The rest was read. `tui-chat import --dry-run` lists all faults." if more else ""
+    return InputError(f"{name}: {'; '.join(shown)}{rest}.", advice=advice or "The rest was read.")
+
+
+def _hash(entry: Entry) -> int:
+    message = entry.message
+    return hash((message.content, message.tool_calls, message.semantics.reasoning, entry.status))
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a query that must occur."""
+    return [word for word in re.split(r'[\s"*]+', text) if word]
