@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from tests.interop.exports import lines
 from tests.interop.test_agent_sessions import claude_code
 from tests.ui.app_under_test import until
+from tests.ui.test_import_export import told
 from tests.ui.test_viewer import viewer_of
 from tui_chat.cli.import_export import known_places
 from tui_chat.errors import InputError
@@ -118,16 +119,15 @@ async def test_what_cannot_be_read_is_named(tmp_path: Path, folder: Path):
     os.utime(broken, (1_800_000_000, 1_800_000_000))
     app = viewer_of(tmp_path, folder)
     async with app.run_test(size=(140, 40)) as pilot:
-        workspace = await opened(app, pilot)
-        assert texts(workspace) == ["Whole"]
-        messages = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
-        assert any("c.jsonl: line 2: is not JSON: the line is cut" in each for each in messages)
+        assert texts(await opened(app, pilot)) == ["Whole"]
+        sentence = "c.jsonl: line 2: is not JSON: the line is cut"
+        await until(pilot, lambda: sentence in told(app))
 
 
 def test_a_title_is_found_at_the_end_of_a_long_file(tmp_path: Path):
     title = {"type": "custom-title", "customTitle": "The mill", "sessionId": "s1"}
-    told = session(1, *(f"Text {n}" + "x" * 1000 for n in range(400)))
-    write(tmp_path / "a.jsonl", *told, title)
+    records = session(1, *(f"Text {n}" + "x" * 1000 for n in range(400)))
+    write(tmp_path / "a.jsonl", *records, title)
     [file] = find_files([tmp_path])
     assert heading_of(file).title == "The mill"
     assert heading_of(file).project == "/home/ada/mill"
@@ -166,9 +166,9 @@ def test_known_places_are_those_that_exist(tmp_path: Path):
 
 
 def test_the_copies_of_a_log_are_not_listed(tmp_path: Path):
-    told = {"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}
+    record = {"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}
     for name in ("conversation.jsonl", "branches/main-edit-0.jsonl", "views/v.jsonl"):
-        write(tmp_path / "log" / name, told)
+        write(tmp_path / "log" / name, record)
     assert [file.path.name for file in find_files([tmp_path])] == ["conversation.jsonl"]
 
 
