@@ -1,4 +1,4 @@
-"""Lays out tool calls: name, arguments, whether there is a result, and how to give one."""
+"""Lays out tool calls: name, what they do, whether there is a result, and how to give one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from tui_chat.models.message import ToolCall
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.code_blocks import code_lines
+from tui_chat.ui.areas.chat.edit_tools import diff, summary
 from tui_chat.ui.areas.chat.text_lines import (
     ClickAction,
     TextLine,
@@ -48,20 +49,33 @@ def call_lines(
     runs = [TextRun("▾ " if unfolded else "▸ ", ("fold-mark",)), TextRun("calls ", ("fold",))]
     runs.append(TextRun(name, ("tool",)))
     room = width - width_of(runs) - (cell_len(label) + 2 if label else 0)
-    if not unfolded and call.arguments.strip() not in ("", "{}") and room > 8:
-        runs.append(safe_run("  " + clipped(one_line(call.arguments), room - 2), "quiet"))
+    words = "" if call.arguments.strip() in ("", "{}") else summary(call) or call.arguments
+    if words and (not unfolded or words is not call.arguments) and room > 8:
+        runs.append(safe_run("  " + clipped(one_line(words), room - 2), "quiet"))
     if label:
         gap = max(width - width_of(runs) - cell_len(label), 1)
         answer = ClickAction("answer") if state == "awaits" else None
         runs += [TextRun(" " * gap), TextRun(label, (style,), action=answer)]
     lines = [TextLine(wrap(runs, width)[0].runs, action=ClickAction("toggle", key))]
     if unfolded:
-        lines += code_lines(_indented_json(call.arguments)[:SHOWN], "json", width, opens=False)
+        shown, language = _unfolded_text(call)
+        lines += code_lines(shown[:SHOWN], language, width, opens=False)
     return lines
+
+
+def _unfolded_text(call: ToolCall) -> tuple[str, str]:
+    """Return what is shown of a call when it is unfolded, and its language: an edit of a file is a
+    diff, anything else JSON.
+    """
+    if patch := diff(call):
+        return patch, "diff"
+    return _indented_json(call.arguments), "json"
 
 
 def searchable_text(call: ToolCall) -> str:
     """Return the name and arguments of a call, as they are read when unfolded."""
+    if patch := diff(call):
+        return f"{call.name} {patch}"
     escaped = "\\" in call.arguments
     return f"{call.name} {_indented_json(call.arguments) if escaped else call.arguments}"
 
