@@ -1,12 +1,16 @@
 """The command line: the only composition root. Flags become a Config, a Config becomes a
 wired app or a headless command.
 
-commands          the commands and their flags; session_commands: those about conversations
+commands          the commands and their flags, by subject: session_commands, library_commands,
+                  endpoint_commands
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message and prints the reply (markdown_output: on a terminal)
 build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply
+session_changes   shows, renames, tags, archives, deletes and forks sessions
+library_output    lists and shows presets, roles and profiles
+models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
 endpoints         lists and tests the providers, prints facts, serves the offline one
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)

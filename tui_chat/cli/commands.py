@@ -13,16 +13,22 @@ from tui_chat import __version__
 from tui_chat.cli import completion
 from tui_chat.cli.completion import PROGRAM, SHELLS
 from tui_chat.cli.db import db
+from tui_chat.cli.endpoint_commands import ENDPOINT_COMMANDS
+from tui_chat.cli.library_commands import LIBRARY_COMMANDS
 from tui_chat.cli.output import detect_closed_output, write_error, write_line, write_text
-from tui_chat.cli.session_commands import COMMANDS
+from tui_chat.cli.session_commands import SESSION_COMMANDS
 from tui_chat.cli.tap_command import tap
 from tui_chat.models.endpoint import Protocol
 
 PROTOCOLS = tuple(protocol.value for protocol in Protocol)
 """The ids alone: importing the protocols themselves takes longer than printing help."""
 
-_FILE = click.Path(path_type=Path, allow_dash=False)
+_FILE = click.Path(path_type=Path)
 _INPUT = click.Path(path_type=Path, allow_dash=True)
+
+
+_EARLIER_NAMES = {"preset": "presets"}
+"""Commands that still work under another name."""
 
 
 class _Folders(click.Group):
@@ -39,6 +45,10 @@ class _Folders(click.Group):
         """
         with detect_closed_output():
             return super().invoke(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command with a name or with one of its earlier names."""
+        return super().get_command(ctx, _EARLIER_NAMES.get(cmd_name, cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move the folder options to the front."""
@@ -351,83 +361,6 @@ def read(file: Path, protocol: str) -> None:
     run_read(file, Protocol(protocol))
 
 
-@cli.group()
-def preset() -> None:
-    """Check and test presets, and import SillyTavern's."""
-
-
-@preset.command("check")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check presets and lorebooks.
-
-    Prints errors and warnings with path and line. For a folder, check the JSON files directly in
-    it. Exits with 1 if there are errors.
-    """
-    from tui_chat.cli.preset import run_check
-
-    run_check(files, as_json)
-
-
-@preset.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
-@click.option("--name", default="", help="The name of the preset; default: the file's name.")
-@click.pass_obj
-def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: str) -> None:
-    """Import SillyTavern's presets.
-
-    Chat completion presets are converted and written to the presets folder. Prints the path of each
-    new preset. What could not be imported unchanged is reported on the standard error stream.
-    """
-    from tui_chat.cli.preset import run_import
-
-    run_import(settings, files, name)
-
-
-@preset.command("test")
-@click.argument(
-    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(True, path_type=Path)
-)
-@click.option(
-    "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
-)
-def preset_test(folders: tuple[Path, ...], update: bool) -> None:
-    """Run test cases of presets.
-
-    Folders are searched with their subfolders. Exits with 1 if a case fails.
-
-    A case is a JSON file with "preset" and "expected"; other files are ignored. Presets, histories,
-    roles, profiles and lorebooks are part of the case, or are paths relative to it.
-
-    \b
-    {
-      "preset": "../concise.json",
-      "history": [{"role": "user", "content": "Hi"},
-                  {"role": "assistant", "content": "Hello."}],
-      "draft": "Who are you?",
-      "role": {"name": "Ada", "system_prompt": "You are {{char}}."},
-      "profile": {"name": "Kim", "content": "Kim likes short answers."},
-      "lorebooks": ["../lorebooks/town.json"],
-      "variables": {"tone": "dry"},
-      "at": "2025-06-30T18:05",  "seed": 7,
-      "model": "gpt-4o",  "limit": 4096,  "reserve": 512,
-      "expected": [
-        {"role": "system", "content": "You are Ada."},
-        {"role": "user", "content": "Hi", "origin": "history:1"},
-        ...
-      ]
-    }
-
-    Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
-    has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
-    ("depth", or "depth 3") are compared if present. See docs/presets.md.
-    """  # noqa: D301 -- click wants the character itself
-    from tui_chat.cli.preset import run_test
-
-    run_test(folders, update)
-
-
 @cli.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
@@ -471,117 +404,7 @@ def completion_command(shell: str) -> None:
     write_text(completion.script(cli, shell))
 
 
-@cli.group()
-def endpoints() -> None:
-    """List and test the configured endpoints; print facts about models."""
-
-
-@endpoints.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
-@click.pass_obj
-def endpoints_list(settings: dict[str, object], as_json: bool, look: bool) -> None:
-    """List the built-in endpoints and those of config.toml."""
-    from tui_chat.cli.endpoints import run_list
-
-    run_list(settings, as_json=as_json, look=look)
-
-
-@endpoints.command("facts")
-@click.argument("name", shell_complete=completion.complete_endpoint)
-@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=completion.complete_model)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def endpoints_facts(
-    settings: dict[str, object], name: str, models: tuple[str, ...], as_json: bool
-) -> None:
-    """Print what is known of models at an endpoint, in the form of config.toml, and from where:
-    limits, efforts, sampling. Without MODEL, of the endpoint's own models.
-    """
-    from tui_chat.cli.endpoints import run_facts
-
-    run_facts(settings, name, models, as_json=as_json)
-
-
-@endpoints.command("test")
-@click.argument("name", shell_complete=completion.complete_endpoint)
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    default="",
-    help="The model; default: the endpoint's first.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: bool) -> None:
-    """Test an endpoint: its key, server and models, and a tiny real chat.
-
-    Exits with 1 if a check fails.
-    """
-    from tui_chat.cli.endpoints import run_test
-
-    if not run_test(settings, name, model, as_json=as_json):
-        sys.exit(1)
-
-
-@cli.group()
-def prices() -> None:
-    """Show and update the prices of models."""
-
-
-@prices.command("show")
-@click.argument("model", shell_complete=completion.complete_model)
-@click.option(
-    "--endpoint",
-    "name",
-    shell_complete=completion.complete_endpoint,
-    default="",
-    help="Only at this endpoint.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def prices_show(settings: dict[str, object], model: str, name: str, as_json: bool) -> None:
-    """Print what a model costs today, and whose prices those are. Exits with 1 if unknown."""
-    from tui_chat.cli.prices import run_show
-
-    if not run_show(settings, model, name, as_json=as_json):
-        sys.exit(1)
-
-
-@prices.command("update")
-@click.option("--from", "place", default="", metavar="FILE|URL", help="Instead of genai-prices'.")
-@click.pass_obj
-def prices_update(settings: dict[str, object], place: str) -> None:
-    """Fetch the data of genai-prices from GitHub and use it. If it cannot be read, the prices
-    stay as they are.
-    """
-    from tui_chat.cli.prices import run_update
-
-    run_update(settings, place)
-
-
-@cli.command()
-@click.option(
-    "--by",
-    "group",
-    type=click.Choice(["day", "month", "model", "session", "kind"]),
-    default="day",
-    show_default=True,
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def usage(settings: dict[str, object], group: Any, as_json: bool) -> None:
-    """Print tokens and costs of all replies, and of the requests that wrote titles and summaries.
-    A fork's copies are counted once; deleted sessions that are still in the trash count too.
-    """
-    from tui_chat.cli.prices import run_usage
-
-    run_usage(settings, group, as_json=as_json)
-
-
-cli.add_command(db)
-cli.add_command(tap)
-for _command in COMMANDS:
+for _command in (*SESSION_COMMANDS, *LIBRARY_COMMANDS, *ENDPOINT_COMMANDS, tap, db):
     cli.add_command(_command)
 
 

@@ -82,6 +82,11 @@ class MarkdownOutput:
         self._splitter, self._settled = SectionSplitter(), 0
         return text
 
+    def whole(self, text: str) -> str:
+        """Return what to write to the terminal for a text that is complete."""
+        self._splitter.feed(text)
+        return self.end()
+
     def _erase(self) -> str:
         drawn, self._drawn = self._drawn, 0
         return f"\x1b[{drawn}A\r\x1b[J" if drawn else ""

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -42,6 +43,23 @@ def write_line(*parts: str | Styled, err: bool = False) -> None:
     colour = is_terminal(err=err) and not os.environ.get("NO_COLOR")
     line = "".join(_shown(part, colour) for part in parts)
     _write(line + "\n", err=err)
+
+
+def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
+    """Return rows of safe texts, the head first, as lines with columns.
+
+    On a terminal the columns of `narrowed` (index and least width) give way, one after the other,
+    until the table fits.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns
+        for column, least in narrowed:
+            over = sum(widths) + 2 * (len(widths) - 1) - room
+            widths[column] -= max(0, min(over, widths[column] - least))
+    return "\n".join("  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows)
 
 
 def write_json(value: object) -> None:

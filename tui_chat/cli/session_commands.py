@@ -82,7 +82,128 @@ def export_command(
 
 @click.group("sessions")
 def sessions_group() -> None:
-    """List sessions."""
+    """List, show and organize sessions.
+
+    A SESSION is an id, the start of one, or a title.
+    """
+
+
+_SESSION = click.argument("session", metavar="SESSION", shell_complete=completion.complete_session)
+_SESSIONS = click.argument(
+    "sessions",
+    metavar="SESSION...",
+    nargs=-1,
+    required=True,
+    shell_complete=completion.complete_session,
+)
+
+
+@sessions_group.command("show")
+@_SESSION
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def sessions_show(settings: dict[str, object], session: str, as_json: bool) -> None:
+    """Print a session: its facts and the messages of its branch, as Markdown.
+
+    \b
+    Examples:
+      tui-chat sessions show "A walk"
+      tui-chat sessions show 0198a --json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import show
+
+    show(settings, session, as_json=as_json)
+
+
+@sessions_group.command("rename")
+@_SESSION
+@click.argument("title")
+@click.pass_obj
+def sessions_rename(settings: dict[str, object], session: str, title: str) -> None:
+    """Give a session another title.
+
+    \b
+    Example:
+      tui-chat sessions rename 0198a "Salt marshes"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import rename
+
+    rename(settings, session, title)
+
+
+@sessions_group.command("tag")
+@_SESSIONS
+@click.option("--add", "-a", multiple=True, metavar="TAG", help="A tag to add; repeatable.")
+@click.option("--remove", "-r", multiple=True, metavar="TAG", help="A tag to remove; repeatable.")
+@click.pass_obj
+def sessions_tag(
+    settings: dict[str, object],
+    sessions: tuple[str, ...],
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+) -> None:
+    """Add tags to sessions and remove others, then print what tags they have.
+
+    \b
+    Example:
+      tui-chat sessions tag "A walk" 0198b --add outdoors --remove draft
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import tag
+
+    tag(settings, sessions, add, remove)
+
+
+@sessions_group.command("archive")
+@_SESSIONS
+@click.option("--undo", is_flag=True, help="Take them out of the archive.")
+@click.pass_obj
+def sessions_archive(settings: dict[str, object], sessions: tuple[str, ...], undo: bool) -> None:
+    """Archive sessions: they are not listed any more, but found.
+
+    \b
+    Examples:
+      tui-chat sessions archive "A walk"
+      tui-chat sessions archive --undo "A walk"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import archive
+
+    archive(settings, sessions, undo=undo)
+
+
+@sessions_group.command("delete")
+@_SESSIONS
+@click.option("--undo", is_flag=True, help="Bring sessions back from the trash.")
+@click.pass_obj
+def sessions_delete(settings: dict[str, object], sessions: tuple[str, ...], undo: bool) -> None:
+    """Move sessions to the trash, where they stay for 30 days.
+
+    \b
+    Examples:
+      tui-chat sessions delete "A walk"
+      tui-chat sessions delete --undo "A walk"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import delete
+
+    delete(settings, sessions, undo=undo)
+
+
+@sessions_group.command("fork")
+@_SESSION
+@click.option("--at", "message", default="", metavar="ID", help="The last message of the copy.")
+@click.option("--title", default="", help="Its title; default: that of the session.")
+@click.pass_obj
+def sessions_fork(settings: dict[str, object], session: str, message: str, title: str) -> None:
+    """Copy the branch of a session into a new one, and print the id of that.
+
+    The id of a message is in `sessions show --json`.
+
+    \b
+    Example:
+      tui-chat ask -s "$(tui-chat sessions fork 'A walk')" "And if it had rained?"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.session_changes import fork
+
+    fork(settings, session, message, title)
 
 
 @sessions_group.command("list")
@@ -203,7 +324,7 @@ def view_command(settings: dict[str, object], paths: tuple[Path, ...]) -> None:
     run_view(settings, paths)
 
 
-COMMANDS: tuple[click.Command, ...] = (
+SESSION_COMMANDS: tuple[click.Command, ...] = (
     import_command,
     export_command,
     sessions_group,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tui_chat.cli import output
 from tui_chat.cli.app import open_store
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
 from tui_chat.models.sanitize import one_line
@@ -79,18 +78,10 @@ async def _sessions(settings: Mapping[str, object], filters: Filters) -> list[Se
 
 def table(sessions: Sequence[SessionSummary]) -> str:
     """Return the sessions as a table; on a terminal it is cut to the width."""
-    from rich.cells import cell_len, set_cell_size
-
     head = ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED")
     width = _id_length(sessions)
     rows = [head, *(_row(session, width) for session in sessions)]
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(head))]
-    if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns
-        for column, least in ((1, 20), (3, 12), (2, 8)):  # the widest column gives way first
-            over = sum(widths) + 2 * (len(widths) - 1) - room
-            widths[column] -= max(0, min(over, widths[column] - least))
-    return "\n".join("  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows)
+    return output.table(rows, (1, 20), (3, 12), (2, 8))
 
 
 def _row(session: SessionSummary, width: int) -> tuple[str, ...]:

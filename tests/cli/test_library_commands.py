@@ -1,0 +1,119 @@
+"""`tui-chat presets`, `roles`, `profiles` and `models`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+
+ROLE = {"name": "Poet", "system_prompt": "Rhyme.", "model": "echo", "parameters": {"seed": 3}}
+
+
+@pytest.fixture
+def home(tmp_path: Path, run: Run) -> Run:
+    """Return a function that runs a command in a home with a file of each kind."""
+    preset = [
+        {"id": "p", "role": "system", "content": "Be brief.\nAnd kind."},
+        {"id": "here", "type": "chat_history"},
+        {"id": "d", "role": "user", "content": "!", "insertionPoint": -2, "enabled": False},
+    ]
+    for folder, name, value in [
+        ("presets", "mine", preset),
+        ("presets", "broken", {"messages": [{"role": "boss"}]}),
+        ("roles", "poet", ROLE),
+        ("profiles", "kim", {"name": "Kim", "content": "Kim is here."}),
+    ]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{name}.json").write_text(json.dumps(value))
+
+    def call(*words: object) -> Done:
+        return run("--config-dir", tmp_path, "--data-dir", tmp_path / "data", *words)
+
+    return call
+
+
+def test_presets_are_listed_with_their_origin(home: Run, tmp_path: Path):
+    listed = {each["name"]: each for each in json.loads(home("presets", "list", "--json").out)}
+    assert (listed["mine"]["messages"], listed["mine"]["bundled"]) == (3, False)
+    assert listed["mine"]["path"] == str(tmp_path / "presets" / "mine.json")
+    assert listed["plain"]["bundled"] is True
+    assert "boss" in listed["broken"]["error"] or "role" in listed["broken"]["error"]
+    text = home("presets", "list").out
+    assert text.splitlines()[0].split() == ["NAME", "MESSAGES", "FROM"]
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_preset_is_shown_by_name_path_or_input(
+    home: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shown = home("presets", "show", "mine").out
+    assert "  1  system     p\n       Be brief.\n       And kind.\n" in shown
+    assert "here: the place of chat history" in shown
+    assert "d: at depth -2 (disabled)" in shown
+    path = tmp_path / "presets" / "mine.json"
+    assert home("presets", "show", path).out == shown
+    assert home("presets", "show", "mine", "--json").out.strip() == path.read_text()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert "Be brief." in home("presets", "show", "-").out
+    assert home("presets", "path", "mine").out == f"{path}\n"
+    assert home("presets", "path").out == f"{path.parent}\n"
+
+
+def test_a_preset_is_checked_by_name_and_the_old_group_works(home: Run, tmp_path: Path):
+    for group in ("presets", "preset"):
+        done = home(group, "check", "broken")
+        assert done.code == 1
+        assert str(tmp_path / "presets" / "broken.json") in done.out
+        assert home(group, "check", "mine", "plain").code == 0
+    assert "\n  preset " not in home("--help").out
+    for words in (("check", "brokn"), ("show", "brokn"), ("path", "brokn")):
+        done = home("presets", *words)
+        assert done.code == 2
+        assert "Did you mean “broken”?" in done.err
+
+
+def test_roles_are_listed_and_shown(home: Run):
+    assert [each["name"] for each in json.loads(home("roles", "list", "--json").out)] == ["Poet"]
+    assert "Poet" in home("roles", "list").out
+    shown = json.loads(home("roles", "show", "poet", "--json").out)
+    assert {key: shown[key] for key in ROLE} == ROLE
+    text = home("roles", "show", "Poet").out
+    assert "  seed = 3\n" in text
+    assert text.endswith("\nRhyme.\n")
+    assert "Did you mean “Poet”?" in home("roles", "show", "Poot").err
+
+
+def test_profiles_are_listed_and_shown(home: Run, tmp_path: Path):
+    [listed] = json.loads(home("profiles", "list", "--json").out)
+    assert (listed["name"], listed["user"]) == ("kim", "Kim")
+    assert "Kim is here." in home("profiles", "list").out
+    assert home("profiles", "show", "kim").out.endswith("\nKim is here.\n")
+    assert json.loads(home("profiles", "show", "kim", "--json").out)["name"] == "Kim"
+    (tmp_path / "profiles" / "kim.json").unlink()
+    assert "There are no profiles." in home("profiles", "list").err
+    assert home("profiles", "show", "kim").code == 2
+
+
+def test_models_are_listed_with_limits_and_prices(home: Run):
+    found = json.loads(home("models", "claude-haiku", "--json").out)
+    [haiku] = [each for each in found if each["endpoint"] == "anthropic"]
+    assert haiku["context_limit"] >= 200_000
+    assert haiku["input_price"] > 0
+    assert "claude-haiku-4-5" in home("models", "CLAUDE-haiku").out
+    assert "No models." in home("models", "no-such-model").err
+    assert home("models", "--endpoint", "antropic").code == 2
+
+
+def test_models_are_asked_of_the_servers(home: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = home("models", "--endpoint", "loopback", "--online", "--json")
+    assert done.code == 0
+    assert "mirror" in {each["model"] for each in json.loads(done.out)}
+    done = home("models", "--endpoint", "openai", "--online")
+    assert done.code == 1
+    assert "openai: The environment variable OPENAI_API_KEY is not set" in done.err

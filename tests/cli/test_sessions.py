@@ -1,0 +1,99 @@
+"""`tui-chat sessions`: sessions are shown and organized by id or title."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tests.e2e.terminal_app import TerminalApp
+
+Sessions = Callable[..., Done]
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, run: Run) -> Sessions:
+    """Return a function that runs `sessions` in a home with two of them."""
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    for text in ("A walk", "A *talk*"):
+        assert run(*home, "ask", text, "--model", "echo", "--set", "seed=1").code == 0
+    return lambda *words: run(*home, "sessions", *words)
+
+
+def listed(sessions: Sessions, *options: str) -> list[dict[str, object]]:
+    return json.loads(sessions("list", "--json", *options).out)
+
+
+def test_show_as_text_and_json(sessions: Sessions):
+    done = sessions("show", "A walk")
+    assert done.code == 0
+    assert done.out.startswith("# A walk\n")
+    assert "- Role: Assistant\n" in done.out
+    shown = json.loads(sessions("show", "A walk", "--json").out)
+    assert shown["title"] == "A walk"
+    assert shown["settings"] == {"seed": 1}
+    assert [(each["role"], each["content"]) for each in shown["messages"]] == [
+        ("user", "A walk"),
+        ("assistant", "A walk"),
+    ]
+    assert shown["messages"][1]["model"] == "echo"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
+def test_show_on_a_terminal_is_rendered(sessions: Sessions, tmp_path: Path):
+    with TerminalApp(tmp_path, ("sessions", "show", "A *talk*")) as app:
+        assert app.wait() == 0
+        written = app.read()
+    assert b"A \x1b[3mtalk\x1b[0m" in written
+
+
+def test_rename_and_tag(sessions: Sessions):
+    assert sessions("rename", "A walk", " Along  the\nsea ").out == (
+        "“A walk” is “Along the sea” now.\n"
+    )
+    done = sessions("tag", "Along the sea", "A *talk*", "-a", "b", "-a", "a")
+    assert done.out.splitlines() == ["“A *talk*”: b, a", "“Along the sea”: b, a"]
+    assert sessions("tag", "A *talk*", "-r", "b").out == "“A *talk*”: a\n"
+    assert {str(each["title"]): each["tags"] for each in listed(sessions)} == {
+        "A *talk*": ["a"],
+        "Along the sea": ["b", "a"],
+    }
+    assert sessions("rename", "A *talk*", " ").code == 2
+
+
+def test_archive_and_delete_can_be_undone(sessions: Sessions):
+    assert sessions("archive", "A walk").out == "Archived: “A walk”.\n"
+    assert [each["title"] for each in listed(sessions)] == ["A *talk*"]
+    assert len(listed(sessions, "--archived")) == 2
+    assert sessions("archive", "--undo", "A walk").code == 0
+    ids = [str(each["session_id"]) for each in listed(sessions)]
+    assert sessions("delete", *ids).code == 0
+    assert listed(sessions) == []
+    assert sessions("delete", "--undo", "A walk").out == "Brought back “A walk”.\n"
+    assert [each["title"] for each in listed(sessions)] == ["A walk"]
+    assert sessions("delete", "--undo", "A walk").code == 2
+
+
+def test_fork_prints_the_id_of_the_copy(sessions: Sessions):
+    shown = json.loads(sessions("show", "A walk", "--json").out)
+    first = shown["messages"][0]["id"]
+    forked = sessions("fork", "A walk", "--at", first, "--title", "Elsewhere").out.strip()
+    copy = json.loads(sessions("show", forked, "--json").out)
+    assert (copy["title"], len(copy["messages"])) == ("Elsewhere", 1)
+    whole = sessions("fork", "A walk").out.strip()
+    assert len(json.loads(sessions("show", whole, "--json").out)["messages"]) == 2
+    assert sessions("fork", "A walk", "--at", "nothing").code == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("show",), ("rename", "x"), ("tag",), ("archive",), ("delete",), ("fork",)]
+)
+def test_an_unknown_session_suggests_the_nearest(words: tuple[str, ...], sessions: Sessions):
+    done = sessions(words[0], "A wlak", *words[1:])
+    assert done.code == 2
+    assert "(A walk)" in done.err
+    assert done.err.count("\n") == 1

@@ -1,0 +1,227 @@
+"""The commands about the user's files: presets, roles and profiles, declared for click."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tui_chat.cli import completion
+
+_INPUT = click.Path(path_type=Path, allow_dash=True)
+
+
+@click.group()
+def presets() -> None:
+    """List, show, check and test presets, and import SillyTavern's. `preset` is the same."""
+
+
+@presets.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def presets_list(settings: dict[str, object], as_json: bool) -> None:
+    """List the presets: your own, and those that come with the program.
+
+    \b
+    Example:
+      tui-chat presets list --json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import list_presets
+
+    list_presets(settings, as_json=as_json)
+
+
+@presets.command("show")
+@click.argument("preset", metavar="NAME|FILE", shell_complete=completion.complete_preset_or_file)
+@click.option("--json", "as_json", is_flag=True, help="Print the file.")
+@click.pass_obj
+def presets_show(settings: dict[str, object], preset: str, as_json: bool) -> None:
+    """Print the messages of a preset and where each goes. - is the standard input.
+
+    \b
+    Examples:
+      tui-chat presets show plain
+      tui-chat presets show plain --json > mine.json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import show_preset
+
+    show_preset(settings, preset, as_json=as_json)
+
+
+@presets.command("path")
+@click.argument("preset", required=False, metavar="NAME", shell_complete=completion.complete_preset)
+@click.pass_obj
+def presets_path(settings: dict[str, object], preset: str | None) -> None:
+    """Print the path of a preset; without NAME the folder of your own.
+
+    \b
+    Example:
+      $EDITOR "$(tui-chat presets path mine)"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import print_path
+
+    print_path(settings, preset)
+
+
+@presets.command("check")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="NAME|FILE...",
+    shell_complete=completion.complete_preset_or_file,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def preset_check(settings: dict[str, object], files: tuple[str, ...], as_json: bool) -> None:
+    """Check presets and lorebooks.
+
+    Prints errors and warnings with path and line. For a folder, check the JSON files directly in
+    it; - is the standard input. Exits with 1 if there are errors.
+
+    \b
+    Examples:
+      tui-chat presets check mine
+      tui-chat presets check presets/ lorebooks/town.json --json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import preset_path
+    from tui_chat.cli.preset import run_check
+
+    run_check([preset_path(settings, each) for each in files], as_json)
+
+
+@presets.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_INPUT)
+@click.option("--name", default="", help="The name of the preset; default: the file's name.")
+@click.pass_obj
+def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: str) -> None:
+    """Import SillyTavern's presets.
+
+    Chat completion presets are converted and written to the presets folder. Prints the path of each
+    new preset. What could not be imported unchanged is reported on the standard error stream.
+
+    \b
+    Example:
+      tui-chat presets import "Marinara.json" --name marinara
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.preset import run_import
+
+    run_import(settings, files, name)
+
+
+@presets.command("test")
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(True, path_type=Path)
+)
+@click.option(
+    "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
+)
+def preset_test(folders: tuple[Path, ...], update: bool) -> None:
+    """Run test cases of presets.
+
+    Folders are searched with their subfolders. Exits with 1 if a case fails.
+
+    A case is a JSON file with "preset" and "expected"; other files are ignored. Presets, histories,
+    roles, profiles and lorebooks are part of the case, or are paths relative to it.
+
+    \b
+    {
+      "preset": "../concise.json",
+      "history": [{"role": "user", "content": "Hi"},
+                  {"role": "assistant", "content": "Hello."}],
+      "draft": "Who are you?",
+      "role": {"name": "Ada", "system_prompt": "You are {{char}}."},
+      "profile": {"name": "Kim", "content": "Kim likes short answers."},
+      "lorebooks": ["../lorebooks/town.json"],
+      "variables": {"tone": "dry"},
+      "at": "2025-06-30T18:05",  "seed": 7,
+      "model": "gpt-4o",  "limit": 4096,  "reserve": 512,
+      "expected": [
+        {"role": "system", "content": "You are Ada."},
+        {"role": "user", "content": "Hi", "origin": "history:1"},
+        ...
+      ]
+    }
+
+    Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
+    has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
+    ("depth", or "depth 3") are compared if present. See docs/presets.md.
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.preset import run_test
+
+    run_test(folders, update)
+
+
+@click.group()
+def roles() -> None:
+    """List and show roles."""
+
+
+@roles.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def roles_list(settings: dict[str, object], as_json: bool) -> None:
+    """List the roles, those that were used last first.
+
+    \b
+    Example:
+      tui-chat roles list
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import list_roles
+
+    list_roles(settings, as_json=as_json)
+
+
+@roles.command("show")
+@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, in the form of a role file.")
+@click.pass_obj
+def roles_show(settings: dict[str, object], role: str, as_json: bool) -> None:
+    """Print a role: its model, preset, settings and system prompt.
+
+    \b
+    Example:
+      tui-chat roles show Assistant --json > roles/assistant.json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import show_role
+
+    show_role(settings, role, as_json=as_json)
+
+
+@click.group()
+def profiles() -> None:
+    """List and show profiles: who you are."""
+
+
+@profiles.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def profiles_list(settings: dict[str, object], as_json: bool) -> None:
+    """List the profiles.
+
+    \b
+    Example:
+      tui-chat profiles list
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import list_profiles
+
+    list_profiles(settings, as_json=as_json)
+
+
+@profiles.command("show")
+@click.argument("profile", metavar="NAME", shell_complete=completion.complete_profile)
+@click.option("--json", "as_json", is_flag=True, help="Print the file.")
+@click.pass_obj
+def profiles_show(settings: dict[str, object], profile: str, as_json: bool) -> None:
+    """Print a profile.
+
+    \b
+    Example:
+      tui-chat profiles show kim
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import show_profile
+
+    show_profile(settings, profile, as_json=as_json)
+
+
+LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles)

@@ -1,0 +1,236 @@
+"""`tui-chat presets`, `roles` and `profiles`: what there is, printed as text or JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tui_chat.cli import output
+from tui_chat.cli.app import open_library, settled_config
+from tui_chat.cli.output import Styled, write_json, write_line
+from tui_chat.cli.workspace import command_workspace, find, find_role
+from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text
+from tui_chat.library.presets import load_preset
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.settings import settings_json
+
+if TYPE_CHECKING:
+    from tui_chat.config import Config
+    from tui_chat.library.library import Library
+    from tui_chat.models.preset import Preset, PresetMessage
+    from tui_chat.models.role import Role
+
+EXCERPT = 60
+"""Characters of a text that a list shows."""
+
+
+def config_of(settings: dict[str, object]) -> Config:
+    """Return the configuration that the command line names. Raises ConfigError."""
+    return settled_config(**cast("dict[str, Any]", settings))
+
+
+def _library(settings: dict[str, object]) -> Library:
+    return open_library(config_of(settings))
+
+
+def _print_table(rows: Sequence[tuple[str, ...]], nothing: str, *narrowed: tuple[int, int]) -> None:
+    if len(rows) > 1:
+        write_line(output.table(rows, *narrowed))
+    else:
+        write_line(nothing, err=True)
+
+
+# --- presets ---------------------------------------------------------------------------
+
+
+def list_presets(settings: dict[str, object], *, as_json: bool) -> None:
+    """Print the presets. A file with errors is listed with its fault."""
+    library = _library(settings)
+    found = [
+        (name, path, library.is_ours(name), *_read(path))
+        for name, path in library.files("presets").items()
+    ]
+    if as_json:
+        write_json(
+            [
+                {
+                    "name": name,
+                    "path": str(path),
+                    "bundled": bundled,
+                    "messages": len(preset.messages) if preset else None,
+                    "error": fault or None,
+                }
+                for name, path, bundled, preset, fault in found
+            ]
+        )
+        return
+    rows = [("NAME", "MESSAGES", "FROM")]
+    for name, path, bundled, preset, fault in found:
+        where = "bundled" if bundled else str(path)
+        count = str(len(preset.messages)) if preset else f"error: {fault}"
+        rows.append((one_line(name), one_line(count), one_line(where)))
+    write_line(output.table(rows, (1, 10), (2, 20)))
+
+
+def _read(path: Path) -> tuple[Preset | None, str]:
+    try:
+        return load_preset(path), ""
+    except InputError as error:
+        return None, str(error).removeprefix(f"{path}: ")
+
+
+def preset_path(settings: dict[str, object], name: str) -> Path:
+    """Return the path that a name or a path of a preset stands for. Raises InputError, which
+    suggests the nearest, for a name that does not exist.
+    """
+    path = Path(name)
+    if path == STANDARD_INPUT or path.exists():
+        return path
+    files = _library(settings).files("presets")
+    if name in files:
+        return files[name]
+    if path.suffix or path.name != name:
+        return path  # reading it says what is wrong
+    return files[find("preset", name, tuple(files))]
+
+
+def show_preset(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+    """Print a preset: its messages in their order, or its file. Raises InputError."""
+    path = preset_path(settings, name)
+    if as_json:
+        output.write_request(read_text(path, max_bytes=MAX_BYTES).rstrip("\n"))
+        return
+    preset = load_preset(path)
+    write_line(Styled(one_line(preset.name), bold=True), f"  {path}")
+    for key, value in settings_json(preset.settings).items():
+        write_line("  ", one_line(f"{key} = {value}"))
+    for key, value in preset.variables.items():
+        write_line("  ", one_line(f"{{{{{key}}}}} = {value}"))
+    for number, message in enumerate(preset.messages, 1):
+        off = "" if message.enabled else " (disabled)"
+        write_line(f"{number:>3}  {message.role:<9}  ", one_line(_place(message), 200), off)
+        for line in sanitize(message.content).splitlines():
+            write_line(f"       {line}")
+
+
+def _place(message: PresetMessage) -> str:
+    """Return what a preset message is and where it goes, in a few words."""
+    name = message.name or message.id
+    if message.is_anchor:
+        return f"{name}: the place of {message.type.replace('_', ' ')}"
+    if message.insertion_point is not None:
+        return f"{name}: at depth {message.insertion_point}"
+    if message.anchor_target or message.anchor_point:
+        target = message.anchor_target or "the history"
+        return f"{name}: {message.anchor_point or 'after'} {target}"
+    return name
+
+
+def print_path(settings: dict[str, object], name: str | None) -> None:
+    """Print the path of a preset, or the folder of the user's presets. Raises InputError."""
+    if name is None:
+        write_line(str(config_of(settings).config_dir / "presets"))
+    else:
+        files = _library(settings).files("presets")
+        write_line(str(files[find("preset", name, tuple(files))]))
+
+
+# --- roles -----------------------------------------------------------------------------
+
+
+def _roles(settings: dict[str, object]) -> tuple[Role, ...]:
+    async def read() -> tuple[Role, ...]:
+        async with command_workspace(config_of(settings), create=False) as (workspace, _):
+            return workspace.state.roles
+
+    return asyncio.run(read())
+
+
+def list_roles(settings: dict[str, object], *, as_json: bool) -> None:
+    """Print the roles. Raises StoreError."""
+    found = _roles(settings)
+    if as_json:
+        write_json([_role_json(role) for role in found])
+        return
+    rows = [("NAME", "MODEL", "PRESET", "STATUS", "PROMPT")]
+    for role in found:
+        name, model, preset = (
+            one_line(each) or "—" for each in (role.name, role.model, role.preset)
+        )
+        rows.append((name, model, preset, role.status, _excerpt(role.system_prompt)))
+    _print_table(rows, "There are no roles.", (4, 20))
+
+
+def show_role(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+    """Print a role. Raises InputError for an unknown name, and StoreError."""
+    role = find_role(_roles(settings), name)
+    if as_json:
+        write_json(_role_json(role))
+        return
+    write_line(Styled(one_line(role.name), bold=True), f"  {role.role_id}")
+    facts = {"model": role.model, "preset": role.preset, "status": role.status}
+    for key, value in (facts | settings_json(role.settings)).items():
+        if value != "":
+            write_line("  ", one_line(f"{key} = {value}"))
+    if role.system_prompt:
+        write_line("")
+        write_line(role.system_prompt)
+
+
+def _role_json(role: Role) -> dict[str, Any]:
+    return {
+        "role_id": role.role_id,
+        "name": role.name,
+        "system_prompt": role.system_prompt,
+        "model": role.model,
+        "parameters": settings_json(role.settings),
+        "preset": role.preset,
+        "status": role.status,
+    }
+
+
+def _excerpt(text: str) -> str:
+    return one_line(text, EXCERPT) or "—"
+
+
+# --- profiles --------------------------------------------------------------------------
+
+
+def list_profiles(settings: dict[str, object], *, as_json: bool) -> None:
+    """Print the profiles. A file with errors is listed with its fault."""
+    library = _library(settings)
+    found: list[tuple[str, Path, str, str]] = []
+    for name, path in library.files("profiles").items():
+        try:
+            profile = library.profile(name)
+            found.append((name, path, profile.name, profile.content))
+        except InputError as error:
+            found.append((name, path, "", f"error: {str(error).removeprefix(f'{path}: ')}"))
+    if as_json:
+        write_json(
+            [
+                {"name": name, "path": str(path), "user": user, "content": content}
+                for name, path, user, content in found
+            ]
+        )
+        return
+    rows = [("NAME", "USER", "CONTENT")]
+    rows += [(one_line(name), one_line(user), _excerpt(text)) for name, _, user, text in found]
+    folder = config_of(settings).config_dir / "profiles"
+    _print_table(rows, f"There are no profiles. They are JSON files in {folder}.", (2, 20))
+
+
+def show_profile(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+    """Print a profile, or its file. Raises InputError."""
+    library = _library(settings)
+    files = library.files("profiles")
+    found = find("profile", name, tuple(files))
+    if as_json:
+        output.write_request(read_text(files[found], max_bytes=MAX_BYTES).rstrip("\n"))
+        return
+    profile = library.profile(found)
+    write_line(Styled(one_line(profile.name), bold=True), f"  {files[found]}")
+    write_line(profile.content)
