@@ -160,7 +160,9 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
     monkeypatch.setattr(store.revisions, "get", none_kept)
     sent = await workspace.request_history.sent_request(entry_id)
     assert sent is not None
-    assert (sent.how, sent.composed) == ("kept", None)
+    assert (sent.how, sent.is_exact) == ("kept", True)
+    assert sent.captured is not None
+    assert sent.composed.inputs is None
     assert "is missing" in sent.why
     forget_bodies(workspace, monkeypatch)
     sent = await workspace.request_history.sent_request(entry_id)

@@ -12,19 +12,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, cast
 
-from tui_chat.context import SessionSettings
+from tui_chat.compose import Composed, encode
+from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message
+from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.settings import SettingError, read_setting
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.protocols.detection import detect_request
 from tui_chat.protocols.registry import protocol_of
+from tui_chat.tokens import counter_for
 
 _KEPT = (
     *("temperature", "max_tokens", "top_p", "top_k", "stop", "seed"),
@@ -90,6 +96,39 @@ class CapturedRequest:
                     kept[sourced.origin.id] = name, read_setting(name, sourced.value)
         return kept
 
+    def composed(self, endpoint: Endpoint, model: str = "") -> Composed:
+        """Return it as a request to an endpoint of its protocol, each character with its origin.
+
+        `model` is the one that its URL names, if its body names none. The payload has the keys in
+        the order of the captured body; where encoding it again would give other JSON, it is that
+        body without finer origins.
+        """
+        envelope = self.envelope
+        if model and not envelope.parameters.model.value:
+            named = Sourced(model, Origin(OriginKind.SETTING, "model", "URL"))
+            envelope = replace(envelope, parameters=replace(envelope.parameters, model=named))
+        counter = counter_for(envelope.parameters.model.value)
+        composed = encode(count_envelope(envelope, counter), endpoint)
+        value = json.loads(self.body)
+        if json.loads(composed.payload.body) == value:
+            tree = _like(composed.encoded.tree, value)
+        else:
+            tree = tree_of(value, Origin(OriginKind.SETTING, "body", "captured body"))
+        assert isinstance(tree, Obj)
+        encoded = replace(composed.encoded, tree=tree)
+        return replace(composed, encoded=encoded, payload=render(tree))
+
+    def inputs(self, endpoint: Endpoint, model: str, now: datetime) -> Inputs:
+        """Return what composes the same conversation, with its tools, for any endpoint."""
+        return Inputs(
+            endpoint=endpoint,
+            preset=self.preset("captured"),
+            history=self.messages,
+            settings=replace(self.settings, model=model),
+            now=now,
+            tools=self.envelope.tools or None,
+        )
+
     def preset(self, name: str) -> Preset:
         """Return a preset with its system prompt in front of the history."""
         system, _ = _split_system(self.envelope.turns)
@@ -133,6 +172,20 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
             advice="A request has “messages”, “input” or “contents”.",
         )
     return CapturedRequest(body, found, protocol_of(found).decode(body))
+
+
+def _like(node: Tree, value: Any) -> Tree:
+    """Return a tree of an equal JSON value, with its order of keys and its spelling of numbers."""
+    if isinstance(node, Obj) and isinstance(value, dict):
+        values = cast("dict[str, Any]", value)
+        trees = dict(node.items)
+        return Obj(
+            tuple((key, _like(trees[key], each)) for key, each in values.items()), node.origin
+        )
+    if isinstance(node, Arr) and isinstance(value, list):
+        pairs = zip(node.items, cast("list[Any]", value), strict=True)
+        return Arr(tuple(_like(item, each) for item, each in pairs), node.origin)
+    return node if isinstance(node, Str) else tree_of(value, cast("Arr | Lit", node).origin)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

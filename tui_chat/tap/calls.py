@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from tui_chat.analysis import CapturedRequest, read_captured
-from tui_chat.compose import Composed, encode
-from tui_chat.context import count_envelope
+from tui_chat.compose import Composed
 from tui_chat.errors import InputError, ProviderError, ReplyCut, TuiChatError
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Sourced
-from tui_chat.models.json_tree import JsonValue, Obj, tree_of
+from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
@@ -32,11 +30,9 @@ from tui_chat.providers import recorded_events
 from tui_chat.tap.credentials import Credentials
 from tui_chat.tap.exchange import Exchange
 from tui_chat.tap.upstreams import model_in_path, protocol_of_call, protocol_of_path
-from tui_chat.tokens import counter_for
 
 MAX_DECODED = 128 * 1024 * 1024
 """Maximum bytes of a body after its content encoding is undone."""
-MODEL_ORIGIN = Origin(OriginKind.SETTING, "model", "URL")
 _BODY_ORIGIN = Origin(OriginKind.SETTING, "body", "request body")
 _STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
 
@@ -96,7 +92,8 @@ def read_call(exchange: Exchange, wanted: Protocol | None = None) -> Call | None
     try:
         captured = read_captured(body.decode("utf-8-sig"), protocol)
         exact = render(tree_of(cast("JsonValue", parsed), _BODY_ORIGIN))
-        composed = _composed(captured, exchange, exact)
+        endpoint = Endpoint(f"tap {exchange.upstream}", protocol, exchange.upstream)
+        composed = captured.composed(endpoint, model_in_path(exchange.target))
     except (UnicodeDecodeError, ValueError, RecursionError, InputError) as error:
         return _unread(exchange, protocol, body, f"The body cannot be read: {error}")
     return Call(exchange, protocol, body, captured, composed, exact)
@@ -114,23 +111,6 @@ def _json_object(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-def _composed(captured: CapturedRequest, exchange: Exchange, exact: Payload) -> Composed:
-    """Return a request as it is explained, with the tree of the exact body where encoding it again
-    would give another one.
-    """
-    envelope, model = captured.envelope, model_in_path(exchange.target)
-    if model and not envelope.parameters.model.value:
-        named = replace(envelope.parameters, model=Sourced(model, MODEL_ORIGIN))
-        envelope = replace(envelope, parameters=named)
-    endpoint = Endpoint(f"tap {exchange.upstream}", captured.protocol, exchange.upstream)
-    counter = counter_for(envelope.parameters.model.value)
-    composed = encode(count_envelope(envelope, counter), endpoint)
-    if json.loads(composed.payload.body) == json.loads(exact.body):
-        return composed
-    assert isinstance(exact.tree, Obj)
-    return replace(composed, encoded=replace(composed.encoded, tree=exact.tree), payload=exact)
 
 
 class ReplyReader:

@@ -191,7 +191,7 @@ class LiveRequest:
                 sentence = "What was sent is no longer kept, and cannot be composed again."
                 raise InputError(sentence, advice=sent.why)
             entry = next((e for e in entries if e.message.id == entry_id), None)
-            self.view(ViewedRequest(composed, sent.description, entry))
+            self.view(ViewedRequest(composed, sent.description, entry, sent.captured))
             return True
         return False
 

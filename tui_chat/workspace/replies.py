@@ -144,10 +144,13 @@ class Replies:
                 return False
             entry = workspace.state.entries[index]
             sent = await workspace.request_history.request(entry_id)
-            if sent.composed is None or sent.composed.inputs is None:
-                raise InputError(f"This request cannot be sent again. {sent.why}")
             target = workspace.state.config.endpoint_named(endpoint)
-            inputs = with_target(sent.composed.inputs, target, model)
+            if sent.captured is not None:
+                inputs = sent.captured.inputs(target, model, workspace.now())
+            elif sent.composed is not None and sent.composed.inputs is not None:
+                inputs = with_target(sent.composed.inputs, target, model)
+            else:
+                raise InputError(f"This request cannot be sent again. {sent.why}")
             composed = compose(inputs)
             begun = inputs.history[-1].content if sent.continued and inputs.history else ""
             if begun:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from tui_chat.workspace.requests import LONG_REQUEST
 from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
+    from tui_chat.analysis import CapturedRequest
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -51,6 +53,8 @@ class SentRequest:
     """None if it is lost."""
     composed: Composed | None = None
     """The request composed again; None if that is not possible."""
+    captured: CapturedRequest | None = None
+    """The kept body, read as that of another program; None if it was composed again."""
 
     @property
     def continued(self) -> bool:
@@ -72,6 +76,11 @@ class SentRequest:
     def description(self) -> str:
         """When it was sent, and how exact `shown` is."""
         match self.how:
+            case "kept" if self.captured is not None:
+                how = "exact bytes" if self.is_exact else "the same JSON, laid out anew"
+                if self.record.recipe.get("source") == "tap":
+                    return f"recorded at {self.sent_at} · {how}"
+                how = f"read from the kept bytes. {self.why}"
             case "kept" if self.is_exact:
                 how = "exact bytes"
             case "kept":
@@ -88,6 +97,8 @@ class SentRequest:
         request composed again; None if it is lost.
         """
         if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
+            return self.composed
+        if self.captured is not None:
             return self.composed
         from tui_chat.analysis import read_captured  # needed for old requests only
 
@@ -180,16 +191,45 @@ class RequestHistory:
         record = await self._workspace.store.requests.get(entry_id)
         if record is None:
             raise InputError("No request is remembered for this message.")
-        kept_or_lost = "lost" if record.body is None else "kept"
+        if record.recipe.get("source") == "tap" and record.body is not None:
+            return await asyncio.to_thread(self._read_kept, record, record.body, "")
         try:
             inputs = await self._inputs(entry_id, record.recipe, known)
             # With a long history that takes longer than a frame.
             composed = await asyncio.to_thread(compose, inputs)
         except InputError as error:
-            return SentRequest(record, kept_or_lost, str(error), record.body)
+            why = str(error)
         except (ValueError, TypeError, LookupError, AttributeError):  # an imported recipe
             why = "What this request was made of cannot be read."
-            return SentRequest(record, kept_or_lost, why, record.body)
+        else:
+            return self._compared(record, composed)
+        if record.body is None:
+            return SentRequest(record, "lost", why)
+        return await asyncio.to_thread(self._read_kept, record, record.body, why)
+
+    def _read_kept(self, record: RequestRecord, body: bytes, why: str) -> SentRequest:
+        """Return a request as its kept body says, read like that of another program."""
+        from tui_chat.analysis import read_captured  # needed for such requests only
+
+        try:
+            captured = read_captured(body.decode("utf-8", "replace"), record.protocol)
+            endpoint = self._endpoint(record)
+            composed = captured.composed(endpoint, _model_in_url(record.url))
+        except (InputError, ValueError, RecursionError) as error:
+            return SentRequest(record, "kept", why or str(error), body)
+        return SentRequest(record, "kept", why, body, composed, captured)
+
+    def _endpoint(self, record: RequestRecord) -> Endpoint:
+        """Return the endpoint that a request went to; one at its URL if that is not configured."""
+        for endpoint in self._workspace.state.config.endpoints:
+            if endpoint.name == record.endpoint and endpoint.protocol is record.protocol:
+                return endpoint
+        scheme, _, rest = record.url.partition("://")
+        return Endpoint(record.endpoint, record.protocol, f"{scheme}://{rest.partition('/')[0]}")
+
+    @staticmethod
+    def _compared(record: RequestRecord, composed: Composed) -> SentRequest:
+        """Return a request that was composed again."""
         body = composed.payload.body
         if composed.payload.sha256 == record.sha256:
             how = "rebuilt" if record.body is None else "kept"
@@ -230,6 +270,12 @@ class RequestHistory:
         return await asyncio.to_thread(
             lambda: rebuilt_inputs(recipe, revisions, sendable_messages(entries), draft)
         )
+
+
+def _model_in_url(url: str) -> str:
+    """Return the model that a URL names, as Gemini's do; empty for none."""
+    found = re.search(r"/models/([^/:?]+):", url)
+    return found.group(1) if found else ""
 
 
 def with_known_messages(path: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:
