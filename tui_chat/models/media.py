@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from mimetypes import guess_type
@@ -117,6 +118,66 @@ def describe(part: Part) -> str:
     facts = [part.name or part.mime or part.url]
     facts += [format_size(size)] if size else ["damaged"] if is_damaged(part) else []
     return " · ".join(fact for fact in facts if fact)
+
+
+HEADER_BYTES = 262_144
+"""Bytes of an image in which its pixels are looked for; JPEG has previews in front of them."""
+
+
+def pixels_of(part: Part) -> tuple[int, int] | None:
+    """Return width and height of an image in pixels; None if its header does not say."""
+    if part.kind != "image" or not part.data:
+        return None
+    try:
+        data = b64decode(part.data[: HEADER_BYTES // 3 * 4])
+    except ValueError:
+        return None
+    try:
+        return _pixels(data)
+    except (struct.error, IndexError):  # it ends within its header
+        return None
+
+
+def _pixels(data: bytes) -> tuple[int, int] | None:
+    """Read the header of a PNG, GIF, WebP or JPEG. Raises struct.error or IndexError if it is
+    incomplete.
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        width, height = struct.unpack_from(">II", data, 16)
+    elif data.startswith((b"GIF87a", b"GIF89a")):
+        width, height = struct.unpack_from("<HH", data, 6)
+    elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        width, height = _webp_pixels(data)
+    elif data.startswith(b"\xff\xd8"):
+        width, height = _jpeg_pixels(data)
+    else:
+        return None
+    return (width, height) if 0 < width < 1_000_000 and 0 < height < 1_000_000 else None
+
+
+def _webp_pixels(data: bytes) -> tuple[int, int]:
+    # https://developers.google.com/speed/webp/docs/riff_container
+    kind = data[12:16]
+    if kind == b"VP8X":
+        width, height = (int.from_bytes(data[at : at + 3], "little") for at in (24, 27))
+        return width + 1, height + 1
+    if kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", data, 21)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    width, height = struct.unpack_from("<HH", data, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _jpeg_pixels(data: bytes) -> tuple[int, int]:
+    """Return the size in the frame header; (0, 0) without one."""
+    at = 2
+    while data[at] == 0xFF:
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height
+        at += 2 + struct.unpack_from(">H", data, at + 2)[0]
+    return 0, 0
 
 
 def is_damaged(part: Part) -> bool:

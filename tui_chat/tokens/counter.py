@@ -30,6 +30,12 @@ LOW_DETAIL = 85
 """OpenAI's price of an image in low detail."""
 
 
+def media_tokens(part: Part) -> int:
+    """Return the estimated tokens of an image, sound, video or file."""
+    is_low = part.kind == "image" and part.detail == "low"
+    return LOW_DETAIL if is_low else PART_TOKENS[part.kind]
+
+
 class Counter:
     """Counts tokens with one vocabulary."""
 
@@ -123,11 +129,7 @@ class Counter:
         return tokens + sum(map(self._part, turn.parts)) if turn.parts else tokens
 
     def _part(self, part: Part) -> int:
-        if part.text:
-            return self.count(part.text)
-        if part.kind == "image" and part.detail == "low":
-            return LOW_DETAIL
-        return PART_TOKENS[part.kind]
+        return self.count(part.text) if part.text else media_tokens(part)
 
     def _tools(self, tools: tuple[ToolDefinition, ...]) -> int:
         return sum(map(self._tool, tools))

@@ -113,6 +113,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
     "edit": ("vim", "external editor"),
     "attach": ("upload", "image", "picture", "document"),
+    "view-part": ("image", "preview", "open attachment", "picture"),
     "detach": ("detach", "files"),
     "tool-call": ("tools", "approve", "consent", "allow", "function call", "execute"),
     "ask-tools": ("revoke", "permissions", "consent"),
@@ -217,6 +218,7 @@ ACTIONS = (
     ),
     _action("edit", "ctrl+g", "chat.edit_draft", "Editor", "Edit the draft in $EDITOR"),
     _action("attach", "", "chat.attach", "Attach", "Attach a file"),
+    _action("view-part", "", "chat.view_part", "View", "View attachment or picture"),
     _action("detach", "", "chat.detach", "Detach", "Remove attachments"),
     _action(
         *("tool-call", "f8", "chat.answer_tool_call", "Tool call", "Answer the waiting tool call")

@@ -51,7 +51,8 @@ COMMANDS = (
         "suggest-title", "Suggest title", run="sessions.suggest_title", aliases=("auto-title",)
     ),
     Command("attach", "Attach a file", "PATH", run="chat.attach"),
-    Command("detach", "Remove attachments", run="chat.detach"),
+    Command("detach", "Remove attachments", "FILE", run="chat.detach"),
+    Command("picture", "View attachment or picture", run="chat.view_part", aliases=("preview",)),
     Command("system", "Add system message", "TEXT", run="chat.add_system"),
     Command("branches", "Compare branches", run="chat.branches", aliases=("branch",)),
     Command("import", "Import conversations", "PATH", run="sessions.import_file"),

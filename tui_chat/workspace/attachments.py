@@ -16,10 +16,11 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
-from tui_chat.models.media import detect_mime, format_size, kind_of
+from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of
 from tui_chat.models.message import Part
 from tui_chat.models.text import clean
 from tui_chat.paths import expanded
+from tui_chat.tokens.counter import media_tokens
 
 LARGEST = 20_000_000
 """Maximum bytes of an image, audio or PDF; no provider accepts larger ones in a request."""
@@ -38,8 +39,15 @@ class Attachment:
 
     @property
     def label(self) -> str:
-        """Name and size for the screen: `photo.png · 34 kB`."""
-        return f"{self.path.name} · {format_size(self.size)}"
+        """Name, size, pixels and estimated tokens for the screen:
+        `photo.png · 34 kB · 640 × 480 · ~765 tokens`.
+        """
+        facts = [self.path.name, format_size(self.size)]
+        if pixels := pixels_of(self.part):
+            facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
+        if not self.part.text:
+            facts.append(f"~{media_tokens(self.part):,} tokens")
+        return " · ".join(facts)
 
 
 def read_attachment(path: Path) -> Attachment:

@@ -32,11 +32,11 @@ def test_a_line_says_what_a_part_is():
         Part("image", url="https://files.example/a.png"),
         Part("file", "image/svg+xml", data="AAAA", name="a\x1b[2J\nb"),
     ) == [
-        "▣ image  image/png · 2 kB",
+        "▣ image  image/png · 2 kB · ~765 tokens",
         "▣ image  image/png · damaged",
         "▣ file  notes.txt · 5 B",
-        "▣ image  https://files.example/a.png",
-        "▣ file  a␛[2J b · 3 B",
+        "▣ image  https://files.example/a.png · ~765 tokens",
+        "▣ file  a␛[2J b · 3 B · ~2,000 tokens",
     ]
     assert footer(*[IMAGE] * 5_000)[-1] == "▣ … 4,900 more attachments"
     assert all(len(line) <= 20 for line in footer(IMAGE, width=20))

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import write_bytes
-from tui_chat.models.media import file_of, format_size
+from tui_chat.models.media import detect_mime, file_of, format_size, kind_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind
@@ -329,10 +329,18 @@ class ChatArea(Area):
         if attached := self.drafts.attachments:
             self.drafts.show_attachments(attached[:-1])
 
-    def action_detach(self) -> None:
-        """Remove all attachments of the draft."""
-        if self.drafts.attachments:
-            self.drafts.show_attachments(())
+    def action_detach(self, name: str = "") -> None:
+        """Remove the attachments of the draft that have a name; without one, all."""
+        attached = self.drafts.attachments
+        left = tuple(
+            each for each in attached if name and name not in (each.path.name, str(each.path))
+        )
+        if attached and len(left) == len(attached):
+            names = ", ".join(one_line(each.path.name, 40) for each in attached)
+            sentence = f"There is no attachment “{one_line(name, 40)}”."
+            self.show_error(InputError(sentence, advice=f"Attached: {names}."))
+        elif attached:
+            self.drafts.show_attachments(left)
         else:
             self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
 
@@ -592,19 +600,27 @@ class ChatArea(Area):
     @work(group="dialog", exclusive=True)
     async def _save_part(self, event: messages.SavePartRequested) -> None:
         """Save a picture, sound or file of a message where the user says."""
-        from tui_chat.ui.dialogs import file_questions as questions
+        file = await self._content_of(event)
+        if file is not None:
+            await self._save_file(*file)
 
+    async def _content_of(self, event: messages.PartRequest) -> tuple[str, bytes] | None:
+        """Return name and bytes of a part of a message; if they are not here, say so."""
         entries = {each.message.id: each.message for each in self.pane.transcript.entries}
         message = entries.get(event.entry_id)
         parts = message.parts if message is not None else ()
         if event.index >= len(parts):
             self.notify("This reply is still arriving.")
-            return
+            return None
         file = await to_thread(file_of, parts[event.index], event.index + 1)
         if file is None:
-            self.show_error(InputError("Its content is not here, so it cannot be saved."))
-            return
-        name, content = file
+            self.show_error(InputError("Its content is not here, so it cannot be shown or saved."))
+        return file
+
+    async def _save_file(self, name: str, content: bytes) -> None:
+        """Save a file where the user says."""
+        from tui_chat.ui.dialogs import file_questions as questions
+
         typed = await questions.ask_attachment_path(self.tui, name)
         if not typed:
             return
@@ -619,6 +635,53 @@ class ChatArea(Area):
             return
         saved = f"Saved {one_line(str(path))}, {format_size(len(content))}."
         self.notify(saved, markup=False)
+
+    @on(messages.ViewPartRequested)
+    @work(group="dialog", exclusive=True)
+    async def _view_part(self, event: messages.ViewPartRequested) -> None:
+        """Show a picture, sound or file of a message."""
+        file = await self._content_of(event)
+        if file is not None:
+            await self._view_file(*file)
+
+    @on(AttachmentLine.OpenRequested)
+    @work(group="dialog", exclusive=True)
+    async def _view_attachment(self, event: AttachmentLine.OpenRequested) -> None:
+        """Show an attachment of the draft."""
+        part = self.drafts.attachments[event.index].part
+        file = await to_thread(file_of, part, event.index + 1)
+        if file is not None:
+            await self._view_file(*file)
+
+    def action_view_part(self) -> None:
+        """Show the draft's last attachment, else the last message's picture or file."""
+        if attached := self.drafts.attachments:
+            self.pane.attachments.post_message(AttachmentLine.OpenRequested(len(attached) - 1))
+        else:
+            self.pane.transcript.action_view()
+
+    async def _view_file(self, name: str, content: bytes) -> None:
+        """Preview a picture in the terminal if that is installed; open any other file outside."""
+        from tui_chat.ui.dialogs.image_preview import ImagePreview, can_preview
+        from tui_chat.ui.terminal.external_programs import open_outside
+
+        wanted: str | None = "open"
+        if can_preview() and kind_of(detect_mime(content)) == "image":
+            try:
+                preview = await to_thread(ImagePreview.of, name, content)
+            except InputError as error:
+                self.show_error(error)
+            else:
+                wanted = await self.tui.push_screen_wait(preview)
+        if wanted == "save":
+            await self._save_file(name, content)
+        elif wanted == "open":
+            try:
+                opened = await to_thread(open_outside, content, self.context.environ)
+            except InputError as error:
+                self.show_error(error)
+                return
+            self.notify(f"Opened {one_line(name)} with {opened}.", markup=False)
 
     @on(messages.OpenLinkRequested)
     @work(group="dialog", exclusive=True)

@@ -10,12 +10,13 @@ from decimal import Decimal
 
 from rich.cells import cell_len
 
-from tui_chat.models.media import describe, is_damaged
+from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
+from tui_chat.tokens.counter import media_tokens
 from tui_chat.ui.areas.chat.markdown import plain_lines
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
@@ -236,10 +237,9 @@ def footer_lines(
     """
     lines: list[TextLine] = []
     for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
-        about = one_line(describe(part), 80)
-        label = clipped(f"▣ {part.kind}" + (f"  {about}" if about else ""), width)
+        label = clipped(f"▣ {describe_part(part)}", width)
         link = part.url if part.url.startswith(("https://", "http://")) else ""
-        action = None if link or is_damaged(part) else ClickAction("save", str(index))
+        action = None if link or is_damaged(part) else ClickAction("view", str(index))
         lines.append(TextLine((safe_run(label, "quiet", link=link),), action=action))
     if (more := len(parts) - ATTACHMENTS_LISTED) > 0:
         lines.append(TextLine((TextRun(f"▣ … {more:,} more attachments", ("quiet",)),)))
@@ -253,6 +253,19 @@ def footer_lines(
         text = f"Not saved yet: {one_line(entry.unsaved, 300)}"
         lines += [BLANK, *_marked("!", "warning", text, width)]
     return lines
+
+
+def describe_part(part: Part) -> str:
+    """Return what a part is, in a line that is safe to draw: kind, name or type, size, pixels, and
+    how many tokens it is estimated to take.
+    """
+    facts = [one_line(describe(part), 80)]
+    if pixels := pixels_of(part):
+        facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
+    if not (part.text or is_damaged(part)):
+        facts.append(f"~{media_tokens(part):,} tokens")
+    about = " · ".join(filter(None, facts))
+    return f"{part.kind}  {about}" if about else part.kind
 
 
 def _ending(entry: Entry, width: int, retry_key: str) -> list[TextLine]:

@@ -217,6 +217,13 @@ class AttachmentLine(OnePassWidget):
             super().__init__()
             self.index = index
 
+    class OpenRequested(Message):
+        """Show an attachment."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
     def __init__(self) -> None:
         super().__init__()
         self._labels: tuple[str, ...] = ()
@@ -228,7 +235,7 @@ class AttachmentLine(OnePassWidget):
 
     def show(self, labels: tuple[str, ...]) -> None:
         """Show attachments, each by its label."""
-        self._labels = tuple(one_line(label, 60) for label in labels)
+        self._labels = tuple(one_line(label, 80) for label in labels)
         self.display = bool(labels)
         self.refresh()
 
@@ -257,7 +264,7 @@ class AttachmentLine(OnePassWidget):
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
-        """Remove the attachment whose mark was clicked."""
+        """Remove the attachment whose mark was clicked; show one that was clicked elsewhere."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -265,6 +272,8 @@ class AttachmentLine(OnePassWidget):
             end = start + cell_len(chip)
             if end - 3 <= offset.x < end:
                 self.post_message(self.RemoveRequested(index))
+            elif start <= offset.x < end:
+                self.post_message(self.OpenRequested(index))
 
 
 def _fitting(text: str, width: int) -> str:

@@ -33,6 +33,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ForkRequested,
     InspectRequested,
     OpenLinkRequested,
+    PartRequest,
     PinRequested,
     RegenerateRequested,
     RevealMessageRequested,
@@ -41,6 +42,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ToolQuestionRequested,
     UndoDeleteRequested,
     VersionRequested,
+    ViewPartRequested,
 )
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
@@ -85,6 +87,7 @@ class Transcript(TranscriptCanvas):
         _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
         _key("Y", "copy_all", "Copy the conversation"),
         _key("o", "open_link", "Open its link; again, the next one"),
+        _key("v", "view", "View its picture or file; again, the next one"),
         _key("s", "save", "Save its picture or file; again, the next one"),
         _key("r", "retry", "Regenerate this reply", "Regenerate"),
         _key("e", "edit", "Edit, as another version", "Edit"),
@@ -107,7 +110,7 @@ class Transcript(TranscriptCanvas):
         self._last_link: tuple[str, int] = "", -1
         """Entry and index of the link that was opened last."""
         self._last_part: tuple[str, int] = "", -1
-        """Entry and index of the picture or file that was saved last."""
+        """Entry and index of the picture or file that was saved or viewed last."""
         self._find_start = START
         """Where the search began; typing finds the first hit from there."""
         self._layouts.set_focused(False)
@@ -300,15 +303,22 @@ class Transcript(TranscriptCanvas):
 
     def action_save(self) -> None:
         """Save the message's picture, sound or file; pressed again, its next one."""
+        self._request_part(SavePartRequested)
+
+    def action_view(self) -> None:
+        """Show the message's picture, sound or file; pressed again, its next one."""
+        self._request_part(ViewPartRequested)
+
+    def _request_part(self, request: type[PartRequest]) -> None:
         current = self._current
         parts = self.entries[current].message.parts if current is not None else ()
-        saved = [index for index, part in enumerate(parts) if part.data or part.text]
-        if current is None or not saved:
+        with_content = [index for index, part in enumerate(parts) if part.data or part.text]
+        if current is None or not with_content:
             self._refuse("There is no picture, sound or file in this message.")
             return
-        next_index = self._next_index(self._last_part, current, len(saved))
+        next_index = self._next_index(self._last_part, current, len(with_content))
         self._last_part = self.entries[current].message.id, next_index
-        self.post_message(SavePartRequested(self.entries[current].message.id, saved[next_index]))
+        self.post_message(request(self.entries[current].message.id, with_content[next_index]))
 
     def _next_index(self, last: tuple[str, int], message: int, count: int) -> int:
         """Return the index after the last one used in a message; the first in another message."""
@@ -478,9 +488,9 @@ class Transcript(TranscriptCanvas):
                 self.action_sibling(1)
             case "retry":
                 self.action_retry()
-            case "save":
+            case "view":
                 entry_id = self.entries[position.message].message.id
-                self.post_message(SavePartRequested(entry_id, int(action.key)))
+                self.post_message(ViewPartRequested(entry_id, int(action.key)))
             case "answer":
                 self.post_message(ToolQuestionRequested())
 

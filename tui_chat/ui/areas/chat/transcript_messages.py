@@ -102,11 +102,19 @@ class ToolQuestionRequested(Message):
 
 
 @dataclass
-class SavePartRequested(EntryRequest):
-    """Save a picture, sound or file of a message."""
+class PartRequest(EntryRequest):
+    """A request about a picture, sound or file of a message."""
 
     index: int
     """Its index among the message's parts."""
+
+
+class SavePartRequested(PartRequest):
+    """Save it."""
+
+
+class ViewPartRequested(PartRequest):
+    """Show it."""
 
 
 class BranchesRequested(Message):
