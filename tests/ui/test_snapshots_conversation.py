@@ -1,4 +1,4 @@
-"""Pictures of what is done with a whole conversation: forks, and summaries of its older part."""
+"""Pictures of what is done with a whole conversation: forks, summaries, snippets."""
 
 from __future__ import annotations
 
@@ -56,3 +56,22 @@ async def test_a_summary(album: Album, tmp_path: Path) -> None:
         await pilot.press("space")
         await until(pilot, lambda: b"ferries" in workspace.requests.compose("").payload.body)
         await album.take(pilot, "off")
+
+
+async def test_a_snippet(album: Album, tmp_path: Path) -> None:
+    (tmp_path / "snippets").mkdir()
+    (tmp_path / "snippets" / "review.md").write_text(
+        "---\ndescription: Review a change\n---\n"
+        "Review this {{?language::Python}} code in a {{?tone::friendly|strict}} tone:\n"
+        "{{?code}}\n"
+    )
+    (tmp_path / "snippets" / "damaged.md").write_text("Review {{?what")
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        await app.run_action("chat.insert_snippet")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await album.take(pilot, "which one")
+        await pilot.press(*"review", "enter")
+        await until(pilot, lambda: bool(app.chat.pane.composer.blanks))
+        await pilot.press("tab", "down")
+        await album.take(pilot, "its blanks")

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -78,7 +79,7 @@ def build_context(
 
     skeleton = populate(groups, role_prompt, inputs.profile)
     before, after = (_run(side, expanded, count) for side in (skeleton.before, skeleton.after))
-    draft = _draft_run(inputs, count)
+    draft = _draft_run(inputs, count, notes)
     deep = [line for line in groups.deep if text_of(line, expanded).plain]
     fixed = sum(
         chain(before[1], after[1], draft[1], _costs(deep, expanded, count)), REQUEST_OVERHEAD
@@ -173,10 +174,13 @@ def _deep_turns(
             yield depth.place, turn, count.turn(turn)
 
 
+_BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
+MAX_BLANKS = 8
+"""Unfilled blanks of a draft that have a note each."""
 _TYPED = Placement("draft", rule="The draft ends the history.")
 
 
-def _draft_run(inputs: Inputs, count: Counter) -> Run:
+def _draft_run(inputs: Inputs, count: Counter, notes: list[Note]) -> Run:
     if not inputs.has_draft:
         return (), ()
     if inputs.answered is not None:
@@ -184,5 +188,8 @@ def _draft_run(inputs: Inputs, count: Counter) -> Run:
         return (stored,), (count.turn(stored),)
     origin = Origin(OriginKind.DRAFT, "draft")
     text = Text.of(clean(inputs.draft), origin)
+    for blank in sorted(set(_BLANK.findall(inputs.draft)))[:MAX_BLANKS]:
+        sentence = f"The draft has “{blank}”, as an unfilled blank of a snippet looks."
+        notes.append(Note(Level.WARNING, "unfilled-blank", sentence, origin))
     turn = Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)
     return (turn,), (count.turn(turn),)

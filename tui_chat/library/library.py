@@ -1,15 +1,15 @@
 """The files that the user chooses from by name: presets, profiles, lorebooks, roles.
 
-Each kind has its folder (`presets/`, `profiles/`, `lorebooks/`, `roles/`) in the configuration
-folder, and a file's name without `.json` is its name. Folders are listed on every call, so a new
-file is found at once.
+Each kind has its folder (`presets/`, `profiles/`, `lorebooks/`, `roles/`, `snippets/`) in the
+configuration folder, and a file's name without `.json` (`.md` for snippets) is its name. Folders
+are listed on every call, so a new file is found at once.
 """
 
 from __future__ import annotations
 
 from itertools import chain, count
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
@@ -20,13 +20,17 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 
-Kind = Literal["presets", "profiles", "lorebooks", "roles"]
+if TYPE_CHECKING:
+    from tui_chat.library.snippets import Snippet
+
+Kind = Literal["presets", "profiles", "lorebooks", "roles", "snippets"]
 
 _SINGULAR: dict[Kind, str] = {
     "presets": "preset",
     "profiles": "profile",
     "lorebooks": "lorebook",
     "roles": "role",
+    "snippets": "snippet",
 }
 
 
@@ -46,7 +50,8 @@ class Library:
         """Return the files by name; the user's take precedence over bundled ones."""
         own = self._own / kind
         folders = (self._samples, own) if kind == "presets" else (own,)
-        return {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+        kinds = "*.md" if kind == "snippets" else "*.json"
+        return {path.stem: path for folder in folders for path in sorted(folder.glob(kinds))}
 
     def preset(self, name: str) -> Preset:
         """Read a preset. Raises InputError if it does not exist or has errors."""
@@ -121,6 +126,27 @@ class Library:
     def role(self, name: str, text: str) -> Role:
         """Parse the text of a role file; the role's id defaults to the file's name."""
         return parse_role(text, str(self._own / "roles" / f"{name}.json"), name)
+
+    def snippet(self, name: str) -> Snippet:
+        """Read a snippet. Raises InputError if it does not exist or has errors."""
+        from tui_chat.library.snippets import read_snippet  # few sessions use one
+
+        path = self._path("snippets", name)
+        return read_snippet(read_text(path, max_bytes=MAX_BYTES), str(path))
+
+    def save_snippet(self, text: str, name: str, *, overwrite: bool = False) -> Path:
+        """Write the text of a snippet to a file of the user, and return its path. Raises InputError
+        if it is none, if there is one of that name, or if the file cannot be written.
+        """
+        from tui_chat.library.snippets import read_snippet
+
+        path = self._own / "snippets" / f"{file_name(name)}.md"
+        read_snippet(text, "The draft")
+        if path.exists() and not overwrite:
+            raise InputError(f"A snippet “{path.stem}” exists already.")
+        _make_folder(path.parent)
+        write_text(text.rstrip("\n") + "\n", path)
+        return path
 
     def save_profile(self, profile: Profile) -> str:
         """Write a profile to a file with its name; return that name.

@@ -104,6 +104,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "roles": ("new role", "system prompt", "character"),
     "profile": ("persona", "user", "who am i", "profile"),
     "lorebooks": ("world info", "lorebook"),
+    "snippet": ("snippets", "template", "prompt template", "fill in"),
+    "save-snippet": ("new snippet", "template"),
     "compact": ("compact", "summarize", "summary", "compress", "context full"),
     "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load"),
@@ -205,6 +207,8 @@ ACTIONS = (
     _action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
     _action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
     _action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
+    _action("snippet", "", "chat.insert_snippet", "Snippet", "Insert snippet…"),
+    _action("save-snippet", "", "chat.save_snippet", "Save snippet", "Save draft as snippet…"),
     _action(
         "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
     ),

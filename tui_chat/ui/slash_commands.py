@@ -74,6 +74,7 @@ COMMANDS = (
         run="chat.act_on_message('delete')",
         aliases=("rewind",),
     ),
+    Command("snippet", "Insert snippet", "NAME", run="chat.insert_snippet"),
     Command(
         "compact",
         "Compact history: a model sums up older messages",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from tui_chat.errors import StoreDamaged
+from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
@@ -324,6 +324,32 @@ async def ask_edit(app: App[Any], message: Message) -> TextAnswer | None:
     """Ask for a new version of a message; a user message can be sent at once."""
     dialog = TextAreaPrompt("Edit message", message.content, sends=message.role == "user")
     return await app.push_screen_wait(dialog)
+
+
+async def ask_snippet(app: App[Any], workspace: Workspace) -> str | None:
+    """Ask for a snippet by its name. Raises InputError if there is none."""
+    library, config = workspace.library, workspace.state.config
+
+    def about(name: str) -> str:
+        try:
+            return library.snippet(name).description
+        except InputError as error:
+            return str(error).removeprefix(f"{library.files('snippets').get(name)}: ")
+
+    def read() -> list[Choice]:
+        return [Choice(name, name, about(name)) for name in library.names("snippets")]
+
+    choices = await asyncio.to_thread(read)
+    if not choices:
+        advice = f"Put text into {config.config_dir / 'snippets'}/NAME.md, or save a draft as one."
+        raise InputError("There are no snippets yet.", advice=advice)
+    return await app.push_screen_wait(ChoiceDialog("Insert snippet", choices, choices[0].id))
+
+
+async def confirm_replace_snippet(app: App[Any], name: str) -> bool:
+    """Ask whether to replace a snippet."""
+    question = f"There is a snippet “{one_line(name, 60)}” already."
+    return bool(await app.push_screen_wait(Confirm("Replace it?", question, yes="Replace")))
 
 
 async def confirm_compaction(app: App[Any], plan: CompactionPlan) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,6 +55,8 @@ class ChatArea(Area):
             "attach",
             "detach",
             "add_system",
+            "insert_snippet",
+            "save_snippet",
             "compact",
             "answer_tool_call",
         )
@@ -292,6 +295,33 @@ class ChatArea(Area):
         if text != composer.text:
             composer.rewrite(text)
         composer.focus()
+
+    # --- snippets ------------------------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def action_insert_snippet(self, name: str = "") -> None:
+        """Insert a snippet into the draft; without a name, ask which one."""
+        from tui_chat.ui.areas.chat.snippets import insert_snippet
+
+        if (workspace := await self.host.opened_workspace()) is not None:
+            with self._showing_errors():
+                await insert_snippet(self, workspace, name)
+
+    @work(group="dialog", exclusive=True)
+    async def action_save_snippet(self) -> None:
+        """Write the draft to a snippet, asking for its name."""
+        from tui_chat.ui.areas.chat.snippets import save_snippet
+
+        if (workspace := await self.host.opened_workspace()) is not None:
+            with self._showing_errors():
+                await save_snippet(self, workspace)
+
+    @contextmanager
+    def _showing_errors(self) -> Generator[None]:
+        try:
+            yield
+        except InputError as error:
+            self.show_error(error)
 
     # --- attachments ---------------------------------------------------------------------
 

@@ -143,6 +143,8 @@ def _arguments(
             return [
                 (f"{at.name}/{model}", at.protocol.label) for at in likely for model in at.models
             ]
+        case "snippet" if workspace is not None:
+            return [(name, "") for name in workspace.library.names("snippets")]
         case "preset" if workspace is not None:
             return [(name, "") for name in workspace.library.names("presets")]
         case "role" if workspace is not None:

@@ -33,6 +33,7 @@ from tui_chat.ui.areas.chat.completion import (
     completion_query_at,
 )
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
+from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
 from tui_chat.ui.slash_commands import escape_command
 
 LARGE = 4_000
@@ -60,7 +61,7 @@ _NOT_EDITING = ("submit", "stop", "up", "down", "scroll(-1)", "scroll(1)")
 class Composer(TextArea, inherit_bindings=False):
     """The draft's editor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--chip"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--chip", "composer--blank"}
     DEFAULT_CSS = """
     Composer {
         height: auto;
@@ -74,6 +75,7 @@ class Composer(TextArea, inherit_bindings=False):
         &.-lit { border: round $origin-draft; }
         &:focus { border: round $primary; background: $background; }
         & .text-area--placeholder { color: $foreground 67%; }
+        & .composer--blank { color: $text-accent; text-style: underline; }
         & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }
     }
     """
@@ -143,6 +145,7 @@ class Composer(TextArea, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._pastes = LargePastes()
+        self.blanks = SnippetBlanks(self)
         self.prompt_history = PromptHistory()
         self.has_attachments = False
         """True if the draft has attachments: then its text may be empty."""
@@ -167,6 +170,7 @@ class Composer(TextArea, inherit_bindings=False):
     @text.setter
     def text(self, value: str) -> None:
         self._pastes.clear()
+        self.blanks.clear()
         self.load_text(self._pastes.hold(_normalized(value)))
         self.move_cursor(self.document.end)
 
@@ -176,6 +180,26 @@ class Composer(TextArea, inherit_bindings=False):
         # TextArea's own way to insert what was typed: it keeps read-only and the undo history.
         if result := self._replace_via_keyboard(held, *self.selection):
             self.move_cursor(result.end_location)
+
+    def insert_snippet(self, pieces: Iterable[str | tuple[str, str, tuple[str, ...]]]) -> None:
+        """Insert the text of a snippet, and select its first blank. A blank is its name, its text
+        and what can be chosen for it.
+        """
+        self.blanks.clear()
+        at = min(map(self.blanks.index, self.selection))
+        text, blanks = "", list[PlacedBlank]()
+        for piece in pieces:
+            written = _normalized(piece if isinstance(piece, str) else piece[1])
+            if not isinstance(piece, str):
+                blanks.append(PlacedBlank(piece[0], at, at + len(written), piece[2]))
+            text += written
+            at += len(written)
+        self.focus()
+        if not blanks:
+            self.insert_text(text)
+        elif result := self._replace_via_keyboard(text, *self.selection):
+            self.move_cursor(result.end_location)
+            self.blanks.begin(blanks, at)
 
     def start_path(self) -> None:
         """Start to type the path of a file to attach."""
@@ -187,6 +211,7 @@ class Composer(TextArea, inherit_bindings=False):
     def clear_text(self) -> None:
         """Start an empty draft; undo does not bring the old one back."""
         self._pastes.clear()
+        self.blanks.clear()
         self.load_text("")
 
     # Keys
@@ -197,7 +222,8 @@ class Composer(TextArea, inherit_bindings=False):
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
             self.post_message(self.DetachRequested())
-        if self._suggestion_key(event.key) or await self._edit_now(event.key):
+        is_taken = self._suggestion_key(event.key) or self.blanks.press(event.key)
+        if is_taken or await self._edit_now(event.key):
             event.stop()
             event.prevent_default()
         elif event.key == "enter":
@@ -402,7 +428,22 @@ class Composer(TextArea, inherit_bindings=False):
                 # Text typed into a chip goes behind it.
                 wide_top = wide_bottom
             edit = Edit(edit.text, wide_top, wide_bottom, maintain_selection_offset=False)
-        return super().edit(edit)
+        if not self.blanks:
+            return super().edit(edit)
+        start, end = sorted(map(self.blanks.index, (edit.from_location, edit.to_location)))
+        result = super().edit(edit)
+        self.blanks.edited(start, end, len(edit.text))
+        return result
+
+    def undo(self) -> None:
+        """Undo an edit, and leave the blanks."""
+        self.blanks.clear()
+        super().undo()
+
+    def redo(self) -> None:
+        """Redo an edit, and leave the blanks."""
+        self.blanks.clear()
+        super().redo()
 
     def _outside_chip(self, location: Location, *, start: bool) -> Location:
         row, column = location
@@ -429,6 +470,8 @@ class Composer(TextArea, inherit_bindings=False):
         plain = line.plain
         if (safe := sanitize(plain, "masked")) != plain:
             line = Text(safe, end="", no_wrap=True)
+        for low, high in self.blanks.spans(line_index):
+            line.stylize(self.get_component_rich_style("composer--blank"), low, high)
         for low, high in self._pastes.chips(plain):
             line.stylize(self.get_component_rich_style("composer--chip"), low, high)
         return line

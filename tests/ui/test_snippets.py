@@ -1,0 +1,71 @@
+"""Snippets in the app: inserted by name and from the list, saved, damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+
+
+def written(folder: Path, name: str, text: str) -> None:
+    (folder / "snippets").mkdir(exist_ok=True)
+    (folder / "snippets" / f"{name}.md").write_text(text)
+
+
+async def test_a_snippet_is_inserted_filled_and_sent(tmp_path: Path) -> None:
+    written(tmp_path, "review", "---\ndescription: Review code\n---\nReview {{?what}} for {{user}}")
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/snippet review", "enter")
+        composer = app.chat.pane.composer
+        await until(pilot, lambda: composer.text == "Review {{?what}} for User")
+        await settle(pilot)
+        assert app.workspace is not None
+        notes = app.workspace.requests.compose(composer.text).envelope.notes
+        assert [note.code for note in notes if note.code == "unfilled-blank"]
+        await pilot.press(*"main.py", "tab", *"!", "enter")
+        await until(pilot, lambda: len(app.workspace.state.entries) == 2)  # type: ignore[union-attr]
+        assert app.workspace.state.entries[0].message.content == "Review main.py for User!"
+
+
+async def test_snippets_are_chosen_from_a_list(tmp_path: Path) -> None:
+    written(tmp_path, "good", "---\ndescription: It works\n---\nHello")
+    written(tmp_path, "bad", "{{?")
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("chat.insert_snippet")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await settle(pilot)
+        assert isinstance(app.screen, ChoiceDialog)
+        details = {choice.id: choice.detail for choice in app.screen.choices}
+        assert details["good"] == "It works"
+        assert details["bad"].startswith("line 1: a blank is not closed")
+        await pilot.press(*"bad", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        assert app.chat.pane.composer.text == ""
+
+
+async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        composer = app.chat.pane.composer
+        composer.text = "Explain {{?what}}"
+        await app.run_action("chat.save_snippet")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"explain", "enter")
+        path = tmp_path / "snippets" / "explain.md"
+        await until(pilot, path.exists)
+        assert path.read_text() == "Explain {{?what}}\n"
+        assert composer.text == "Explain {{?what}}"
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        composer.text = "Explain more"
+        await app.run_action("chat.save_snippet")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"explain", "enter")
+        await settle(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: path.read_text() == "Explain more\n")
