@@ -60,6 +60,11 @@ class Visitor:
 _ESCAPE = re.compile(r"\x1b(\[[\d;?<>=$]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[^\[\]])")
 
 
+def without_escapes(drawn: str) -> str:
+    """Return the text of what was drawn. A sequence that is cut stays."""
+    return _ESCAPE.sub("", drawn)
+
+
 class Page:
     """The websocket of a page, and what was drawn on it."""
 
@@ -76,7 +81,7 @@ class Page:
                 message = await self.ws.receive()
                 assert message.type is aiohttp.WSMsgType.BINARY, (message, self.text[-500:])
                 self.drawn += message.data.decode()
-                self.text += _ESCAPE.sub("", message.data.decode())
+                self.text += without_escapes(message.data.decode())
 
     async def type(self, keys: str) -> None:
         await self.ws.send_json(["stdin", keys])
