@@ -34,6 +34,7 @@ def test_documents_name_only_existing_offline_models():
     from tui_chat.offline import MODELS
 
     names = {model.name for model in MODELS}
-    section = README.split("## Models without a network")[1].split("##")[0]
+    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    section = page.split("## Models without a network")[1].split("##")[0]
     said = {word.split(":")[0] for word in re.findall(r"`([a-z]+(?:-\w+)?[^` ]*)`", section)}
     assert said - {"loopback", "tui-chat"} <= names
