@@ -16,6 +16,8 @@ from tests.ui.idle import wait_for_rest
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.prices import Prices
 from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
 from tui_chat.providers import HttpClient
@@ -46,12 +48,18 @@ def make_app(
     on_request: Callable[[HttpRequest], None] | None = None,
     captured: str = "",
     key_clock: Callable[[], float] = lambda: 0.0,
+    prices: Prices | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits. By
-    default no time passes between keys, so that no question takes the focus by itself.
+    default no time passes between keys, so that no question takes the focus by itself. `prices` are
+    those of every model.
     """
+    endpoints = tuple(replace(each, retries=Retries(retries)) for each in BUILT_IN_ENDPOINTS)
+    if prices is not None:
+        facts = (("*", ModelFacts(prices=prices)),)
+        endpoints = tuple(replace(each, facts=facts) for each in endpoints)
     config = Config(
-        endpoints=tuple(replace(e, retries=Retries(retries)) for e in BUILT_IN_ENDPOINTS),
+        endpoints=endpoints,
         endpoint=endpoint,
         model=model,
         theme=theme,

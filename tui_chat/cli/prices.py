@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from tui_chat import paths
 from tui_chat.cli.app import open_store
@@ -17,18 +15,16 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
-from tui_chat.library.prices import FILE, KnownPrices, load_prices
+from tui_chat.library.prices import FILE, load_prices
 from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
 from tui_chat.models.prices import Prices, prices_json
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.usage import cost_of
-from tui_chat.store.usage import ReplyUsage
+from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cost
 
 SOURCE = (
     "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"
     "prices/new_data/v2/data_slim.json"
 )
-Group = Literal["day", "month", "model", "session", "kind"]
 
 
 def run_show(settings: Mapping[str, object], model: str, name: str, *, as_json: bool) -> bool:
@@ -98,45 +94,7 @@ def run_update(settings: Mapping[str, object], place: str) -> None:
     write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")
 
 
-@dataclass(slots=True)
-class Sum:
-    """The tokens and the cost of some replies."""
-
-    replies: int = 0
-    input: int = 0
-    cached: int = 0
-    output: int = 0
-    cost: Decimal = Decimal(0)
-    unknown: int = 0
-    """Replies without a known cost."""
-
-    def add(self, reply: ReplyUsage, cost: Decimal | None) -> None:
-        """Count a reply."""
-        self.replies += 1
-        self.input += reply.usage.input or 0
-        self.cached += reply.usage.cached or 0
-        self.output += reply.usage.output or 0
-        self.cost += cost or 0
-        self.unknown += cost is None
-
-    @property
-    def dollars(self) -> str:
-        """The cost as shown: “—” if none is known."""
-        return "—" if self.unknown == self.replies else f"${self.cost:.4f}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON; the cost is None if none is known."""
-        return {
-            "replies": self.replies,
-            "input": self.input,
-            "cached": self.cached,
-            "output": self.output,
-            "cost": None if self.unknown == self.replies else f"{self.cost.normalize():f}",
-            "without_cost": self.unknown,
-        }
-
-
-def run_usage(settings: Mapping[str, object], group: Group, *, as_json: bool) -> None:
+def run_usage(settings: Mapping[str, object], group: UsageGroup, *, as_json: bool) -> None:
     """Print tokens and costs of all replies. Raises StoreError and ConfigError."""
     sums = asyncio.run(_usage(settings, group))
     if as_json:
@@ -145,7 +103,7 @@ def run_usage(settings: Mapping[str, object], group: Group, *, as_json: bool) ->
     if not sums:
         write_line("No replies with tokens.", err=True)
         return
-    total = Sum()
+    total = UsageSum()
     for each in sums.values():
         total.replies, total.input = total.replies + each.replies, total.input + each.input
         total.cached, total.output = total.cached + each.cached, total.output + each.output
@@ -163,37 +121,14 @@ def run_usage(settings: Mapping[str, object], group: Group, *, as_json: bool) ->
         write_line("  ".join((row[0].ljust(widths[0]), *cells)))
 
 
-async def _usage(settings: Mapping[str, object], group: Group) -> dict[str, Sum]:
+async def _usage(settings: Mapping[str, object], group: UsageGroup) -> dict[str, UsageSum]:
     config, known = _config(settings), load_prices(_data_dir(settings))
-    sums: dict[str, Sum] = {}
+    sums: dict[str, UsageSum] = {}
     async with open_store(settings) as store:
         async for reply in store.usage.requests():
-            at = datetime.fromtimestamp(reply.created, UTC).astimezone()
-            match group:
-                case "day":
-                    name = f"{at:%Y-%m-%d}"
-                case "month":
-                    name = f"{at:%Y-%m}"
-                case "model":
-                    name = f"{reply.endpoint}/{reply.model}"
-                case "session":
-                    name = f"{reply.session_id} {reply.title}".strip()
-                case "kind":
-                    name = reply.kind
-            sums.setdefault(name, Sum()).add(reply, _cost(reply, config, known))
+            name, cost = group_name(reply, group), known_cost(reply, config, known)
+            sums.setdefault(name, UsageSum()).add(reply, cost)
     return dict(sorted(sums.items()))
-
-
-def _cost(reply: ReplyUsage, config: Config, known: KnownPrices) -> Decimal | None:
-    """Return the stored cost, or that of the prices of its time for a reply stored without one."""
-    if reply.priced or reply.status != "complete":
-        return reply.cost
-    try:
-        endpoint = config.endpoint_named(reply.endpoint)
-    except InputError:
-        return None
-    at = datetime.fromtimestamp(reply.created, UTC)
-    return cost_of(reply.usage, known.prices_of(endpoint, reply.model, at))
 
 
 def _data_dir(settings: Mapping[str, object]) -> Path:

@@ -20,7 +20,7 @@ _REPLIES = """
         coalesce(m.timestamp, m.created), length(m.content), m.usage_input,
         m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, m.cost, m.priced
     FROM messages AS m JOIN sessions AS s ON s.session_id = m.session_id
-    WHERE m.seq > ? AND m.message_role = 'assistant'
+    WHERE m.seq > ? AND (? = '' OR m.session_id = ?) AND m.message_role = 'assistant'
         AND (m.usage_input IS NOT NULL OR m.usage_output IS NOT NULL OR m.priced <> '')
     ORDER BY m.seq LIMIT ?
 """
@@ -30,7 +30,8 @@ _SIDE_REQUESTS = """
         r.usage_output, r.usage_cached, r.usage_cache_write, r.usage_reasoning, r.cost, r.priced,
         r.kind
     FROM side_requests AS r JOIN sessions AS s ON s.session_id = r.session_id
-    WHERE r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> ''
+    WHERE (? = '' OR r.session_id = ?)
+        AND (r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> '')
     ORDER BY r.seq
 """
 
@@ -59,14 +60,16 @@ class UsageStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def requests(self) -> AsyncIterator[ReplyUsage]:
+    async def requests(self, session_id: str = "") -> AsyncIterator[ReplyUsage]:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply
-        are left out. Then come the side requests.
+        are left out. Then come the side requests. With an id, only those of one session.
         """
-        last, seen = 0, set[int]()
+        last, seen, ids = 0, set[int](), (session_id, session_id)
         while True:
             after = last
-            rows = await self._database.read(lambda tx, at=after: tx.rows(_REPLIES, at, _PAGE))
+            rows = await self._database.read(
+                lambda tx, at=after: tx.rows(_REPLIES, at, *ids, _PAGE)
+            )
             for row in rows:
                 last = row[0]
                 with decoding("reply"):
@@ -95,7 +98,7 @@ class UsageStore:
                     yield found
             if len(rows) < _PAGE:
                 break
-        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS)):
+        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS, *ids)):
             with decoding("side request"):
                 session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
                 found = ReplyUsage(

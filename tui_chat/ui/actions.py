@@ -112,6 +112,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "view": ("browse", "open file", "read-only"),
     "export": ("export", "save", "download", "markdown"),
     "undo": ("restore", "trash", "bring back"),
+    "usage": ("cost", "price", "money", "spending", "bill", "dollars"),
     "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
     "edit": ("vim", "external editor"),
     "attach": ("upload", "image", "picture", "document"),
@@ -217,6 +218,7 @@ ACTIONS = (
     _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
     _action("export", "", "sessions.export", "Export", "Export conversation…"),
     _action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
+    _action("usage", "", "main.usage", "Usage", "Usage and cost"),
     _action(
         "notifications", "", "show_notifications", "Notifications", "Notifications (with the time)"
     ),

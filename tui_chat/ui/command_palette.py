@@ -57,7 +57,7 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Tag": ("label",),
     "Put into a folder": ("move", "group"),
     "Archive, or restore": ("hide", "done"),
-    "Budget": ("tokens", "cost", "price", "context size", "usage"),
+    "Budget": ("tokens", "context size"),
     "Diff": ("compare requests", "what changed"),
     "Copy body": ("copy request", "json", "curl"),
     "Copy as HTTP": ("curl", "copy request"),

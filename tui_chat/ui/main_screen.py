@@ -18,6 +18,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.layout_file import SideArea
+from tui_chat.ui.notifications import show_error
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -217,6 +218,21 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     def on_screen_suspend(self) -> None:
         """End the highlights below a dialog."""
         self.panes.chat.highlight(None, scroll=False)
+
+    @work(group="dialog", exclusive=True)
+    async def action_usage(self) -> None:
+        """Show what replies cost."""
+        from tui_chat.ui.dialogs.usage import UsageDialog
+
+        workspace = await self.opened_workspace()
+        if workspace is None:
+            return
+        try:
+            report = await workspace.usage.report()
+        except TuiChatError as error:
+            show_error(self, error)
+        else:
+            await self._app.push_screen_wait(UsageDialog(report))
 
     # --- searching -----------------------------------------------------------------------
 

@@ -90,6 +90,7 @@ COMMANDS = (
     Command("dark", "Toggle light and dark theme", run="toggle_light", aliases=("light",)),
     Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),
     Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
+    Command("usage", "Usage and cost", run="main.usage", aliases=("cost",)),
     Command("notifications", "Notifications", run="show_notifications", aliases=("log",)),
     Command("help", "Help: keys and commands", run="help", aliases=("keys", "commands")),
     Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),

@@ -43,6 +43,7 @@ from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
+from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
@@ -100,6 +101,7 @@ class Workspace:
         self.titles = Titles(self)
         self.compaction = Compaction(self)
         self.tools = Tools(self)
+        self.usage = UsageReports(self)
         self.import_export = ImportExport(self)
         self.session_files: SessionFiles | None = None
         """The files that a viewer lists; None for one's own conversations."""

@@ -68,6 +68,8 @@ class ChatArea(Area):
         self.pane.tool_question.clock = context.key_clock
         self.pane.set_hint_keys(context.key_labels)
         self.drafts = ComposerDrafts(self)
+        self._cost_of = ""
+        """The id of the session whose cost is shown."""
         self.compaction = HistoryCompaction(self)
 
     def compose(self) -> ComposeResult:
@@ -108,6 +110,9 @@ class ChatArea(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
+            case events.ReplyEnded(session_id):
+                if self.workspace is not None and session_id == self.workspace.state.session_id:
+                    self._show_cost()
             case events.UnsavedWritesChanged():
                 self.pane.activity.is_saved = not event.reason
             case events.Done() if event.message_id:
@@ -121,6 +126,8 @@ class ChatArea(Area):
             return
         self.drafts.adopt()
         self._show_entries(workspace.state.entries)
+        if workspace.state.session_id != self._cost_of:
+            self._show_cost()
         if (partial := workspace.state.partial) is not None:
             self.pane.stream(partial.entry_id, partial.reply, partial.timing)
         self.drafts.compose_soon()
@@ -153,6 +160,19 @@ class ChatArea(Area):
             elsewhere=not state.is_streaming,
         )
         self._show_tool_calls()
+
+    @work(group="cost", exclusive=True)
+    async def _show_cost(self) -> None:
+        """Show what the active session cost, if the prices of some of its replies are known."""
+        workspace, title = self.workspace, self.pane.title_line
+        if workspace is None:
+            return
+        self._cost_of = session_id = workspace.state.session_id
+        title.cost = ""
+        with suppress(TuiChatError):  # the database reports its own faults
+            total = await workspace.usage.session(session_id)
+            if total.unknown < total.replies and session_id == workspace.state.session_id:
+                title.cost = total.dollars + (" +" if total.unknown else "")
 
     def _show_tool_calls(self) -> None:
         """Ask about the first tool call that waits, and say which ones run."""

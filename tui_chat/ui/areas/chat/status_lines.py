@@ -60,14 +60,17 @@ class TitleLine(OnePassWidget):
     status = reactive("")
     tokens = reactive("")
     """The size of the request."""
+    cost = reactive("")
+    """What the session cost; empty if that is not known."""
 
     def render(self) -> Content:
         """Draw the line."""
         width = self.content_size.width
         title, subtitle = one_line(self.title), one_line(self.subtitle)
-        both = " · ".join(text for text in (one_line(self.status), self.tokens) if text)
+        told = " · ".join(text for text in (self.cost, self.tokens) if text)
+        both = " · ".join(text for text in (one_line(self.status), told) if text)
         least = min(cell_len(title), 16) + min(cell_len(subtitle), 24) + 6
-        fitting = (text for text in (both, self.tokens) if cell_len(text) + least <= width)
+        fitting = (text for text in (both, told, self.tokens) if cell_len(text) + least <= width)
         status = next(fitting, "")
         room = width - (cell_len(status) + 2 if status else 0)
         title = clipped(title, max(room // 2 if subtitle else room, 1))

@@ -1,0 +1,83 @@
+"""What replies cost: the active session, this month by model, and the months before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.table import Column, Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Static
+
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.dialogs.base import Dialog
+from tui_chat.workspace.usage import UsageReport, UsageSum
+
+MONTHS = 12
+"""Months that are listed."""
+MODELS = 50
+"""Models that are listed."""
+
+
+class UsageDialog(Dialog[None]):
+    """Shows tokens and costs. “—” is an unknown cost."""
+
+    DEFAULT_CSS = """
+    UsageDialog > Vertical { width: 96; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-10)", show=False),
+        Binding("pagedown", "scroll(10)", show=False),
+    ]
+
+    def __init__(self, report: UsageReport) -> None:
+        super().__init__()
+        self._report = report
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        report = self._report
+        models = sorted(report.models.items(), key=lambda each: -each[1].cost)[:MODELS]
+        months = sorted(report.months.items(), reverse=True)[:MONTHS]
+        table = Table.grid(
+            Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            *(Column(justify="right", no_wrap=True) for _ in range(4)),
+            padding=(0, 0, 0, 2),
+            expand=True,
+        )
+        table.add_row("", *(Text(title, "dim") for title in ("replies", "input", "output", "cost")))
+        _add(table, [("This session", report.session), ("This month", report.month)], "bold")
+        _add(table, [(f"  {name}", each) for name, each in models])
+        table.add_row("")
+        _add(table, months)
+        unknown = sum(each.unknown for each in report.months.values())
+        note = (
+            f"{unknown:,} replies have no known price and are not in the sums. " if unknown else ""
+        )
+        with Vertical() as box:
+            box.border_title = "Usage and cost"
+            with VerticalScroll(can_focus=False):
+                yield Static(table)
+            yield Static(
+                f"{note}What a provider's own tools cost is not included. "
+                "`tui-chat usage` and `tui-chat prices` tell more. Esc closes",
+                classes="hint",
+                markup=False,
+            )
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the table."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+def _add(table: Table, sums: Iterable[tuple[str, UsageSum]], style: str = "") -> None:
+    for name, each in sums:
+        counts = (f"{count:,}" for count in (each.replies, each.input, each.output))
+        dollars = each.dollars + (" +" if each.unknown and each.dollars != "—" else "")
+        cells = (one_line(name, 80), *counts, dollars)
+        table.add_row(*(Text(cell, style) for cell in cells))

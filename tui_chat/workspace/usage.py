@@ -1,0 +1,131 @@
+"""What replies cost: tokens and dollars by day, month, model, session or kind of request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_chat.config import Config
+from tui_chat.errors import InputError
+from tui_chat.library.prices import KnownPrices
+from tui_chat.models.usage import cost_of
+from tui_chat.store.usage import ReplyUsage
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+UsageGroup = Literal["day", "month", "model", "session", "kind"]
+
+
+@dataclass(slots=True)
+class UsageSum:
+    """The tokens and the cost of some replies."""
+
+    replies: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    cost: Decimal = Decimal(0)
+    unknown: int = 0
+    """Replies without a known cost."""
+
+    def add(self, reply: ReplyUsage, cost: Decimal | None) -> None:
+        """Count a reply."""
+        self.replies += 1
+        self.input += reply.usage.input or 0
+        self.cached += reply.usage.cached or 0
+        self.output += reply.usage.output or 0
+        self.cost += cost or 0
+        self.unknown += cost is None
+
+    @property
+    def dollars(self) -> str:
+        """The cost as shown: “—” if none is known."""
+        return "—" if self.unknown == self.replies else f"${self.cost:.4f}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON; the cost is None if none is known."""
+        return {
+            "replies": self.replies,
+            "input": self.input,
+            "cached": self.cached,
+            "output": self.output,
+            "cost": None if self.unknown == self.replies else f"{self.cost.normalize():f}",
+            "without_cost": self.unknown,
+        }
+
+
+@dataclass(slots=True)
+class UsageReport:
+    """Sums of everything that is stored."""
+
+    session: UsageSum = field(default_factory=UsageSum)
+    """Of the active session, all its branches and what it was forked from included."""
+    month: UsageSum = field(default_factory=UsageSum)
+    """Of the current month."""
+    models: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
+    """Of the current month, by endpoint and model."""
+    months: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
+
+
+class UsageReports:
+    """Sums what is stored for the screen."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def report(self) -> UsageReport:
+        """Return the sums of everything. Raises StoreError."""
+        workspace = self._workspace
+        known, now = await workspace.replies.prices(), workspace.now()
+        report = UsageReport(await self.session(workspace.state.session_id))
+        this_month = f"{now:%Y-%m}"
+        async for reply in workspace.store.usage.requests():
+            cost = known_cost(reply, workspace.state.config, known)
+            month = group_name(reply, "month", now.tzinfo)
+            report.months.setdefault(month, UsageSum()).add(reply, cost)
+            if month == this_month:
+                model = group_name(reply, "model", now.tzinfo)
+                report.models.setdefault(model, UsageSum()).add(reply, cost)
+                report.month.add(reply, cost)
+        return report
+
+    async def session(self, session_id: str) -> UsageSum:
+        """Return the sum of a session, all its branches included. Raises StoreError."""
+        workspace, total = self._workspace, UsageSum()
+        known = await workspace.replies.prices()
+        async for reply in workspace.store.usage.requests(session_id):
+            total.add(reply, known_cost(reply, workspace.state.config, known))
+        return total
+
+
+def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None) -> str:
+    """Return the name of the group that a reply belongs to; days begin in `zone`, by default that
+    of this computer.
+    """
+    at = datetime.fromtimestamp(reply.created, UTC).astimezone(zone)
+    match group:
+        case "day":
+            return f"{at:%Y-%m-%d}"
+        case "month":
+            return f"{at:%Y-%m}"
+        case "model":
+            return f"{reply.endpoint}/{reply.model}"
+        case "session":
+            return f"{reply.session_id} {reply.title}".strip()
+        case "kind":
+            return reply.kind
+
+
+def known_cost(reply: ReplyUsage, config: Config, known: KnownPrices) -> Decimal | None:
+    """Return the stored cost, or that of the prices of its time for a reply stored without one."""
+    if reply.priced or reply.status != "complete":
+        return reply.cost
+    try:
+        endpoint = config.endpoint_named(reply.endpoint)
+    except InputError:
+        return None
+    at = datetime.fromtimestamp(reply.created, UTC)
+    return cost_of(reply.usage, known.prices_of(endpoint, reply.model, at))
