@@ -364,11 +364,13 @@ def read(file: Path, protocol: str) -> None:
 @cli.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-def loopback(port: int, host: str) -> None:
+@click.option("--alias", default="", metavar="MODEL", help="Answers for unknown model names.")
+@click.option("--script", type=_FILE, help="A JSON file that the model “script” plays.")
+def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
     """Serve the offline provider on a loopback address."""
     from tui_chat.cli.endpoints import run_loopback
 
-    run_loopback(host, port)
+    run_loopback(host, port, alias, script)
 
 
 @cli.command()

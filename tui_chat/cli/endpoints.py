@@ -30,6 +30,7 @@ from tui_chat.compose import Composed, compose
 from tui_chat.config import LOOPBACK_URL, OFFLINE, Config, load_config
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
+from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.media import describe
 from tui_chat.models.model_facts import ModelFacts
@@ -219,20 +220,36 @@ def _config(settings: dict[str, object]) -> Config:
     return load_config(config_dir, Path(), os.environ, {})
 
 
-def run_loopback(host: str, port: int) -> None:
-    """Serve until interrupted. Raises InputError if the address cannot be used."""
+def run_loopback(host: str, port: int, alias: str, script: Path | None) -> None:
+    """Serve until interrupted. Raises InputError if an argument cannot be used."""
+    options = offline_options(alias, script)
     try:
-        asyncio.run(_serve(host, port))
+        asyncio.run(_serve(host, port, options))
     except KeyboardInterrupt:
         write_line("Stopped.", err=True)
     except (OSError, ValueError) as error:
         raise InputError(f"{host}:{port} cannot be served: {error}") from error
 
 
-async def _serve(host: str, port: int) -> None:
+def offline_options(alias: str, script: Path | None) -> dict[str, Any]:
+    """Return the arguments of `serve` for an alias and a script. Raises InputError."""
+    from tui_chat.offline.models.catalogue import find_model
+    from tui_chat.offline.models.script import NAME, read_script
+
+    if alias and find_model(alias) is None and not (alias == NAME and script):
+        raise InputError(f"--alias: “{alias}” is no model of the offline provider.")
+    if script is None:
+        return {"alias": alias}
+    try:
+        return {"alias": alias, "script": read_script(read_file(script, LARGEST_REQUEST))}
+    except ValueError as error:
+        raise InputError(f"{script}: {error}") from error
+
+
+async def _serve(host: str, port: int, options: dict[str, Any]) -> None:
     from tui_chat.offline import serve
 
-    async with serve(host=host, port=port) as server:
+    async with serve(host=host, port=port, **options) as server:
         base = server.base_url
         write_line(f"The offline provider answers at {base}, with any key, in these protocols:")
         for endpoint in OFFLINE:

@@ -24,6 +24,7 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from tui_chat.cli.app import new_id, open_store, settled_config
+from tui_chat.cli.endpoints import offline_options
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.cli.tap_json import call_json
 from tui_chat.config import LOOPBACK_URL, Config
@@ -65,6 +66,7 @@ class TapOptions:
     is_stored: bool = True
     allow_remote: bool = False
     alias: str = ""
+    script: Path | None = None
     command: tuple[str, ...] = ()
 
 
@@ -160,7 +162,8 @@ class _Tap:
             return read_upstream(url)
         from tui_chat.offline import serve
 
-        server = await stack.enter_async_context(serve(alias=self._options.alias))
+        options = offline_options(self._options.alias, self._options.script)
+        server = await stack.enter_async_context(serve(**options))
         path = urlsplit(url).path if endpoint is not None else ""
         return read_upstream(server.base_url + path)
 

@@ -70,6 +70,11 @@ class _Size(click.ParamType[int]):
     metavar="MODEL",
     help="With --upstream offline: the model that answers for unknown names.",
 )
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path),
+    help="With --upstream offline: a JSON file that the model “script” plays.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_obj
 def tap(settings: dict[str, object], **flags: Any) -> None:

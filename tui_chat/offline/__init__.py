@@ -24,8 +24,10 @@ The modules, in the order in which a request passes them:
         openai/  anthropic/  gemini/  ollama/
                                       parse_request, response_writer, provider (headers, errors)
         prompt_request                the request in terms of no provider
-        models/                       the catalogue, mirror, lorem, toolsmith
+        models/                       the catalogue, mirror, lorem, toolsmith, script
+        structured_output             answers that fit a JSON schema
         reply_pieces  tokens          the pieces of a reply; its size, speed and limits
+        prompt_cache                  what a real prompt cache would serve
     dependencies                      clock, sleep and ids, replaceable in tests
 
 Models: `mirror` describes what it received; `echo` repeats; `lorem[:SPEED[:TOKENS]]` writes at
@@ -42,6 +44,7 @@ from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.offline.models.catalogue import MODELS, OfflineModel
 
 if TYPE_CHECKING:
+    from tui_chat.offline.models.script import Script
     from tui_chat.offline.server import OfflineServer
     from tui_chat.offline.transport import LoopbackTransport
 
@@ -67,16 +70,19 @@ def serve(
     on_request: Callable[[HttpRequest], None] | None = None,
     dependencies: OfflineDependencies | None = None,
     alias: str = "",
+    script: "Script | None" = None,
 ) -> "OfflineServer":
     """Return a server of the offline provider on a loopback socket; it listens in an `async with`.
 
     It has a `port` and a `base_url`. Port 0 takes a free one. `alias` is the model that answers for
-    unknown names; without one they are refused. Raises ValueError for a host that other machines
-    can reach.
+    unknown names; without one they are refused. `script` is what the model `script` plays. Raises
+    ValueError for a host that other machines can reach.
     """
     from tui_chat.offline.server import OfflineServer  # h11 is needed only to serve
 
-    return OfflineServer(port, host, on_request=on_request, dependencies=dependencies, alias=alias)
+    return OfflineServer(
+        port, host, on_request=on_request, dependencies=dependencies, alias=alias, script=script
+    )
 
 
 def __getattr__(name: str) -> Any:

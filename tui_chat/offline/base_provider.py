@@ -106,6 +106,8 @@ class CountTokens:
     """The key of the number in the response."""
     model: str = ""
     version: str = ""
+    kind: str = ""
+    """The value of `object` in the response; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,20 @@ class PromptToolChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """Tokens of a prompt that its provider's cache served, or took."""
+
+    read: int = 0
+    written: int = 0
+    """Kept for five minutes."""
+    written_1h: int = 0
+    """Kept for an hour."""
+
+
+NO_CACHE_USE = CacheUse()
+
+
+@dataclass(frozen=True, slots=True)
 class PromptRequest:
     """A complete request for a reply."""
 
@@ -127,6 +141,8 @@ class PromptRequest:
 
     size: int
     """Length of the body in bytes."""
+
+    cache: CacheUse = NO_CACHE_USE
 
     @property
     def characters(self) -> int:

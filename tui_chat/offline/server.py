@@ -27,6 +27,7 @@ from tui_chat.offline.http_messages import (
     play,
     wait_forever,
 )
+from tui_chat.offline.models.script import Script
 from tui_chat.offline.reply_pieces import Wait
 from tui_chat.offline.request_errors import BodyTooLarge, InvalidJson
 from tui_chat.offline.service import MAX_BODY, OfflineService, provider_of
@@ -47,10 +48,11 @@ class OfflineServer:
         on_request: Callable[[HttpRequest], None] | None = None,
         dependencies: OfflineDependencies | None = None,
         alias: str = "",
+        script: Script | None = None,
     ) -> None:
         self._host = _checked_host(host)
         self._port = port
-        self._service = OfflineService(dependencies, on_request, alias)
+        self._service = OfflineService(dependencies, on_request, alias, script)
         self._listener: asyncio.Server | None = None
         self._connections: set[asyncio.Task[Any]] = set()
 

@@ -1,8 +1,8 @@
 """The offline provider: an HTTP request in, an `HttpResponse` out, and no I/O between.
 
-It keeps two things in memory: how often each failing model was asked, so that `flaky-429:2`
-succeeds at the third request, and the latest responses of the Responses protocol, so that
-`previous_response_id` works.
+It keeps three things in memory: how often each failing model was asked, so that `flaky-429:2`
+succeeds at the third request, the latest responses of the Responses protocol, so that
+`previous_response_id` works, and the latest prompts, so that `usage` counts cached tokens.
 
 The error for an unknown path is worded by the provider that the request is recognisably meant for:
 `/api` is Ollama's, `/v1beta` or a Google key is Gemini's, an `anthropic-version` header is
@@ -10,12 +10,13 @@ Anthropic's, all else is OpenAI's. `GET /v1/models` belongs to three of them, de
 way.
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import assert_never
+from typing import Any, assert_never
 
+from tui_chat.models.content_encoding import EncodingFault, decode_body
 from tui_chat.offline.anthropic.provider import ANTHROPIC
 from tui_chat.offline.base_provider import (
     CountTokens,
@@ -30,9 +31,12 @@ from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.gemini.provider import GEMINI
 from tui_chat.offline.http_messages import Headers, HttpRequest, HttpResponse, Step
 from tui_chat.offline.json_reader import compact, parse_body
-from tui_chat.offline.models.catalogue import find_model
+from tui_chat.offline.models.catalogue import ModelFunction, find_model
+from tui_chat.offline.models.script import NAME as SCRIPT
+from tui_chat.offline.models.script import Script
 from tui_chat.offline.ollama.provider import OLLAMA
 from tui_chat.offline.openai.provider import OPENAI
+from tui_chat.offline.prompt_cache import PromptCache
 from tui_chat.offline.prompt_request import (
     PromptPart,
     PromptRequest,
@@ -56,12 +60,14 @@ from tui_chat.offline.reply_pieces import (
 )
 from tui_chat.offline.request_errors import (
     BodyTooLarge,
+    InvalidJson,
     RequestError,
     RequestRefused,
     UnknownModel,
     UnknownPath,
     WrongMethod,
 )
+from tui_chat.offline.structured_output import obeying, wanted_schema
 from tui_chat.offline.tokens import estimate_prompt_tokens, limited
 
 PROVIDERS: tuple[Provider, ...] = (OLLAMA, GEMINI, ANTHROPIC, OPENAI)
@@ -91,10 +97,18 @@ class OfflineService:
         dependencies: OfflineDependencies | None = None,
         on_request: Callable[[HttpRequest], None] | None = None,
         alias: str = "",
+        script: Script | None = None,
     ) -> None:
-        """`alias` is the model that answers for unknown names; empty to refuse them."""
+        """`alias` is the model that answers for unknown names; empty to refuse them. `script` is
+        what the model `script` plays; without one there is no such model.
+        """
         self.dependencies = dependencies or OfflineDependencies()
         self._alias = alias
+        self._script = script
+        self._caches: defaultdict[str, PromptCache] = defaultdict(
+            lambda: PromptCache(self.dependencies.monotonic)
+        )
+        """The providers' prompt caches, by protocol."""
         self._on_request = on_request
         self._requests: Counter[str] = Counter()
         """Requests by model name."""
@@ -110,6 +124,7 @@ class OfflineService:
         try:
             if len(request.body) > MAX_BODY:
                 raise RequestRefused(BodyTooLarge(MAX_BODY))
+            request = _decoded(request)
             match _operation(provider, request):
                 case Generate() as generate:
                     return self._generate(request, generate, id)
@@ -147,12 +162,16 @@ class OfflineService:
             len(request.body), generate.model, generate.stream, stored_turns=self._responses.get
         )
         prompt = handler.parse_request(parse_body(request.body), context)
-        model = find_model(prompt.model) or find_model(self._alias)
+        model = self._find_model(prompt.model)
         if model is None:
             raise RequestRefused(UnknownModel(prompt.model, generate.version))
         self._requests[prompt.model] += 1
+        prompt = replace(prompt, cache=self._caches[prompt.protocol].use(prompt))
+        content = model(prompt, self._requests[prompt.model])
+        schema = wanted_schema(prompt.body)
+        is_scripted = self._script is not None and model == self._script.reply
         pieces = limited(
-            model(prompt, self._requests[prompt.model]),
+            content if schema is None or is_scripted else obeying(content, schema),
             prompt.limit,
             prompt.stops,
             self.dependencies.random_id,
@@ -173,6 +192,14 @@ class OfflineService:
             *headers,
         )
         return HttpResponse(200, headers, _stream(chain((first,), pieces), writer, provider))
+
+    def _find_model(self, name: str) -> ModelFunction | None:
+        for each in (name, self._alias):
+            if each == SCRIPT and self._script is not None:
+                return self._script.reply
+            if (model := find_model(each)) is not None:
+                return model
+        return None
 
     def _storing(
         self, pieces: Iterator[TimedPiece], prompt: PromptRequest, id: str
@@ -200,11 +227,24 @@ class OfflineService:
     def _count(self, request: HttpRequest, count: CountTokens, id: str) -> HttpResponse:
         context = RequestContext(len(request.body), count.model, counting=True)
         prompt = count.handler.parse_request(parse_body(request.body), context)
-        if find_model(prompt.model) is None and find_model(self._alias) is None:
+        if self._find_model(prompt.model) is None:
             raise RequestRefused(UnknownModel(prompt.model, count.version))
-        body = compact({count.result_key: estimate_prompt_tokens(prompt.characters)}).encode()
+        result: dict[str, Any] = {"object": count.kind} if count.kind else {}
+        result[count.result_key] = estimate_prompt_tokens(prompt.characters)
+        body = compact(result).encode()
         provider = count.handler.provider
         return _response(provider, 200, body, provider.headers(id, self.dependencies))
+
+
+def _decoded(request: HttpRequest) -> HttpRequest:
+    """Return a request with its content encoding undone. Raises RequestRefused."""
+    encoding = request.header("content-encoding")
+    if not encoding:
+        return request
+    try:
+        return replace(request, body=decode_body(request.body, encoding, MAX_BODY))
+    except EncodingFault as error:
+        raise RequestRefused(InvalidJson(str(error))) from error
 
 
 def _operation(provider: Provider, request: HttpRequest) -> Operation:

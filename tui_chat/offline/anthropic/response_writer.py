@@ -151,9 +151,13 @@ class MessagesWriter:
         return f"Eq{self._dependencies.random_id(298)}"
 
     def _message(self, content: list[dict[str, Any]], finish: Finish | None) -> dict[str, Any]:
+        cache = self._prompt.cache
         usage = {
             **self._usage_of(finish),
-            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": cache.written,
+                "ephemeral_1h_input_tokens": cache.written_1h,
+            },
             "service_tier": "standard",
         }
         return {
@@ -168,10 +172,13 @@ class MessagesWriter:
         }
 
     def _usage_of(self, finish: Finish | None) -> dict[str, Any]:
+        cache = self._prompt.cache
+        written = cache.written + cache.written_1h
+        total = estimate_prompt_tokens(self._prompt.characters)
         return {
-            "input_tokens": estimate_prompt_tokens(self._prompt.characters),
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "input_tokens": total - cache.read - written,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": cache.read,
             "output_tokens": finish.output if finish else 0,
         }
 

@@ -157,6 +157,8 @@ class GenerateContentWriter:
         usage: dict[str, Any] = {"promptTokenCount": prompt}
         if output:
             usage["candidatesTokenCount"] = output
+        if cached := self._prompt.cache.read:
+            usage["cachedContentTokenCount"] = cached
         usage["totalTokenCount"] = prompt + output + reasoning
         usage["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": prompt}]
         if reasoning:

@@ -1,7 +1,8 @@
 """The models: their names, and the behaviour of the small ones.
 
 A name is `model` or `model:speed`, with the speed in tokens per second or `max`; `lorem` takes a
-length too (`lorem:max:5000`), and the failing models a number of failures (`flaky-429:2`).
+length too (`lorem:max:5000`), `toolsmith` the name of a tool (`toolsmith:Read`), and the failing
+models a number of failures (`flaky-429:2`).
 """
 
 from collections.abc import Callable, Iterator
@@ -46,7 +47,9 @@ MODELS: tuple[OfflineModel, ...] = (
     OfflineModel("thinker", "Reasons first, then answers."),
     OfflineModel("researcher", "Answers with citations of web pages, which it does not read."),
     OfflineModel("picture", "Answers with a small picture, where the protocol has them."),
-    OfflineModel("toolsmith", "Calls a declared tool, then reports what the tool answered."),
+    OfflineModel(
+        "toolsmith", "Calls a declared tool, then reports what the tool answered; toolsmith:NAME."
+    ),
     OfflineModel("flaky-429", "Refuses for rate limits; flaky-429:N refuses N times, then echoes."),
     OfflineModel("flaky-500", "Fails with a server error; flaky-500:N fails N times, then echoes."),
     OfflineModel("flaky-529", "Fails for overload; flaky-529:N fails N times, then echoes."),
@@ -80,6 +83,8 @@ def find_model(name: str) -> ModelFunction | None:
         return _failing(stem, options)
     if stem in _BREAKING and not options:
         return _BREAKING[stem]
+    if stem == "toolsmith" and options and _speed(options[0]) == 0:
+        return None if len(options) > 1 else _calling(options[0])
     if stem in _ANSWERING and len(options) <= 1:
         speed = _speed(options[0]) if options else None
         return None if speed == 0 else _at_speed(_ANSWERING[stem], speed)
@@ -171,6 +176,13 @@ def _at_speed(
     def reply(prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
         yield Speed(speed)
         yield from answer(prompt)
+
+    return reply
+
+
+def _calling(name: str) -> ModelFunction:
+    def reply(prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+        yield from toolsmith.reply(prompt, name)
 
     return reply
 

@@ -43,8 +43,10 @@ _FORMATS = {
 }
 
 
-def reply(prompt: PromptRequest) -> Iterator[Piece]:
-    """Yield a call of a declared tool, a report of results, or the reason for not calling."""
+def reply(prompt: PromptRequest, name: str = "") -> Iterator[Piece]:
+    """Yield a call of a declared tool, a report of results, or the reason for not calling. `name`
+    is the tool to call; empty for the one that the request names, or the first.
+    """
     results = prompt.turns[-1].results if prompt.turns else ()
     if results:
         yield TextPiece("\n\n".join(_report(prompt, result) for result in _latest_results(prompt)))
@@ -55,7 +57,10 @@ def reply(prompt: PromptRequest) -> Iterator[Piece]:
     if prompt.choice.mode == "none":
         yield TextPiece("Tools were declared, but the request forbids calls.")
         return
-    tool = _chosen_tool(prompt)
+    tool = _chosen_tool(prompt, name or prompt.choice.name)
+    if tool is None:
+        yield TextPiece(f"No tool {inline_code(name)} was declared in this request.")
+        return
     arguments = sample_arguments(tool.schema) if tool.schema else None
     sampled = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
     yield ToolCallPiece(tool.name, json.dumps(sampled, ensure_ascii=False))
@@ -66,11 +71,10 @@ def sample_arguments(schema: Mapping[str, Any]) -> Any:
     return _SchemaSampler(schema).value(schema, "value", 0)
 
 
-def _chosen_tool(prompt: PromptRequest) -> PromptTool:
-    for tool in prompt.tools:
-        if tool.name == prompt.choice.name:
-            return tool
-    return prompt.tools[0]
+def _chosen_tool(prompt: PromptRequest, name: str | None) -> PromptTool | None:
+    if not name:
+        return prompt.tools[0]
+    return next((tool for tool in prompt.tools if tool.name == name), None)
 
 
 def _latest_results(prompt: PromptRequest) -> list[PromptToolResult]:
@@ -202,7 +206,7 @@ def _number(node: Mapping[str, Any], *, whole: bool) -> float:
     step = _real(node.get("multipleOf"))
     if step is not None and step > 0 and math.isfinite(value / step):
         value = math.ceil(value / step) * step
-    return value
+    return int(value) if float(value).is_integer() else value  # some clients refuse 1.0
 
 
 def _real(value: Any, nudge: float = 0.0) -> float | None:

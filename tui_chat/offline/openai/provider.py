@@ -7,7 +7,7 @@ limit is also reported in `retry-after` and the `x-ratelimit-*` headers, with re
 
 from typing import Any, assert_never
 
-from tui_chat.offline.base_provider import Generate, ProtocolHandler, Provider
+from tui_chat.offline.base_provider import CountTokens, Generate, ProtocolHandler, Provider
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.http_messages import Headers, HttpRequest
 from tui_chat.offline.json_reader import compact, dotted
@@ -40,8 +40,8 @@ _CREATED = 1_700_000_000
 class OpenAIProvider(Provider):
     """OpenAI."""
 
-    def generation(self, request: HttpRequest) -> Generate | None:
-        """Return the operation of one of OpenAI's two paths."""
+    def generation(self, request: HttpRequest) -> Generate | CountTokens | None:
+        """Return the operation of one of OpenAI's paths."""
         return _GENERATIONS.get(request.path)
 
     def request_id(self, dependencies: OfflineDependencies) -> str:
@@ -183,10 +183,14 @@ class OpenAIProvider(Provider):
 
 OPENAI = OpenAIProvider()
 
-_GENERATIONS = {
+_RESPONSES = ProtocolHandler(
+    OPENAI, parse_responses_request, ResponsesWriter, stores_responses=True
+)
+_GENERATIONS: dict[str, Generate | CountTokens] = {
     "/v1/chat/completions": Generate(ProtocolHandler(OPENAI, parse_chat_request, ChatWriter)),
-    "/v1/responses": Generate(
-        ProtocolHandler(OPENAI, parse_responses_request, ResponsesWriter, stores_responses=True)
+    "/v1/responses": Generate(_RESPONSES),
+    "/v1/responses/input_tokens": CountTokens(
+        _RESPONSES, "input_tokens", kind="response.input_tokens"
     ),
 }
 

@@ -188,7 +188,10 @@ class ChatWriter:
             "prompt_tokens": prompt,
             "completion_tokens": finish.output,
             "total_tokens": prompt + finish.output,
-            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "prompt_tokens_details": {
+                "cached_tokens": self._prompt.cache.read,
+                "audio_tokens": 0,
+            },
             "completion_tokens_details": {
                 "reasoning_tokens": finish.reasoning,
                 "audio_tokens": 0,
@@ -407,7 +410,10 @@ class ResponsesWriter:
         prompt = estimate_prompt_tokens(self._prompt.characters)
         return {
             "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "input_tokens_details": {
+                "cached_tokens": self._prompt.cache.read,
+                "cache_write_tokens": 0,
+            },
             "output_tokens": finish.output,
             "output_tokens_details": {"reasoning_tokens": finish.reasoning},
             "total_tokens": prompt + finish.output,

@@ -1,0 +1,202 @@
+"""A prompt cache as the providers have one, so that `usage` says what a real one would say.
+
+1. A prompt is read in the order tools, system, conversation. Without an explicit mark nothing of a
+   prompt under 1,024 tokens is cached.
+2. OpenAI and Gemini cache the beginning of every prompt, in steps of 128 tokens:
+   https://platform.openai.com/docs/guides/prompt-caching
+3. Anthropic caches up to the blocks with `cache_control`, for five minutes or an hour since their
+   last use, and looks for a cached beginning at most 20 blocks before a mark:
+   https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
+4. Tokens are the offline provider's estimate, by characters.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, cast
+
+from tui_chat.offline.json_reader import compact
+from tui_chat.offline.prompt_request import NO_CACHE_USE, CacheUse, PromptRequest
+from tui_chat.offline.tokens import estimate_prompt_tokens
+
+_MINIMUM = 1024
+"""Tokens of the shortest prompt, or beginning of one, that is cached."""
+_STEP = 128
+_LOOK_BACK = 20
+"""Blocks before a mark at which a cached beginning is looked for."""
+_KEPT_PROMPTS = 64
+_KEPT_CHARACTERS = 32_000_000
+_KEPT_MARKS = 4096
+_AUTOMATIC_SECONDS = 600.0
+"""Seconds for which OpenAI keeps an unused beginning, about."""
+_ORDER = (
+    *("tools", "response_format", "text", "output_config", "output_format"),
+    *("system", "instructions", "systemInstruction", "system_instruction"),
+    *("messages", "input", "contents"),
+)
+_MARK = "cache_control"
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    text: str
+    """What the model reads."""
+    characters: int
+    """Characters that count as tokens."""
+    seconds: float | None
+    """For how long the beginning up to it is to be cached; None without a mark."""
+
+
+class PromptCache:
+    """Remembers the prompts of all requests to one provider. `now` gives seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._prompts: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """Model and text of prompts, and when they were used last."""
+        self._marked: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Hashes of marked beginnings, when they end, and for how long they are kept."""
+
+    def use(self, prompt: PromptRequest) -> CacheUse:
+        """Return what of a prompt is cached, and remember it."""
+        if prompt.protocol.startswith("Ollama"):
+            return NO_CACHE_USE
+        if prompt.protocol.startswith("Anthropic"):
+            return self._marked_use(prompt)
+        return self._automatic_use(prompt)
+
+    def _automatic_use(self, prompt: PromptRequest) -> CacheUse:
+        text = "".join(block.text for block in _blocks(prompt))
+        total, now = estimate_prompt_tokens(prompt.characters), self._now()
+        common = max(
+            (
+                _common(known, text)
+                for (model, known), used in self._prompts.items()
+                if model == prompt.model and now - used <= _AUTOMATIC_SECONDS
+            ),
+            default=0,
+        )
+        if total >= _MINIMUM:
+            self._prompts[prompt.model, text] = now
+            self._prompts.move_to_end((prompt.model, text))
+        while len(self._prompts) > 1 and (
+            len(self._prompts) > _KEPT_PROMPTS
+            or sum(len(known) for _, known in self._prompts) > _KEPT_CHARACTERS
+        ):
+            self._prompts.popitem(last=False)
+        cached = total * common // max(1, len(text)) // _STEP * _STEP
+        return CacheUse(read=cached) if cached >= _MINIMUM else NO_CACHE_USE
+
+    def _marked_use(self, prompt: PromptRequest) -> CacheUse:
+        blocks = list(_blocks(prompt))
+        if all(block.seconds is None for block in blocks):
+            return NO_CACHE_USE
+        total, now = estimate_prompt_tokens(prompt.characters), self._now()
+        digest, hashes, ends = sha256(prompt.model.encode()), list[str](), list[int]()
+        at = 0
+        for block in blocks:
+            digest.update(block.text.encode("utf-8", "replace"))
+            at += block.characters
+            hashes.append(digest.hexdigest())
+            ends.append(min(total, estimate_prompt_tokens(at)))
+        marks = [n for n, block in enumerate(blocks) if block.seconds is not None]
+        marks = [n for n in marks if ends[n] >= _MINIMUM]
+        read = 0
+        for mark in reversed(marks):
+            for number in range(mark, max(-1, mark - _LOOK_BACK - 1), -1):
+                expires, seconds = self._marked.get(hashes[number], (0.0, 0.0))
+                if expires >= now:
+                    read = ends[number]
+                    self._marked[hashes[number]] = now + seconds, seconds
+                    break
+            if read:
+                break
+        written = {300.0: 0, 3600.0: 0}
+        before = read
+        for mark in marks:
+            seconds = blocks[mark].seconds or 300.0
+            if ends[mark] > before:
+                written[seconds] += ends[mark] - before
+                before = ends[mark]
+            self._marked[hashes[mark]] = now + seconds, seconds
+            self._marked.move_to_end(hashes[mark])
+        while len(self._marked) > _KEPT_MARKS:
+            self._marked.popitem(last=False)
+        return CacheUse(read, written[300.0], written[3600.0])
+
+
+def _blocks(prompt: PromptRequest) -> Iterator[_Block]:
+    """Yield the blocks of a prompt in the order in which a model reads them."""
+    if "previous_response_id" in prompt.body:  # the earlier turns are not in the body
+        for part in (*prompt.tools, *prompt.system, *prompt.turns):
+            yield _Block(repr(part), 0, None)
+        return
+    last: _Block | None = None
+    for key in _ORDER:
+        value = prompt.body.get(key)
+        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        for item in items if value is not None else ():
+            for block in _item_blocks(key, item):
+                if last is not None:
+                    yield last
+                last = block
+    if last is not None:  # a mark of the whole request is one of its last block
+        seconds = last.seconds or _seconds(prompt.body.get(_MARK))
+        yield _Block(last.text, last.characters, seconds)
+
+
+def _item_blocks(key: str, item: Any) -> Iterator[_Block]:
+    message = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    content = message.get("content")
+    if not isinstance(content, list):
+        text = f"{key} {_without_marks(item)}"
+        yield _Block(text, _characters(item), _seconds(message.get(_MARK)))
+        return
+    rest = {name: value for name, value in message.items() if name not in ("content", _MARK)}
+    head = f"{key} {compact(rest)} "
+    for block in cast("list[Any]", content):
+        fields = cast("dict[str, Any]", block) if isinstance(block, dict) else {}
+        text = head + _without_marks(block)
+        yield _Block(text, _characters(block), _seconds(fields.get(_MARK)))
+        head = ""
+
+
+_NOT_COUNTED = frozenset(("type", "role", "id", "tool_use_id", "signature", _MARK))
+
+
+def _characters(value: Any) -> int:
+    """Return the characters of a part of a body that `PromptRequest.characters` counts, about."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        if "source" in fields:  # a picture or a document
+            return 1_000
+        if "input_schema" in fields:
+            words = (str(fields.get(name) or "") for name in ("name", "description"))
+            return sum(map(len, words)) + len(str(fields["input_schema"]))
+        return sum(_characters(each) for key, each in fields.items() if key not in _NOT_COUNTED)
+    if isinstance(value, list):
+        return sum(map(_characters, cast("list[Any]", value)))
+    return len(value) if isinstance(value, str) else 0
+
+
+def _without_marks(value: Any) -> str:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        value = {name: each for name, each in fields.items() if name != _MARK}
+    return compact(value)
+
+
+def _seconds(mark: Any) -> float | None:
+    if not isinstance(mark, dict):
+        return None
+    return 3600.0 if cast("dict[str, Any]", mark).get("ttl") == "1h" else 300.0
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
