@@ -115,7 +115,7 @@ def test_facts_of_unknown_models_and_endpoints(endpoints: Run):
     assert endpoints("facts", "nowhere").code == 2
     listed = json.loads(endpoints("list", "--json").out)
     anthropic_facts = next(row for row in listed if row["name"] == "anthropic")["facts"]
-    assert "xhigh" in anthropic_facts["claude-opus-4-8"]["efforts"]
+    assert anthropic_facts["claude-opus-5-5"]["max_output"] == 128_000
 
 
 def test_the_list_describes_keys_without_showing_them(
@@ -135,7 +135,7 @@ def test_the_list_describes_keys_without_showing_them(
             assert expected in done.out
         assert "env:ANTHROPIC_API_KEY (not set)" in done.out
     rows = {row["name"]: row for row in json.loads(done.out)}
-    assert rows["anthropic"]["facts"]["claude-opus-4-8"]["prefill"] is False
+    assert rows["anthropic"]["facts"]["claude-opus-5-5"]["reasons"] is True
     assert rows["ollama"]["running"] is False
 
 

@@ -225,3 +225,33 @@ def test_any_json_gives_a_file_that_can_be_read_or_an_error(
         assert all(
             type(facts[key]) is int for key in facts if key in ("context_limit", "max_output")
         )
+
+
+def test_the_endpoints_offer_the_newest_model_of_each_family() -> None:
+    text = refresh_facts.OUTPUT.read_text(encoding="utf-8")
+    assert refresh_facts.CURRENT.read_text(encoding="utf-8") == refresh_facts.current_models(text)
+
+
+@pytest.mark.parametrize(
+    ("family", "names", "newest"),
+    [
+        (
+            "gpt-*-sol",
+            ["gpt-6-sol", "gpt-6.1-sol", "gpt-6.1-sol-pro", "gpt-5.9-sol"],
+            "gpt-6.1-sol",
+        ),
+        ("claude-opus-*", ["claude-opus-4-8", "claude-opus-5", "claude-opus-4"], "claude-opus-5"),
+        ("a-*", ["a-2", "a-10", "a-2025-08-07", "a-preview"], "a-10"),
+        ("m-latest", ["m-latest", "m"], "m-latest"),
+        ("x-*", ["y-1"], None),
+    ],
+)
+def test_the_newest_has_the_highest_version(
+    family: str, names: list[str], newest: str | None
+) -> None:
+    assert refresh_facts.newest_of(family, names) == newest
+
+
+def test_a_family_without_models_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"no model gpt-\*-terra of openai"):
+        refresh_facts.current_models('{"anywhere": {}, "hosts": {}}')

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from textual.pilot import Pilot
 
@@ -47,6 +48,7 @@ def make_app(
     keys: tuple[tuple[str, str], ...] = (),
     on_request: Callable[[HttpRequest], None] | None = None,
     captured: str = "",
+    environ: Mapping[str, str] = MappingProxyType({}),
     key_clock: Callable[[], float] = lambda: 0.0,
     prices: Prices | None = None,
 ) -> TuiChat:
@@ -97,7 +99,12 @@ def make_app(
         )
 
     return TuiChat(
-        config, open_workspace, lambda: NOON, environ={}, captured=captured, key_clock=key_clock
+        config,
+        open_workspace,
+        lambda: NOON,
+        environ=environ,
+        captured=captured,
+        key_clock=key_clock,
     )
 
 

@@ -1,4 +1,5 @@
-r"""Refresh `models/published_facts.json` from tables of models that others publish.
+r"""Refresh `models/published_facts.json` from tables of models that others publish, and with it
+`config/current_models.json`: the newest model of each family that the built-in endpoints offer.
 
     python -m tui_chat.cli.refresh_facts --date 2026-11-23 \
         --source "litellm 1.109.1" model_prices_and_context_window_backup.json \
@@ -25,13 +26,14 @@ import asyncio
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
+from tui_chat import config
 from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError, TuiChatError
@@ -50,6 +52,17 @@ MOST_OUTPUT = 150_000
 MOST_TOKENS = 100_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._:/@+-]{0,119}")
 
+CURRENT = Path(config.__file__).with_name("current_models.json")
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("gpt-*-terra", "gpt-*-sol", "gpt-*-luna"),
+    "anthropic": ("claude-sonnet-*", "claude-opus-*", "claude-haiku-*"),
+    "google": ("gemini-*-flash", "gemini-*-argon", "gemini-*-flash-lite"),
+    "deepseek": ("deepseek-flash", "deepseek-v*-pro"),
+    "mistral": ("mistral-medium-latest", "mistral-small-latest", "mistral-large-latest"),
+    "groq": ("qwen/qwen*-27b",),
+}
+"""The models that each endpoint offers at first, the usual choice first; `*` is a version. When a
+vendor names a new family, this is the place to change."""
 ANYWHERE = {"openai": "", "anthropic": "claude-", "google": "gemini-", "xai": "grok-"}
 """Vendors, by their names in models.dev, whose models are served by these names only, and how the
 names begin. For OpenAI see `is_openai_model`."""
@@ -272,6 +285,34 @@ def published(date: str, sources: Mapping[str, Mapping[Key, FactsEntry]]) -> str
     return text
 
 
+def current_models(facts: str) -> str:
+    """Return the file of current models, from the text of the published facts.
+
+    Raises InputError if a family has no model.
+    """
+    table = json.loads(facts)
+    found: dict[str, list[str]] = {}
+    for vendor, families in FAMILIES.items():
+        names = table["anywhere"] if vendor in ANYWHERE else table["hosts"].get(HOSTS[vendor], {})
+        for family in families:
+            if (newest := newest_of(family, names)) is None:
+                raise InputError(f"The sources have no model {family} of {vendor}.")
+            found.setdefault(vendor, []).append(newest)
+    rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    return f"{{\n{rows}\n}}\n"
+
+
+def newest_of(family: str, names: Iterable[str]) -> str | None:
+    """Return the name of a family with the highest version; None if there is none."""
+    pattern = re.compile(re.escape(family).replace(r"\*", r"(\d{1,3}(?:[.-]\d{1,3})?)"))
+    versions = {
+        name: tuple(int(part) for part in re.split("[.-]", match[1])) if match.groups() else ()
+        for name in names
+        if (match := pattern.fullmatch(name))
+    }
+    return max(versions, key=lambda name: versions[name], default=None)
+
+
 def _rows(table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table, sorted."""
     for number, name in enumerate(sorted(table), 1):
@@ -341,6 +382,8 @@ def main(sources: tuple[tuple[str, str], ...], date: str, output: Path) -> None:
                 f"{skipped.values:,} values."
             )
         text = published(date, read)
+        if output == OUTPUT:
+            write_text(current_models(text), CURRENT)
         write_text(text, output)
     except TuiChatError as error:
         raise click.ClickException(one_line(str(error))) from error

@@ -1,7 +1,8 @@
 """The endpoints that exist without any configuration; a provider needs only its key.
 
 An entry of `config.toml` with the name of one of these replaces only what it sets. The models
-listed here are a beginning; `tui-chat endpoints test NAME` lists all that a server has.
+listed here are a beginning, the newest of each family (`current_models.json`);
+`tui-chat endpoints test NAME` lists all that a server has.
 
 What follows from a model's name on any endpoint is in `models.model_facts`. The facts here are
 those of one provider: what its server does with every model, and model names that mean this model
@@ -11,6 +12,9 @@ evidence.
 """
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import ModelFacts
@@ -78,13 +82,21 @@ _GROQ_FACTS: tuple[tuple[str, ModelFacts], ...] = (
     ("qwen/qwen3.8-27b", ModelFacts(131_072)),
 )
 
+_CURRENT: dict[str, tuple[str, ...]] = {
+    name: tuple(models)
+    for name, models in json.loads(
+        Path(__file__).with_name("current_models.json").read_text(encoding="utf-8")
+    ).items()
+}
+"""Written by `cli.refresh_facts`, so that no list here is older than the facts."""
+
 PROVIDERS = (
     Endpoint(
         "openai",
         Protocol.OPENAI_CHAT,
         "https://api.openai.com/v1",
         key="env:OPENAI_API_KEY",
-        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
+        models=_CURRENT["openai"],
         server_facts=_OPENAI_FACTS,
     ),
     Endpoint(
@@ -92,7 +104,7 @@ PROVIDERS = (
         Protocol.OPENAI_RESPONSES,
         "https://api.openai.com/v1",
         key="env:OPENAI_API_KEY",
-        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
+        models=_CURRENT["openai"],
         server_facts=_OPENAI_FACTS,
     ),
     Endpoint(
@@ -100,14 +112,14 @@ PROVIDERS = (
         Protocol.ANTHROPIC,
         "https://api.anthropic.com",
         key="env:ANTHROPIC_API_KEY",
-        models=("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-8"),
+        models=_CURRENT["anthropic"],
     ),
     Endpoint(
         "google",
         Protocol.GEMINI,
         "https://generativelanguage.googleapis.com",
         key="env:GEMINI_API_KEY",
-        models=("gemini-2.5-flash", "gemini-2.5-pro"),
+        models=_CURRENT["google"],
     ),
     Endpoint(
         "openrouter",
@@ -122,7 +134,7 @@ PROVIDERS = (
         Protocol.OPENAI_CHAT,
         "https://api.deepseek.com",
         key="env:DEEPSEEK_API_KEY",
-        models=("deepseek-flash", "deepseek-v4-pro"),
+        models=_CURRENT["deepseek"],
         server_facts=_DEEPSEEK_FACTS,
         max_tokens_key="max_tokens",  # the newer name is silently ignored
     ),
@@ -131,7 +143,7 @@ PROVIDERS = (
         Protocol.OPENAI_CHAT,
         "https://api.mistral.ai/v1",
         key="env:MISTRAL_API_KEY",
-        models=("mistral-medium-latest", "mistral-small-latest", "mistral-large-latest"),
+        models=_CURRENT["mistral"],
         server_facts=_MISTRAL_FACTS,
         max_tokens_key="max_tokens",  # the newer name is refused
     ),
@@ -140,7 +152,7 @@ PROVIDERS = (
         Protocol.OPENAI_CHAT,
         "https://api.groq.com/openai/v1",
         key="env:GROQ_API_KEY",
-        models=("openai/gpt-oss-120b", "openai/gpt-oss-20b"),
+        models=_CURRENT["groq"],
         server_facts=_GROQ_FACTS,
     ),
 )

@@ -243,6 +243,18 @@ class ChatArea(Area):
         if not self.pane.composer.text:
             self.pane.tool_question.consider_focus()
 
+    @on(Composer.EnterPressed)
+    @work(group="settings")
+    async def _use_key_found(self) -> None:
+        """Make the provider whose key is there the default, as the first screen offers."""
+        await self.drafts.wait_until_stored()  # Enter may repeat the one that sent a message
+        workspace = self.workspace
+        if workspace is None or workspace.state.entries or not workspace.state.is_offline:
+            return
+        for endpoint in keys_found(workspace.state.config.endpoints, self.context.environ)[:1]:
+            await workspace.settings.set_model(endpoint.name, endpoint.models[0])
+            await workspace.settings.set_default_model(endpoint.name, endpoint.models[0])
+
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         line = parse_command(event.text)

@@ -105,6 +105,9 @@ class Composer(TextArea, inherit_bindings=False):
             super().__init__()
             self.text = text
 
+    class EnterPressed(Message):
+        """Enter was pressed without any text."""
+
     class StopRequested(Message):
         """Esc was pressed."""
 
@@ -258,6 +261,8 @@ class Composer(TextArea, inherit_bindings=False):
         text = self.text
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
+        elif not text:
+            self.post_message(self.EnterPressed())
 
     def action_new_line(self) -> None:
         """Start a new line."""

@@ -30,27 +30,34 @@ def welcome(
     """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there,
     `keys` has one for each action.
     """
-    partner = f"You are talking to **{model}**."
-    if is_offline:
-        partner = f"**{model}** answers from within this program: no key, no network. "
-        partner += (
-            "Your environment has keys for others:"
-            if found
-            else "For a provider, set its key in the environment (`OPENAI_API_KEY`, "
-            "`ANTHROPIC_API_KEY`, `GEMINI_API_KEY` …), start again, and press "
-            f"**{keys['model']}**."
+    if not is_offline:
+        partner = f"You are talking to **{model}**. "
+    elif not found:
+        partner = (
+            f"**{model}** answers from within this program: no key, no network. For a provider, "
+            "set its key in the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, "
+            "`GEMINI_API_KEY` …) and start again. "
         )
-    offers = "".join(
-        f"- `{each.key.partition(':')[2]}`: type `/model {each.name}/{each.models[0]}`\n"
-        for each in (found if is_offline else ())
-    )
+    else:
+        partner = (
+            f"**{model}** answers from within this program. `{_variable(found[0])}` is set:\n\n"
+            f"- **Enter** makes **{found[0].name}** ({found[0].models[0]}) the default\n"
+        )
+        partner += "".join(
+            f"- `{_variable(each)}` is set too: `/model {each.name}`\n" for each in found[1:]
+        )
+        partner += "\n"
     return (
         "# tui-chat\n\n"
-        "Type below; **Enter** sends. The inspector beside this, or "
-        f"**{keys['inspector']}**, shows the exact request before it is sent.\n\n"
-        f"{partner}\n\n{offers}\n"
-        "- **Ctrl+J** starts a new line, **/** a command, **@** attaches a file\n"
-        f"- **{keys['model']}** switches the model, **{keys['new']}** starts a session, "
-        "**Esc** stops\n"
-        f"- **{keys['palette']}** finds every command, **{keys['help']}** shows all keys\n"
+        "A chat that shows the exact request before it is sent.\n\n"
+        f"{partner}Three things to try:\n\n"
+        f"- **{keys['inspector']}** goes through the request, while you type or after the reply\n"
+        f"- **{keys['model']}** switches the model\n"
+        f"- **{keys['palette']}** finds every command: try `title`, `theme`, `cost`\n\n"
+        "Type below; **Enter** sends, **Ctrl+J** starts a new line, **/** a command, **@** "
+        f"attaches a file. **{keys['help']}** shows all keys.\n"
     )
+
+
+def _variable(endpoint: Endpoint) -> str:
+    return endpoint.key.partition(":")[2]
