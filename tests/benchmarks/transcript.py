@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, thread_time
@@ -86,7 +87,7 @@ def memory() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-async def reading(count: int) -> float:
+async def reading(count: int, tell: Callable[[str], None] = print) -> float:
     """Open, page and resize; return the milliseconds to the first picture."""
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
@@ -101,8 +102,8 @@ async def reading(count: int) -> float:
         chat.show("Benchmark", "", entries)
         paint(app)
         first = spent(began)
-        print(f"{count:,} messages, {size:.1f} MB")
-        print(f"  first picture  {first:7.1f} ms")
+        tell(f"{count:,} messages, {size:.1f} MB")
+        tell(f"  first picture  {first:7.1f} ms")
         frames: list[float] = []
         for action in ("page(-1)",) * 200 + ("begin",) + ("page(1)",) * 200 + ("end",):
             await pilot.pause()
@@ -111,26 +112,26 @@ async def reading(count: int) -> float:
             paint(app)
             frames.append(spent(began))
         worst = f"worst {max(frames):.1f}"
-        print(f"  a page         {median(frames):7.1f} ms, p95 {p95(frames):.1f}, {worst}")
+        tell(f"  a page         {median(frames):7.1f} ms, p95 {p95(frames):.1f}, {worst}")
         jumps: list[float] = []
         for step in range(50):
             began = thread_time()
             chat.transcript.scroll_to(y=chat.transcript.max_scroll_y * (step * 37 % 50) / 50)
             paint(app)
             jumps.append(spent(began))
-        print(f"  the scroll bar {median(jumps):7.1f} ms, p95 {p95(jumps):.1f}")
+        tell(f"  the scroll bar {median(jumps):7.1f} ms, p95 {p95(jumps):.1f}")
         widths: list[float] = []
         for width in (120, 100, 80, 160):
             began = thread_time()
             await pilot.resize_terminal(width, SIZE[1])
             widths.append(spent(began))
-        print(f"  another width  {median(widths):7.1f} ms, worst {max(widths):.1f}")
+        tell(f"  another width  {median(widths):7.1f} ms, worst {max(widths):.1f}")
         began = thread_time()
         chat.transcript.find("writer exclude")
         chat.transcript.find("never blocks")
         paint(app)
-        print(f"  finding        {spent(began):7.1f} ms for two searches")
-        print(f"  memory         {memory():7.1f} MB, {memory() - before:.1f} of them for this")
+        tell(f"  finding        {spent(began):7.1f} ms for two searches")
+        tell(f"  memory         {memory():7.1f} MB, {memory() - before:.1f} of them for this")
         return first
 
 
