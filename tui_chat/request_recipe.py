@@ -21,6 +21,7 @@ from tui_chat import __version__
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.errors import InputError
+from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_values import pack, unpack
@@ -76,6 +77,7 @@ class Recipe:
     correction: Correction = NO_CORRECTION
     role_missing: bool = False
     keeps_role_prompt: bool = False
+    chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
     format: int = 0
     """0 if missing."""
 
@@ -129,6 +131,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         correction=inputs.correction,
         role_missing=inputs.role_missing,
         keeps_role_prompt=inputs.keeps_role_prompt,
+        chat=inputs.chat,
         format=FORMAT,
     )
 
@@ -198,6 +201,7 @@ def rebuilt_inputs(
         correction=recipe.correction,
         role_missing=recipe.role_missing,
         keeps_role_prompt=recipe.keeps_role_prompt,
+        chat=recipe.chat,
     )
 
 

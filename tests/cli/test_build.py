@@ -232,10 +232,10 @@ def test_a_lorebook_entry_is_sent_when_its_keyword_occurs(folder: Path, build: B
 
 
 def test_lorebook_warnings_are_printed(folder: Path, build: Build):
-    lore = {"entries": {"0": {**LORE, "sticky": 2}}}
+    lore = {"entries": {"0": {**LORE, "vectorized": True}}}
     (folder / "lore.json").write_text(json.dumps(lore, indent=1))
     done = build("--lorebook", "lore.json", "--model", "m-1", "--draft", "a fox")
-    assert done.stderr.decode().startswith("lore.json:10: warning: “sticky”")
+    assert done.stderr.decode().startswith("lore.json:10: warning: “vectorized”")
 
 
 def test_variables_are_options(folder: Path, build: Build):

@@ -28,7 +28,7 @@ def test_every_key_is_documented(keys: presets.KnownKeys):
 
 def test_every_macro_is_documented():
     assert all(is_value_macro(word.lower()) for word in WORDS)
-    told = [name.lower() for name in re.findall(r"\{\{(\w+)", DOCS)]
+    told = [name.lower() for name in re.findall(r"\{\{(\w+|[.$])", DOCS)]
     assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
 
 

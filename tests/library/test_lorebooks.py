@@ -84,33 +84,44 @@ def test_a_fault_names_place_and_line(text: str, words: str):
         ({"keysecondary": ["a"], "selective": True, "selectiveLogic": 3},
          {"secondary_keys": ("a",), "secondary_logic": "and_all"}),
         ({"keysecondary": ["a"], "selective": False}, {}),
-        ({"position": 4, "depth": 2, "role": 1}, {"insertion_point": -2, "role": "user"}),
-        ({"position": 4, "depth": 0, "role": 2}, {"anchor_point": "after", "role": "assistant"}),
+        ({"position": 4, "depth": 2, "role": 1},
+         {"position": "depth", "insertion_point": -2, "role": "user"}),
+        ({"position": 4, "depth": 0, "role": 2},
+         {"position": "depth", "anchor_point": "after", "role": "assistant"}),
         ({"position": 0, "role": 1}, {}),
-        ({"position": 2}, {"insertion_point": -4}),
-        ({"position": 7}, {"enabled": False}),
+        ({"position": 2}, {"position": "note_top", "insertion_point": -4}),
+        ({"position": 5}, {"position": "examples_top"}),
+        ({"position": 7, "outletName": "a"}, {"position": "outlet", "outlet": "a"}),
+        ({"group": "a, b", "groupWeight": 5}, {"groups": ("a", "b"), "group_weight": 5}),
+        ({"sticky": 3, "cooldown": 2, "delay": 1}, {"sticky": 3, "cooldown": 2, "delay": 1}),
+        ({"triggers": ["swipe", "x"]}, {"triggers": ("swipe",)}),
+        ({"characterFilter": {"names": ["Ada"], "isExclude": True}},
+         {"characters": ("Ada",), "characters_excluded": True}),
+        ({"matchScenario": True}, {"sources": ("scenario",)}),
         ({"scanDepth": 3, "caseSensitive": True, "matchWholeWords": False},
          {"scan_depth": 3, "case_sensitive": True, "whole_words": False}),
         ({"preventRecursion": True, "excludeRecursion": True, "delayUntilRecursion": 2},
-         {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": True}),
+         {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": 2}),
         ({"probability": 40, "ignoreBudget": True}, {"probability": 40.0, "ignore_budget": True}),
         ({"probability": 40, "useProbability": False}, {}),
         ({"content": "@@activate\nc"}, {"constant": True}),
         ({"content": "@@dont_activate\nc"}, {"enabled": False}),
         ({"content": "c\n@@activate"}, {"content": "c\n@@activate"}),
         ({"key": "a, b"}, {"keys": ("a", "b")}),
-        ({"sticky": 3, "group": ""}, {"extras": {"sticky": 3}}),
+        ({"vectorized": True, "group": ""}, {"extras": {"vectorized": True}}),
+        ({"content": "@@activate"}, {"constant": True, "content": "@@activate"}),
     ],
 )  # fmt: skip
 def test_world_info_is_imported(given: dict[str, Any], fields: dict[str, Any]):
-    expected = {"id": "7", "content": "c", "keys": ("k",), **fields}
+    place = "before_character"
+    expected = {"id": "7", "content": "c", "keys": ("k",), "position": place, **fields}
     assert taken_over(**given) == LorebookEntry(**expected)
 
 
 ENTRIES = [
     {"uid": 7, "key": ["fox"], "content": "a", "role": 0, "position": 4, "depth": 2,
      "delayUntilRecursion": 0, "scanDepth": None, "disable": False},
-    {"uid": 7, "key": ["owl"], "content": "@@activate\nb", "sticky": 3},
+    {"uid": 7, "key": ["owl"], "content": "@@activate\nb", "vectorized": True},
     {"key": [], "constant": True, "content": "c", "comment": "Always"},
     {"disable": True, "content": "d"},
 ]  # fmt: skip
@@ -128,7 +139,7 @@ def test_world_info_may_be_a_list():
         assert replace(ours, id="") == replace(theirs, id="")
     told = [(finding.sentence, finding.level) for finding in of_list.file.findings()]
     assert told == [(f.sentence, f.level) for f in of_object.file.findings()]
-    assert "$.entries[1].sticky" in [finding.path for finding in of_list.file.findings()]
+    assert "$.entries[1].vectorized" in [finding.path for finding in of_list.file.findings()]
     assert parse_lorebook(lorebook_text(of_list.book), "again", "w") == of_list.book
 
 
@@ -155,14 +166,12 @@ def test_a_list_of_world_info_is_read_completely_or_refused(fault: object):
     ("given", "expected"),
     [
         ({}, []),
-        ({"sticky": 3}, [("warning", '$.entries["7"].sticky')]),
-        ({"group": "a", "groupWeight": 50}, [("warning", '$.entries["7"].group')]),
+        ({"vectorized": True}, [("warning", '$.entries["7"].vectorized')]),
+        ({"sticky": "3"}, [("warning", '$.entries["7"].sticky')]),
         ({"characterFilter": {"isExclude": False, "names": [], "tags": []}}, []),
-        ({"characterFilter": {"names": ["Ada"]}}, [("warning", '$.entries["7"].characterFilter')]),
         ({"order": "50"}, [("warning", '$.entries["7"].order')]),
         ({"order": True}, [("warning", '$.entries["7"].order')]),
-        ({"position": 7}, [("warning", '$.entries["7"].position')]),
-        ({"position": 3}, [("info", '$.entries["7"].position')]),
+        ({"position": 3}, []),
         ({"key": "a"}, [("info", '$.entries["7"]')]),
         ({"content": "@@depth 4\nc"}, [("warning", '$.entries["7"].content')]),
     ],

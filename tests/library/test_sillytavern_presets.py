@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, SessionSettings, build_context
+from tui_chat.context import Inputs, build_context
 from tui_chat.errors import InputError
 from tui_chat.library.presets import dump_preset, parse_preset
 from tui_chat.library.sillytavern_presets import ImportedPreset, parse_sillytavern_preset
-from tui_chat.models.envelope import Turn
-from tui_chat.models.message import Message
-from tui_chat.models.preset import CHAT_HISTORY, Preset
-from tui_chat.models.profile import Profile
+from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.role import Role
 from tui_chat.tokens import counter_for
 
@@ -96,7 +88,7 @@ def test_without_an_order_list_the_default_order_is_used() -> None:
     assert "mine" not in ids
 
 
-def test_prompts_in_the_chat_are_sorted_by_depth_order_and_role() -> None:
+def test_prompts_in_the_chat_get_their_depth_and_order() -> None:
     prompts = [
         deep("late", 1, order="150"),
         deep("sys", 1),
@@ -107,9 +99,9 @@ def test_prompts_in_the_chat_are_sorted_by_depth_order_and_role() -> None:
     ]
     found = convert(prompts, ["chatHistory", *(str(p["identifier"]) for p in prompts), *NOT_ASKED])
     chat = [message for message in found.preset.messages if message.content.endswith(".")]
-    assert [m.id for m in chat] == ["low", "ast", "usr", "sys", "late", "end"]
-    assert [m.insertion_point for m in chat] == [-3, -1, -1, -1, -1, None]
-    assert [m.order for m in chat] == [0, 0, 0, 0, 50, 0]
+    assert [m.id for m in chat] == ["late", "sys", "usr", "ast", "low", "end"], "as in the list"
+    assert [m.insertion_point for m in chat] == [-1, -1, -1, -1, -3, None]
+    assert [m.order for m in chat] == [50, 0, 0, 0, 0, 0]
     assert (chat[-1].anchor_point, chat[-1].anchor_target) == ("after", CHAT_HISTORY)
 
 
@@ -119,7 +111,6 @@ NEVER = [
     (deep("p", 2, None), "in the chat without a role"),
     (deep("p", "2"), "an invalid depth"),
     (deep("p", -1), "an invalid depth"),
-    (prompt("p", "P", injection_trigger=["continue"]), "only with continue"),
 ]
 
 
@@ -171,16 +162,19 @@ def test_empty_character_fields_are_not_sent(
     assert sent() == ["D"]
     assert sent(description=empty, personality=empty, scenario=empty) == ["D"]
     full = sent(personality="{{user}}'s friend", scenario="a {{weekday}}", description=empty)
-    assert sorted(full) == sorted(
-        ["D", "[Mira is User's friend.]", "Scene: a Thursday"]
+    both = (
+        ["[Mira is User's friend.]", "Scene: a Thursday"]
         if formats
-        else ["D", "User's friend", "a Thursday"]
+        else [*("User's friend", "a Thursday")]
     )
+    assert sorted(full) == sorted(["D", *(["\n".join(both)] if place else both)])
 
 
-def test_an_unsupported_format_is_noted() -> None:
-    assert "“wi_format”" in sentences(convert([], ["chatHistory"], **FORMATS))
-    assert "wi_format" not in sentences(convert([], ["chatHistory"], wi_format="{0}"))
+def test_world_info_has_its_format() -> None:
+    messages = convert([], ["chatHistory"], **FORMATS).preset.messages
+    found = {message.id: message for message in messages}
+    assert found["worldInfoAfter"].content == "<lore>{{worldInfoAfter}}</lore>"
+    assert found["worldInfoBefore"].requires == "worldInfoBefore"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"presetMessages": []}'])
@@ -200,100 +194,3 @@ ODD = [{"prompts": [1, {}, {"identifier": 3}], "prompt_order": [None, {"characte
 @pytest.mark.parametrize("found", ODD)
 def test_odd_types_are_accepted(found: dict[str, Any]) -> None:
     assert parse_sillytavern_preset(json.dumps(found), "x.json", "x").preset.messages
-
-
-CASES = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "dev"
-NOT_COMPARED = {
-    *("truncation", "regex", "metadata", "inject", "bias", "chat-file", "narrator", "names"),
-    *("send-if-empty", "character-book", "squash", "real-card"),
-}
-"""What is not of the preset, or not taken over, and told so."""
-OTHER_MACROS = ("109", "110", "111", "112", "115", "117", "186", "237", "239")
-"""Cases with macros that we do not have, which stay, or with macros in what was said."""
-MACRO = re.compile(r"\{\{(user|char)\}\}", re.IGNORECASE)
-
-
-def compared() -> Iterator[dict[str, Any]]:
-    """The captured requests whose inputs are all known to us."""
-    for path in sorted(CASES.glob("*.json")):
-        case = json.loads(path.read_text("utf-8"))
-        data = card(case)
-        note = (data.get("extensions") or {}).get("depth_prompt") or {}
-        settings, persona = case["settings"], case.get("persona") or {}
-        books, order = case.get("lorebooks") or {}, json.dumps(case["preset"]["prompt_order"])
-        others = (
-            case["name"].startswith(OTHER_MACROS),
-            case["generation_type"] != "normal",
-            NOT_COMPARED & set(case["features"]),
-            (case.get("authors_note") or {}).get("prompt"),
-            books.get("active_global") or books.get("files"),
-            persona.get("position"),
-            data.get("system_prompt") or data.get("post_history_instructions"),
-            note.get("prompt"),
-            settings["squash_system_messages"] or settings["names_behavior"] > 0,
-            settings["custom_prompt_post_processing"] or settings["collapse_newlines"],
-            "chatHistory" not in order.split("100001")[-1],
-        )
-        if not any(others):
-            yield case
-
-
-def card(case: dict[str, Any]) -> dict[str, Any]:
-    found = case.get("imported_card") or case["card"] or {}
-    return found.get("data", found)
-
-
-def asked(case: dict[str, Any], found: Preset) -> tuple[Turn, ...]:
-    """What our road makes of a case's inputs."""
-    data, persona = card(case), case["persona"]
-    names = {"user": persona["name"], "char": data["name"]}
-
-    def said(text: str) -> str:
-        return MACRO.sub(lambda macro: names[macro[1].lower()], text.replace("\r", ""))
-
-    values = {key: (data.get(key) or "").strip().replace("\r", "") for key in found.variables}
-    history = tuple(
-        Message("user" if each["is_user"] else "assistant", said(each["mes"]), f"m{number}")
-        for number, each in enumerate(case["chat"])
-        if not each.get("is_system")
-    )
-    inputs = Inputs(
-        next(one for one in BUILT_IN_ENDPOINTS if one.name == "loopback"),
-        replace(found, variables=values),
-        history,
-        said(case["user_input"]),
-        role=Role("r", data["name"], ""),
-        profile=Profile(persona["name"], (persona.get("description") or "").strip()),
-        settings=SessionSettings(model="gpt-4o"),
-    )
-    return build_context(inputs, counter_for).turns
-
-
-def test_captured_presets_make_the_same_request_as_in_sillytavern() -> None:
-    if not CASES.is_dir():
-        pytest.skip("the corpus is not here")
-    count = 0
-    for case in compared():
-        found = parse_sillytavern_preset(json.dumps(case["preset"]), case["name"], "x").preset
-        found = parse_preset(dump_preset(found), "again", "x")  # as it is kept
-        orders = {message.id: message.order for message in found.messages}
-
-        def together(turn: Turn, orders: dict[str, int] = orders) -> object:
-            """What SillyTavern sends as one: told by the import."""
-            place = turn.placement
-            if place.kind not in ("depth", "after"):
-                return turn
-            return place.kind, place.asked, turn.role, orders.get(turn.origin.id)
-
-        turns = [list(group) for _, group in groupby(asked(case, found), together)]
-        ours = [(g[0].role, "\n".join(turn.text.plain for turn in g)) for g in turns]
-        line = case["settings"]["new_example_chat_prompt"].replace("{{char}}", card(case)["name"])
-        theirs = [
-            (message["role"], message["content"])
-            for message in case["messages"]
-            if not str(message.get("name", "")).startswith("example_")
-            and message["content"] != line
-        ]
-        assert ours == theirs, case["name"]
-        count += 1
-    assert count >= 35

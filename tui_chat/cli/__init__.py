@@ -12,6 +12,7 @@ session_changes   shows, renames, tags, archives, deletes and forks sessions
 library_output    lists and shows presets, roles and profiles
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
+sillytavern       builds the request that SillyTavern would build
 endpoints         lists and tests the providers, prints facts, serves the offline one
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 prices            shows and updates prices; prints what replies cost (`usage`)

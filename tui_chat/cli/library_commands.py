@@ -12,6 +12,29 @@ _INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.group()
+def sillytavern() -> None:
+    """Build requests as SillyTavern does."""
+
+
+@sillytavern.command("build")
+@click.argument("case", metavar="CASE.json", type=_INPUT)
+def sillytavern_build(case: Path) -> None:
+    """Build the request of a SillyTavern chat that a file describes.
+
+    Prints {"messages": [...], "notes": [...]}. The file has the preset, card, chat, user_input,
+    persona, authors_note, lorebooks, chat_metadata and settings as SillyTavern stores them; see
+    docs/presets.md.
+
+    \b
+    Example:
+      tui-chat sillytavern build case.json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.sillytavern import run_build_case
+
+    run_build_case(case)
+
+
+@click.group()
 def presets() -> None:
     """List, show, check and test presets, and import SillyTavern's. `preset` is the same."""
 
@@ -224,4 +247,4 @@ def profiles_show(settings: dict[str, object], profile: str, as_json: bool) -> N
     show_profile(settings, profile, as_json=as_json)
 
 
-LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles)
+LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles, sillytavern)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tui_chat.context.filling import Filled
 from tui_chat.context.history import TruncatedHistory
 from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
+from tui_chat.context.speakers import FIELD
 from tui_chat.context.summaries import SummarizedHistory
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
 from tui_chat.models.message import MessageOrigin
@@ -56,6 +58,21 @@ def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:
         yield Note(Level.WARNING, "history-dropped", sentence)
 
 
+def filling_notes(filled: Filled) -> Iterator[Note]:
+    """Yield notes about example dialogues and injected messages that did not fit."""
+    if filled.examples_dropped:
+        blocks = "block" if filled.examples_dropped == 1 else "blocks"
+        sentence = f"The last {filled.examples_dropped} {blocks} of example dialogues did not fit."
+        yield Note(Level.WARNING, "examples-dropped", sentence)
+    if filled.injections_dropped:
+        messages = "message" if filled.injections_dropped == 1 else "messages"
+        sentence = (
+            f"{filled.injections_dropped} injected {messages} did not fit: they stand at or above "
+            "the place at which the conversation was cut."
+        )
+        yield Note(Level.WARNING, "injections-dropped", sentence)
+
+
 def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -> Iterator[Note]:
     """Yield warnings about the stored messages that are sent."""
     dropped_origins = (
@@ -66,7 +83,7 @@ def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -
         if id(origin) not in dropped_origins:
             yield _empty_message(index, origin)
     if inputs.answered is not None and is_blank(inputs.answered):
-        yield _empty_message(len(costs.turns), answered_turn(inputs.answered).origin)
+        yield _empty_message(len(costs.turns), answered_turn(inputs.answered, FIELD).origin)
 
 
 def summary_notes(summarized: SummarizedHistory) -> Iterator[Note]:

@@ -12,14 +12,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from tui_chat.context.author_note import add_author_note
-from tui_chat.context.budget import budget_notes, history_notes, summary_notes
+from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
 from tui_chat.context.contributors import Contributor, contribute
+from tui_chat.context.conversation import changed_turns
+from tui_chat.context.depths import join_depths
+from tui_chat.context.draft import draft_turn
+from tui_chat.context.examples import example_blocks
+from tui_chat.context.filling import Plan, Section, fill
+from tui_chat.context.finishing import post_process, squash
+from tui_chat.context.generation import (
+    control_turns,
+    example_turn,
+    examples_line,
+    nudge_turns,
+    separator_turn,
+)
 from tui_chat.context.history import (
     DepthPlacement,
     inject,
@@ -27,10 +38,14 @@ from tui_chat.context.history import (
     place_deep_messages,
     truncate,
 )
-from tui_chat.context.history_costs import answered_turn, history_costs
+from tui_chat.context.history_costs import (
+    HistoryCosts,
+    history_costs,
+    with_changed,
+)
 from tui_chat.context.inputs import Inputs, with_answered_as_draft, without_expired_sounds
 from tui_chat.context.lorebooks.activation import activate_lorebooks
-from tui_chat.context.macros.preset_expansion import expand_all
+from tui_chat.context.macros.preset_expansion import Expander, expand_all
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
@@ -39,18 +54,28 @@ from tui_chat.context.resolved_message import (
     text_of,
     turns_of,
 )
-from tui_chat.context.scan import scan
+from tui_chat.context.scan import MessageGroups, scan
+from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
+from tui_chat.context.speakers import Speakers
 from tui_chat.context.summaries import summarize, summary_of
-from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
-from tui_chat.models.text import Origin, OriginKind, Text, clean
+from tui_chat.models.envelope import (
+    Budget,
+    ChatEnvelope,
+    Dropped,
+    Level,
+    Note,
+    Placement,
+    Turn,
+)
+from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
 
 
-CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks, add_author_note)
+CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks,)
 """The default contributors."""
 
 
@@ -71,60 +96,212 @@ def build_context(
     asked = parameters(inputs)
     count = counter(asked.model.value).corrected(inputs.correction)
     role_prompt = _role_prompt(inputs, notes)
+    policies = inputs.preset.policies
 
     contributed = contribute(inputs, count, contributors)
-    groups = scan(inputs.preset, contributed.messages)
-    notes += (*groups.notes, *contributed.notes)
-    expanded = expand_all(inputs, role_prompt, groups, notes)
-
-    skeleton = populate(groups, role_prompt, inputs.profile)
-    before, after = (_run(side, expanded, count) for side in (skeleton.before, skeleton.after))
-    draft = _draft_run(inputs, count, notes)
-    deep = [line for line in groups.deep if text_of(line, expanded).plain]
-    fixed = sum(
-        chain(before[1], after[1], draft[1], _costs(deep, expanded, count)), REQUEST_OVERHEAD
+    session = tuple(session_lines(inputs, contributed.places))
+    groups = scan(
+        inputs.preset,
+        (*contributed.messages, *session),
+        inputs.chat.kind,
+        inputs.active_role,
     )
-    fixed += count.tools(inputs.tools) if inputs.tools else 0
+    notes += (*groups.notes, *contributed.notes)
+    expander = Expander(inputs, notes)
+    expand_places(expander, contributed.places)
+    blocks = list(_example_blocks(inputs, groups, contributed.places, expander))
+    expand_all(expander, inputs, role_prompt, groups)
 
     limit = context_limit(inputs, asked)
     reserve = reply_reserve(inputs, asked, limit)
-    allowance = None if limit is None else limit - reserve - fixed
-    costs = history_costs(inputs.history, count)
-    kept = truncate(costs, allowance)
+    speakers = Speakers.of(inputs)
+    costs = history_costs(inputs.history, count, speakers)
+    typed = draft_turn(inputs, speakers, expander, notes)
+    draft: Run = ((typed,), (count.turn(typed),)) if typed is not None else ((), ())
+    if policies.expand_history:
+        changed = changed_turns(inputs, costs.turns, speakers, expander)
+        costs = with_changed(costs, tuple(changed.items()), count) if changed else costs
+    request = _Request(inputs, groups, role_prompt, expander, blocks, costs, draft, count)
+    room = None if limit is None else limit - reserve
+    build = _joined if policies.depths == "joined" else _separate
+    content = build(request, room, notes)
     budget = Budget(
         limit=limit,
         reserve=reserve,
-        fixed=fixed,
-        history=kept.tokens,
-        dropped=kept.dropped_tokens,
+        fixed=content.fixed,
+        history=content.history,
+        dropped=content.dropped_tokens,
         counter=count.name,
         exact=count.exact,
         ratio=count.ratio,
         how=how_counted(count, guessed=bool(inputs.tools) or costs.has_parts),
     )
-    notes += budget_notes(budget, len(kept.dropped))
-    notes += history_notes(inputs, costs, kept)
+    notes += budget_notes(budget, len(content.dropped))
+    notes += content.notes
     notes += summary_notes(summarized)
-
-    placed = place_deep_messages(deep, len(kept.turns), notes)
-    if groups.marks:
-        kept = mark_history(kept, groups, placed)
-    block = inject(kept, _deep_turns(placed, expanded, count))
-    runs = (before, *block, draft, after)
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
-    turns = tuple(chain.from_iterable(turns for turns, _ in runs))
     return ChatEnvelope(
-        turns=turns,
+        turns=content.turns,
         parameters=asked,
         tools=inputs.tools,
-        dropped=kept.dropped,
+        dropped=content.dropped,
         notes=tuple(notes),
         budget=budget,
-        tokens=tuple(chain.from_iterable(tokens for _, tokens in runs)),
-        cache_marks=sum(turn.cache_mark is not None for turn in turns) if groups.marks else 0,
+        tokens=content.tokens,
+        cache_marks=(
+            sum(turn.cache_mark is not None for turn in content.turns) if groups.marks else 0
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the policies for depths and budget work with."""
+
+    inputs: Inputs
+    groups: MessageGroups
+    role_prompt: ResolvedMessage | None
+    expander: Expander
+    blocks: Sequence[Sequence[Turn]]
+    """The example dialogues, each block with its separator."""
+    costs: HistoryCosts
+    draft: Run
+    count: Counter
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The turns of a request, and what they cost."""
+
+    turns: tuple[Turn, ...]
+    tokens: tuple[int, ...]
+    dropped: tuple[Dropped, ...]
+    fixed: int
+    history: int
+    dropped_tokens: int
+    notes: Sequence[Note] = ()
+
+
+def _separate(request: _Request, room: int | None, notes: list[Note]) -> _Content:
+    """Build the turns by our own rules: see `history` and `skeleton`."""
+    inputs, groups, count, costs = request.inputs, request.groups, request.count, request.costs
+    expanded, draft = request.expander.texts, request.draft
+    skeleton = populate(groups, request.role_prompt, inputs.profile)
+    before, after = (_run(side, request) for side in (skeleton.before, skeleton.after))
+    deep = [line for line in groups.deep if text_of(line, expanded).plain]
+    control = [(turn, count.turn(turn)) for turn in control_turns(inputs, request.expander)]
+    fixed = sum(
+        chain(before[1], after[1], draft[1], _costs(deep, expanded, count)), REQUEST_OVERHEAD
+    )
+    fixed += count.tools(inputs.tools) if inputs.tools else 0
+    fixed += sum(tokens for _, tokens in control)
+    kept = truncate(costs, None if room is None else room - fixed)
+    placed = place_deep_messages(deep, len(kept.turns), notes)
+    whole = kept
+    if groups.marks:
+        kept = mark_history(kept, groups, placed)
+    block = inject(kept, _deep_turns(placed, expanded, count))
+    ending: Run = tuple(turn for turn, _ in control), tuple(tokens for _, tokens in control)
+    runs = (before, *block, draft, after, ending)
+    return _Content(
+        tuple(chain.from_iterable(turns for turns, _ in runs)),
+        tuple(chain.from_iterable(tokens for _, tokens in runs)),
+        kept.dropped,
+        fixed,
+        kept.tokens,
+        kept.dropped_tokens,
+        tuple(history_notes(inputs, costs, whole)),
+    )
+
+
+def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
+    """Build the turns by SillyTavern's rules: see `depths`, `filling` and `finishing`."""
+    inputs, groups, count, costs = request.inputs, request.groups, request.count, request.costs
+    policies, expander = inputs.preset.policies, request.expander
+    newest, withheld, nudge = request.draft[0], None, ()
+    if inputs.chat.kind == "continue":
+        withheld = newest[-1] if newest else next(iter(costs.turns[-1:]), None)
+        nudge = nudge_turns(inputs, expander, withheld)
+    length = len(costs.turns) + len(newest)
+    is_prefill = withheld is not None and policies.continue_prefill
+    neighbors = groups.beside[CHAT_HISTORY]
+    deep = sorted((*groups.deep, *neighbors.after), key=_list_order(groups))
+    separators = _run([(line, _SEPARATOR) for line in neighbors.before], request)[0]
+    skeleton = populate(groups, request.role_prompt, inputs.profile, with_neighbors=False)
+    plan = Plan(
+        before=tuple(_sections(skeleton.before, request)),
+        after=tuple(_sections(skeleton.after, request)),
+        examples=request.blocks,
+        has_history=groups.has_history,
+        separators=separators,
+        costs=costs,
+        newest=newest,
+        injections=join_depths(deep, length - is_prefill, expander.texts),
+        withheld=withheld,
+        prefilled=is_prefill,
+        nudge=nudge,
+        control=control_turns(inputs, expander),
+        pin_examples=policies.pin_examples,
+    )
+    fixed = REQUEST_OVERHEAD + (count.tools(inputs.tools) if inputs.tools else 0)
+    filled = fill(plan, count, None if room is None else room - fixed)
+    turns: Sequence[Turn] = filled.turns
+    if policies.squash_system:
+        alone = (*separators, *(block[0] for block in request.blocks if block))
+        turns = squash(turns, frozenset(map(id, alone)))
+    turns = post_process(turns, policies.post_processing, inputs.user_name, inputs.char_name)
+    is_changed = turns is not filled.turns
+    tokens = map(count.turn, turns) if is_changed else filled.tokens
+    return _Content(
+        tuple(turns),
+        tuple(tokens),
+        filled.dropped,
+        fixed + filled.fixed,
+        filled.history,
+        filled.dropped_tokens,
+        tuple(filling_notes(filled)),
+    )
+
+
+_SEPARATOR = Placement("before", CHAT_HISTORY, rule="It begins the conversation.")
+
+
+def _list_order(groups: MessageGroups) -> Callable[[ResolvedMessage], int]:
+    places = {id(line): place for place, line in enumerate(groups.listed)}
+    return lambda line: places.get(id(line), 0)
+
+
+def _sections(placed: Sequence[Placed], request: _Request) -> Iterator[Section | None]:
+    for line, placement in placed:
+        if line is request.groups.examples_anchor:
+            yield None
+        else:
+            for turn in turns_of(((line, placement),), request.expander.texts):
+                identity = line.slot or line.message.id
+                yield Section(identity, turn, bool(line.slot))
+
+
+def _example_blocks(
+    inputs: Inputs, groups: MessageGroups, places: Places, expander: Expander
+) -> Iterator[Sequence[Turn]]:
+    """Yield the turns of each block of example dialogues: its separator and its messages."""
+    role = inputs.active_role
+    anchor = groups.examples_anchor
+    if anchor is None:
+        return
+    texts = [expander.expand(line) for line in reversed(places.get("examples_top", ()))]
+    if role is not None and (line := examples_line(role)) is not None:
+        texts.append(expander.expand(line))
+    texts += (expander.expand(line) for line in places.get("examples_bottom", ()))
+    if inputs.chat.strip_examples:
+        return
+    separator = separator_turn(inputs.preset, anchor, expander)
+    for text in texts:
+        for block in example_blocks(text, inputs.user_name, inputs.char_name):
+            turns = [example_turn(said, name, anchor) for name, said in block]
+            yield [*([separator] if separator else ()), *turns]
 
 
 def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
@@ -153,9 +330,22 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     return resolve_role_prompt(role)
 
 
-def _run(placed: Sequence[Placed], expanded: ExpandedTexts, count: Counter) -> Run:
-    turns = turns_of(placed, expanded)
-    return turns, tuple(map(count.turn, turns))
+def _run(placed: Sequence[Placed], request: _Request) -> Run:
+    turns: Sequence[Turn]
+    anchor, expanded = request.groups.examples_anchor, request.expander.texts
+    if anchor is None or not request.blocks:
+        turns = turns_of(placed, expanded)
+    else:
+        turns = [
+            turn
+            for each in placed
+            for turn in (
+                chain.from_iterable(request.blocks)
+                if each[0] is anchor
+                else turns_of((each,), expanded)
+            )
+        ]
+    return turns, tuple(map(request.count.turn, turns))
 
 
 def _costs(
@@ -172,24 +362,3 @@ def _deep_turns(
     for depth in placed:
         for turn in turns_of(((depth.line, depth.placement),), expanded):
             yield depth.place, turn, count.turn(turn)
-
-
-_BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
-MAX_BLANKS = 8
-"""Unfilled blanks of a draft that have a note each."""
-_TYPED = Placement("draft", rule="The draft ends the history.")
-
-
-def _draft_run(inputs: Inputs, count: Counter, notes: list[Note]) -> Run:
-    if not inputs.has_draft:
-        return (), ()
-    if inputs.answered is not None:
-        stored = answered_turn(inputs.answered)
-        return (stored,), (count.turn(stored),)
-    origin = Origin(OriginKind.DRAFT, "draft")
-    text = Text.of(clean(inputs.draft), origin)
-    for blank in sorted(set(_BLANK.findall(inputs.draft)))[:MAX_BLANKS]:
-        sentence = f"The draft has “{blank}”, as an unfilled blank of a snippet looks."
-        notes.append(Note(Level.WARNING, "unfilled-blank", sentence, origin))
-    turn = Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)
-    return (turn,), (count.turn(turn),)

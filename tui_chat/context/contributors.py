@@ -8,14 +8,17 @@ that returns the same `ResolvedMessage` object again keeps everything derived fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
 from tui_chat.tokens import Counter
+
+NO_PLACES: Mapping[str, tuple[ResolvedMessage, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class Contribution:
     messages: tuple[ResolvedMessage, ...] = ()
     """In their order in the preset."""
     notes: tuple[Note, ...] = ()
+    places: Mapping[str, tuple[ResolvedMessage, ...]] = field(default_factory=lambda: NO_PLACES)
+    """Messages for places that `context/session_texts` knows, by the place's name."""
 
 
 NOTHING_TO_ADD = Contribution()
@@ -53,4 +58,5 @@ def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributo
     return Contribution(
         tuple(message for contribution in given for message in contribution.messages),
         tuple(note for contribution in given for note in contribution.notes),
+        {place: lines for contribution in given for place, lines in contribution.places.items()},
     )

@@ -56,13 +56,14 @@ def _cut(costs: HistoryCosts, cut: int) -> TruncatedHistory:
     return TruncatedHistory(
         (*(costs.turns[index] for index in always_kept), *costs.turns[start:]),
         (*(costs.costs[index] for index in always_kept), *costs.costs[start:]),
-        tuple(_dropped(costs.turns[index], costs.costs[index]) for index in dropped),
+        tuple(dropped_turn(costs.turns[index], costs.costs[index]) for index in dropped),
         costs.total - dropped_tokens,
         dropped_tokens,
     )
 
 
-def _dropped(turn: Turn, tokens: int) -> Dropped:
+def dropped_turn(turn: Turn, tokens: int) -> Dropped:
+    """Return what is told of a turn that is dropped."""
     preview = " ".join(turn.text.plain[:200].split())[:80]
     return Dropped(turn.origin, turn.role, preview, tokens)
 

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import attrgetter, is_, sub
 
+from tui_chat.context.speakers import FIELD, Speakers
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
-from tui_chat.models.text import Text
+from tui_chat.models.text import GLUE, Span, Text
 from tui_chat.tokens import Counter
 
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
@@ -29,25 +30,28 @@ _SUMMARY = Placement("history", rule="It is a summary, and stands for earlier me
 _ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
 
 
-def _turn_of(message: Message) -> Turn:
+def _turn_of(message: Message, speakers: Speakers = FIELD) -> Turn:
     origin = MessageOrigin(message)
+    text = Text.of(message.content, origin)
+    if prefix := speakers.prefix(message):
+        text = Text((Span(prefix, GLUE), *text.spans))
     return Turn(
         message.role,
-        Text.of(message.content, origin),
+        text,
         origin,
         _IN_HISTORY if message.semantics.summary is None else _SUMMARY,
         message.tool_calls,
         message.tool_call_id,
-        message.name,
+        speakers.field(message),
         message.semantics,
         message.parts,
     )
 
 
 @recent_memo()
-def answered_turn(message: Message) -> Turn:
+def answered_turn(message: Message, speakers: Speakers = FIELD) -> Turn:
     """Return the turn of a stored message that takes the draft's place."""
-    return replace(_turn_of(message), placement=_ANSWERED)
+    return replace(_turn_of(message, speakers), placement=_ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +88,21 @@ class HistoryCosts:
         return len(self.units) if left < 0 else bisect_left(self.droppable, everything - left)
 
 
-def history_costs(history: tuple[Message, ...], counter: Counter) -> HistoryCosts:
-    """Return the costs of a history as `counter` counts them."""
-    return _memo_of(counter)(history)
+def history_costs(
+    history: tuple[Message, ...], counter: Counter, speakers: Speakers = FIELD
+) -> HistoryCosts:
+    """Return the costs of a history as `counter` counts them, with the names of its speakers."""
+    return _memo_of(counter, speakers)(history)
 
 
 @recent_memo()
-def _memo_of(counter: Counter) -> Memo[tuple[Message, ...], HistoryCosts]:
+def _memo_of(counter: Counter, speakers: Speakers) -> Memo[tuple[Message, ...], HistoryCosts]:
     @recent_memo()
     def cost_history(history: tuple[Message, ...]) -> HistoryCosts:
         if counter.uncorrected is not counter:
-            first = history_costs(history, counter.uncorrected)
+            first = history_costs(history, counter.uncorrected, speakers)
             return _sum_up(first, tuple(counter.times_ratio(first.costs)))
-        return _extend(history, *_nearest(history, cost_history.results()), counter)
+        return _extend(history, *_nearest(history, cost_history.results()), counter, speakers)
 
     return cost_history
 
@@ -123,7 +129,11 @@ def _agreeing(one: Sequence[Message], other: Sequence[Message]) -> int:
 
 
 def _extend(
-    history: tuple[Message, ...], known: HistoryCosts, agree: int, counter: Counter
+    history: tuple[Message, ...],
+    known: HistoryCosts,
+    agree: int,
+    counter: Counter,
+    speakers: Speakers,
 ) -> HistoryCosts:
     """Count a history whose first `agree` messages are those of a known one."""
     turns, costs = list(known.turns[:agree]), list(known.costs[:agree])
@@ -131,7 +141,7 @@ def _extend(
     fresh: Sequence[Message] = history[agree:]
     if moved:
         fresh = [m for m in fresh if id(m) not in moved]
-    made = list(map(_turn_of, fresh))
+    made = [_turn_of(message, speakers) for message in fresh]
     counted = counter.each(made)
     if len(fresh) == len(history) - agree:
         turns += made
@@ -150,6 +160,20 @@ def _extend(
     blank = tuple(index for index in blank if is_blank(history[index]))
     uncounted = HistoryCosts(history, tuple(turns), (), units, always_kept, (), 0, blank, has_parts)
     return _sum_up(uncounted, tuple(costs))
+
+
+@recent_memo()
+def with_changed(
+    known: HistoryCosts, changed: tuple[tuple[int, Turn], ...], counter: Counter
+) -> HistoryCosts:
+    """Return the costs with other turns at some indices."""
+    turns, costs = list(known.turns), list(known.costs)
+    for index, turn in changed:
+        turns[index] = turn
+        costs[index] = counter.turn(turn)
+    blank = {index for index, turn in changed if not turn.text.plain}
+    replaced = replace(known, turns=tuple(turns), blank=tuple(sorted({*known.blank, *blank})))
+    return _sum_up(replaced, tuple(costs))
 
 
 def _sum_up(known: HistoryCosts, costs: tuple[int, ...]) -> HistoryCosts:

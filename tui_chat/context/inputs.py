@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook
@@ -93,6 +94,8 @@ class Inputs:
     keeps_role_prompt: bool = False
     """True if the role's prompt is sent also where the history begins with a system message. Set
     for sessions: their role was chosen, and a system message is added to its prompt."""
+    chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
+    """What the session adds to the request besides its messages."""
     answered: Message | None = None
     """The stored message that takes the draft's place; None if the draft is typed. Set by
     `with_answered_as_draft` alone."""

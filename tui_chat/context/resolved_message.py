@@ -32,6 +32,17 @@ class ResolvedMessage:
     """Why it was added, as a sentence; empty for the preset's own messages."""
     stays: bool = False
     """True if it keeps its place also as a system message that the preset would put first."""
+    slot: str = ""
+    """Its name among the messages that are not the preset's own: those at one depth and role are
+    joined in the order of their names. Empty for the preset's own."""
+    pieces: tuple[ResolvedMessage, ...] = ()
+    """The messages that it is put together from; empty if it has a text of its own."""
+    separator: str = "\n"
+    """Stands between the pieces."""
+    is_card: bool = False
+    """True if its text is a field of a character card."""
+    replaced: ResolvedMessage | None = None
+    """The preset's message that it replaces: the value of `{{original}}`."""
 
     @property
     def called(self) -> str:
@@ -75,6 +86,11 @@ def resolve_preset_message(message: PresetMessage) -> ResolvedMessage:
     return line
 
 
+def card_origin(role: Role, field: str) -> Origin:
+    """Return the origin of a field of a role's character card."""
+    return Origin(OriginKind.SYSTEM, role.role_id, f"{role.name}, {field}")
+
+
 @Memo
 def resolve_role_prompt(role: Role) -> ResolvedMessage:
     """Resolve the system prompt of a role."""
@@ -107,7 +123,8 @@ def text_of(line: ResolvedMessage, expanded: ExpandedTexts) -> Text:
 
 
 @Memo
-def _turn(line: ResolvedMessage, text: Text, placement: Placement) -> Turn:
+def turn_of(line: ResolvedMessage, text: Text, placement: Placement) -> Turn:
+    """Return the turn of a message at its place."""
     if line.why:
         placement = replace(placement, rule=f"{line.why} {placement.rule}")
     mark = mark_of(line.message)
@@ -122,5 +139,5 @@ def turns_of(
     for line, placement in lines:
         text = text_of(line, expanded)
         if text.plain:
-            turns.append(_turn(line, text, placement))
+            turns.append(turn_of(line, text, placement))
     return tuple(turns)

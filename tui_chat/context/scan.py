@@ -1,7 +1,8 @@
 """Phase 1: find the anchors, then put each message into its group.
 
 1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`, which
-   can also be named by their own ids. The profile stands at the first `user_profile` anchor.
+   can also be named by their own ids. The profile stands at the first `user_profile` anchor, the
+   example dialogues at the first `example_dialogues` anchor.
 2. Contributed messages stand directly before the history.
 3. Each enabled message that is not an anchor goes to the first group that fits: system, deep,
    anchored, skeleton.
@@ -13,12 +14,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tui_chat.context.resolved_message import ResolvedMessage, origin_of, resolve_preset_message
+from tui_chat.context.resolved_message import (
+    ResolvedMessage,
+    card_origin,
+    origin_of,
+    resolve_preset_message,
+)
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.role import Role
 
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
@@ -47,30 +55,54 @@ class MessageGroups:
     """By anchor id, for every anchor of the skeleton; the history's has every name it goes by."""
     profile_anchor: ResolvedMessage | None = None
     """The anchor that stands for the profile."""
+    examples_anchor: ResolvedMessage | None = None
+    """The anchor that stands for the example dialogues."""
     skeleton: list[ResolvedMessage] = field(default_factory=list[ResolvedMessage])
     """Plain messages and anchors, in their order."""
     notes: list[Note] = field(default_factory=list[Note])
     marks: bool = False
     """True if a message has a cache mark."""
 
+    @property
+    def has_history(self) -> bool:
+        """True if the conversation is sent."""
+        return any(line.message.type == "chat_history" for line in self.skeleton)
+
     def add_note(self, level: Level, code: str, sentence: str, about: ResolvedMessage) -> None:
         """Add a note about a message."""
         self.notes.append(Note(level, code, sentence, about.origin))
 
 
-def scan(preset: Preset, contributed: tuple[ResolvedMessage, ...] = ()) -> MessageGroups:
+def scan(
+    preset: Preset,
+    contributed: tuple[ResolvedMessage, ...] = (),
+    kind: GenerationKind = "normal",
+    role: Role | None = None,
+) -> MessageGroups:
     """Sort the messages of a preset and the contributed ones into their groups.
 
-    Done once for the same messages: the result depends on neither history nor draft.
+    Done once for the same messages: the result depends on neither history nor draft. Messages
+    without the trigger `kind` are left out. Prompts of the role's character card replace those of
+    the preset.
     """
-    return _scan(preset, contributed)
+    return _scan(preset, contributed, kind, role if role and role.character else None)
 
 
 @Memo
-def _scan(preset: Preset, contributed: tuple[ResolvedMessage, ...]) -> MessageGroups:
-    groups = MessageGroups(listed=_resolve_all(preset, contributed))
+def _scan(
+    preset: Preset,
+    contributed: tuple[ResolvedMessage, ...],
+    kind: GenerationKind,
+    role: Role | None,
+) -> MessageGroups:
+    groups = MessageGroups()
+    groups.listed = _resolve_all(preset, contributed, kind, role, groups.notes)
     anchors = _find_anchors(groups)
-    if CHAT_HISTORY not in anchors and preset.messages:
+    is_required = preset.policies.without_anchor == "not_sent"
+    if CHAT_HISTORY not in anchors and is_required:
+        sentence = "The preset has no enabled chat_history anchor, so no conversation is sent."
+        groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
+    elif CHAT_HISTORY not in anchors and preset.messages:
         sentence = "The preset has no enabled chat_history anchor, so the history goes last."
         groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
     for line in groups.listed:
@@ -79,7 +111,7 @@ def _scan(preset: Preset, contributed: tuple[ResolvedMessage, ...]) -> MessageGr
                 _add_anchor(line, groups)
         elif _has_content(line, groups):
             _group(line, groups, hoist=preset.system_placement == "hoist")
-    if CHAT_HISTORY not in anchors:
+    if CHAT_HISTORY not in anchors and not is_required:
         groups.skeleton.append(ResolvedMessage(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
     _sort(groups)
     groups.marks = any(line.message.cache_control is not None for line in groups.listed)
@@ -87,24 +119,100 @@ def _scan(preset: Preset, contributed: tuple[ResolvedMessage, ...]) -> MessageGr
     return groups
 
 
-def _resolve_all(preset: Preset, contributed: tuple[ResolvedMessage, ...]) -> list[ResolvedMessage]:
-    """Return the enabled messages, the contributed ones before the first history anchor."""
+def _resolve_all(
+    preset: Preset,
+    contributed: tuple[ResolvedMessage, ...],
+    kind: GenerationKind,
+    role: Role | None,
+    notes: list[Note],
+) -> list[ResolvedMessage]:
+    """Return the messages that are sent with this kind of generation.
+
+    The contributed ones stand beside the message that they target, or before the first history
+    anchor.
+    """
     lines: list[ResolvedMessage] = []
     seen: set[int] = set()
+    beside, others = _attached(preset, contributed, notes)
     for message in preset.messages:
-        if message.enabled:
+        before, after = beside.get(id(message), _NONE)
+        lines += (_placed_like(line, message) for line in before)
+        if message.enabled and (not message.triggers or kind in message.triggers):
             # A message listed twice is two resolved messages, which are compared by identity.
             again = id(message) in seen
-            lines.append(
+            line = (
                 ResolvedMessage(message, origin_of(message))
                 if again
                 else resolve_preset_message(message)
             )
+            lines.append(_with_card_prompt(line, role, preset))
             seen.add(id(message))
+        lines += (_placed_like(line, message) for line in after)
     place = next(
         (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)
     )
-    return [*lines[:place], *contributed, *lines[place:]]
+    return [*lines[:place], *others, *lines[place:]]
+
+
+_NONE: tuple[list[ResolvedMessage], list[ResolvedMessage]] = ([], [])
+
+
+def _attached(
+    preset: Preset, contributed: tuple[ResolvedMessage, ...], notes: list[Note]
+) -> tuple[dict[int, tuple[list[ResolvedMessage], list[ResolvedMessage]]], list[ResolvedMessage]]:
+    """Return the contributed messages that stand before and after a message of the preset, by its
+    identity, and the others. Those of a session's texts whose target is missing are left out.
+    """
+    beside: dict[int, tuple[list[ResolvedMessage], list[ResolvedMessage]]] = {}
+    others: list[ResolvedMessage] = []
+    targets: dict[str, PresetMessage] = {}
+    for message in preset.messages:
+        if not message.is_anchor:
+            targets.setdefault(message.id, message)
+    for line in contributed:
+        target = line.message.anchor_target if line.slot else None
+        if target is None or target == CHAT_HISTORY:
+            others.append(line)
+        elif (message := targets.get(target)) is not None:
+            sides = beside.setdefault(id(message), ([], []))
+            sides[0 if line.message.anchor_point == "before" else 1].append(line)
+        else:
+            sentence = f"{line.called} stands beside “{target}”, which the preset does not have; "
+            sentence += "it is not sent."
+            notes.append(Note(Level.WARNING, "unknown-anchor", sentence, line.origin))
+    return beside, others
+
+
+def _placed_like(line: ResolvedMessage, target: PresetMessage) -> ResolvedMessage:
+    """Return a contributed message at the place of the preset's message beside it."""
+    message = replace(line.message, anchor_point=None, anchor_target=None)
+    if target.insertion_point is None and target.anchor_target is None:
+        return replace(line, message=message)
+    message = replace(
+        message,
+        role=target.role,
+        order=target.order,
+        insertion_point=target.insertion_point,
+        anchor_point=target.anchor_point,
+        anchor_target=target.anchor_target,
+    )
+    return replace(line, message=message, slot="")
+
+
+def _with_card_prompt(line: ResolvedMessage, role: Role | None, preset: Preset) -> ResolvedMessage:
+    """Return the prompt of the role's character card in place of the preset's message."""
+    field = line.message.card_field
+    if role is None or role.character is None or field not in preset.policies.card_prompts:
+        return line
+    content: str = getattr(role.character, field)
+    if not content.strip():
+        return line
+    return ResolvedMessage(
+        replace(line.message, content=content.strip()),
+        card_origin(role, field.replace("_", " ")),
+        is_card=True,
+        replaced=line,
+    )
 
 
 def _find_anchors(groups: MessageGroups) -> dict[str, ResolvedMessage]:
@@ -126,9 +234,11 @@ def _find_anchors(groups: MessageGroups) -> dict[str, ResolvedMessage]:
 
 def _add_anchor(line: ResolvedMessage, groups: MessageGroups) -> None:
     """Put an anchor into the skeleton. A second profile anchor is only a target for others: the
-    profile is sent once.
+    profile is sent once, and so are the example dialogues.
     """
     groups.skeleton.append(line)
+    if line.message.type == "example_dialogues" and groups.examples_anchor is None:
+        groups.examples_anchor = line
     if line.message.type != "user_profile":
         return
     if groups.profile_anchor is None:
@@ -143,6 +253,10 @@ def _add_anchor(line: ResolvedMessage, groups: MessageGroups) -> None:
 
 def _has_content(line: ResolvedMessage, groups: MessageGroups) -> bool:
     content = line.message.content
+    if line.pieces:
+        return True
+    if not content and line.message.card_field:
+        return False  # it is the place of the card's prompt
     if not content:
         sentence = f"{line.called} is empty and is not sent."
         groups.add_note(Level.INFO, "empty-content", sentence, line)

@@ -20,6 +20,7 @@ Placed = tuple[ResolvedMessage, Placement]
 _FIRST = Placement("system", rule="System messages go first.")
 _ROLE_FIRST = Placement("system", rule="The role's system prompt goes first.")
 _IN_PLACE = Placement("skeleton", rule="This is its place in the preset.")
+_EXAMPLES = "It is an example dialogue of the character, at its anchor."
 _NOTHING = AnchorNeighbors()
 
 
@@ -32,9 +33,17 @@ class Skeleton:
 
 
 def populate(
-    groups: MessageGroups, role_prompt: ResolvedMessage | None, profile: Profile | None
+    groups: MessageGroups,
+    role_prompt: ResolvedMessage | None,
+    profile: Profile | None,
+    *,
+    with_neighbors: bool = True,
 ) -> Skeleton:
-    """Place all messages but the history; `role_prompt` goes first."""
+    """Place all messages but the history; `role_prompt` goes first.
+
+    The anchor of the example dialogues is placed itself. `with_neighbors`: also place what stands
+    before and after the history.
+    """
     before: list[Placed] = [] if role_prompt is None else [(role_prompt, _ROLE_FIRST)]
     before += ((line, _FIRST) for line in groups.system)
     after: list[Placed] = []
@@ -43,9 +52,14 @@ def populate(
         if not line.message.is_anchor:
             side.append((line, _placement(line)))
             continue
+        if line.message.type == "chat_history" and not with_neighbors:
+            side = after
+            continue
         side += _beside(groups, line, "before")
         if line.message.type == "chat_history":
             side = after
+        elif line is groups.examples_anchor:
+            side.append((line, Placement("skeleton", line.message.id, rule=_EXAMPLES)))
         else:
             side += _filling(groups, line, profile)
         side += _beside(groups, line, "after")
@@ -65,7 +79,12 @@ def _filling(
 ) -> Iterator[Placed]:
     """Yield the profile if the anchor stands for it."""
     message = anchor.message
-    if anchor is groups.profile_anchor and profile is not None and profile.content:
+    if (
+        anchor is groups.profile_anchor
+        and profile is not None
+        and profile.content
+        and profile.placement == "anchor"
+    ):
         rule = f"The anchor “{message.id}” stands for the profile."
         yield resolve_profile(message, profile), Placement("skeleton", message.id, rule=rule)
 

@@ -35,7 +35,14 @@ from tui_chat.library.sillytavern_world_info import (
     world_info_entry,
 )
 from tui_chat.models.envelope import Level
-from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
+from tui_chat.models.generation import GenerationKind
+from tui_chat.models.lorebook import (
+    Lorebook,
+    LorebookEntry,
+    LorePosition,
+    MatchSource,
+    SecondaryLogic,
+)
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
 
@@ -66,9 +73,23 @@ class _EntryFile(FileModel):
     whole_words: StrictBool | None = None
     prevent_recursion: StrictBool = False
     exclude_recursion: StrictBool = False
-    delay_until_recursion: StrictBool = False
+    delay_until_recursion: StrictBool | Annotated[StrictInt, Field(ge=0)] = 0
     ignore_budget: StrictBool = False
     probability: Annotated[float, PlainValidator(_percent)] = 100.0
+    position: LorePosition = ""
+    outlet: StrictStr = ""
+    groups: tuple[StrictStr, ...] = ()
+    group_override: StrictBool = False
+    group_weight: Annotated[StrictInt, Field(ge=0)] = 100
+    group_scoring: StrictBool | None = None
+    sticky: Annotated[StrictInt, Field(ge=0)] = 0
+    cooldown: Annotated[StrictInt, Field(ge=0)] = 0
+    delay: Annotated[StrictInt, Field(ge=0)] = 0
+    triggers: tuple[GenerationKind, ...] = ()
+    characters: tuple[StrictStr, ...] = ()
+    character_tags: tuple[StrictStr, ...] = ()
+    characters_excluded: StrictBool = False
+    sources: tuple[MatchSource, ...] = ()
 
 
 class _BookFile(FileModel):

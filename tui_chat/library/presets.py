@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
@@ -35,10 +35,18 @@ from tui_chat.library.file_reader import (
     to_camel_case,
 )
 from tui_chat.models.envelope import Level
+from tui_chat.models.generation import (
+    OWN_POLICIES,
+    GenerationKind,
+    NamesPolicy,
+    Policies,
+    PostProcessing,
+)
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
     AnchorPoint,
     CacheLifetime,
+    CardField,
     Preset,
     PresetMessage,
     PresetMessageType,
@@ -70,6 +78,26 @@ class _MessageFile(FileModel):
     order: StrictInt = 0
     cache_control: Annotated[CacheLifetime | None, BeforeValidator(_lifetime)] = None
     requires: StrictStr = ""
+    triggers: tuple[GenerationKind, ...] = ()
+    card_field: CardField = ""
+
+
+class _PoliciesFile(FileModel):
+    depths: Literal["separate", "joined"] = "separate"
+    budget: Literal["history", "history_with_injections"] = "history"
+    without_anchor: Literal["last", "not_sent"] = "last"
+    names: NamesPolicy = "field"
+    squash_system: StrictBool = False
+    post_processing: PostProcessing = ""
+    expand_history: StrictBool = False
+    legacy_macros: StrictBool = False
+    example_separator: StrictStr = ""
+    pin_examples: StrictBool = False
+    card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = OWN_POLICIES.card_prompts
+    continue_nudge: StrictStr = ""
+    continue_prefill: StrictBool = False
+    impersonation_prompt: StrictStr = ""
+    send_if_empty: StrictStr = ""
 
 
 class _PresetFile(FileModel):
@@ -77,12 +105,14 @@ class _PresetFile(FileModel):
     preset_messages: tuple[_MessageFile, ...]
     system_placement: Literal["hoist", "in_place"] = "hoist"
     variables: dict[str, StrictStr] = Field(default_factory=dict)
+    policies: _PoliciesFile = Field(default_factory=_PoliciesFile)
 
 
 PRESET_KEYS = KnownKeys(
     (*_PresetFile.model_fields, "parameters"), {"preset_messages": ("messages",)}
 )
 MESSAGE_KEYS = KnownKeys(_MessageFile.model_fields)
+_POLICY_KEYS = KnownKeys(_PoliciesFile.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +154,11 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     settings, unknown = file.read_settings(whole.pop("parameters", None), place)
     if unknown:
         extras["parameters"] = unknown
+    if (policies := as_object(whole.get("policies"))) is not None:
+        taken = file.sort_keys(policies, file.path_of((), "policies"), _POLICY_KEYS)
+        whole = {**whole, "policies": taken.fields}
+        if taken.extras:
+            extras["policies"] = taken.extras
     found = None if file.failed else file.validate(_PresetFile, whole)
     if found is None:
         return ParsedPreset(None, file, at)
@@ -133,6 +168,7 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
         system_placement=found.system_placement,
         variables=MappingProxyType(found.variables),
         settings=settings,
+        policies=Policies(**found.policies.model_dump()),
         extras=MappingProxyType(extras),
     )
     return ParsedPreset(preset, file, at)
@@ -186,6 +222,8 @@ def _messages(
             order=message.order,
             cache_control=message.cache_control,
             requires=message.requires,
+            triggers=message.triggers,
+            card_field=message.card_field,
             extras=MappingProxyType(unknown),
         )
 
@@ -234,6 +272,16 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
         fields["system_placement"] = preset.system_placement
     if preset.variables:
         fields["variables"] = dict(preset.variables)
+    policies: dict[str, Any] = {
+        _spelled(name, style): list(cast("tuple[str, ...]", value))
+        if isinstance(value, tuple)
+        else value
+        for name in _PoliciesFile.model_fields
+        if (value := getattr(preset.policies, name)) != getattr(OWN_POLICIES, name)
+    }
+    policies |= preset.extras.get("policies", {})
+    if policies:
+        fields["policies"] = policies
     plain = settings_json(preset.settings)
     parameters = {_spelled(name, style): value for name, value in plain.items()}
     parameters |= preset.extras.get("parameters", {})
@@ -261,6 +309,8 @@ def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
         "order": message.order or None,
         "cache_control": _MARKS[message.cache_control],
         "requires": message.requires or None,
+        "triggers": list(message.triggers) or None,
+        "card_field": message.card_field or None,
     }
     fields = {_spelled(name, style): value for name, value in optional.items() if value is not None}
     return {"id": message.id, **fields, **_unknown(message.extras, MESSAGE_KEYS)}

@@ -3,17 +3,16 @@
 1. The order list of character 100001 says which prompts are sent, and in which order; without it,
    SillyTavern's default order. A prompt in no such list is never sent; of duplicates the first
    counts.
-2. A relative prompt keeps its place in the list. A prompt in the chat at depth d >= 1 gets the
-   `insertionPoint` -d, because the draft is the newest message there; one at depth 0 is placed
-   after the history. At the same depth the lower `injection_order` comes first, then assistant,
-   user and system; 100, the default order, becomes 0.
-3. Markers: the chat history and the persona become anchors. The character's description,
-   personality and scenario become variables of the preset, to be filled in, and messages that
-   require them. World info becomes a placeholder that entries can target. Example dialogues are
-   not supported.
+2. Every prompt keeps its place in the list, which is also the order in which macros are expanded.
+   A prompt in the chat at depth d >= 1 gets the `insertionPoint` -d, because the draft is the
+   newest message there; one at depth 0 is placed after the history. `injection_order` becomes
+   `order`, less 100, the default.
+3. Markers: the chat history, the persona and the example dialogues become anchors. World info and
+   the fields of the character become messages with a macro that they require.
 4. The line that SillyTavern sends before a new chat becomes a message before the history.
-5. System messages stay in place. A prompt that SillyTavern would not send is disabled, with a
-   note. Settings that our presets do not have (sampling, names, squashing) are noted as lost.
+5. System messages stay in place, and the preset has SillyTavern's policies: see
+   `models/generation`. A prompt that SillyTavern would not send is disabled, with a note. Settings
+   that our presets do not have are noted as lost.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.library.file_reader import JsonFile, as_list, as_object
 from tui_chat.models.envelope import Level
-from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, NamesPolicy, Policies
+from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
 
 _GLOBAL_ORDER = 100_001
 """The id of the character whose order list is the global one."""
@@ -49,6 +49,23 @@ _APPENDED = (
     *("charPersonality", "scenario", "personaDescription"),
 )
 """Markers that come last if the order list does not have them."""
+_DEFAULT_CONTENT = {
+    _MAIN: "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}.",
+    "enhanceDefinitions": (
+        "If you have more knowledge of {{char}}, add to the character's lore and personality to "
+        "enhance them but keep the Character Sheet's definitions absolute."
+    ),
+}
+"""What SillyTavern sends for prompts that a preset lists but does not contain."""
+_CARD_FIELDS: Mapping[str, CardField] = {_MAIN: "system_prompt", _JAILBREAK: "post_history"}
+_NAMES_POLICIES: Mapping[object, NamesPolicy] = {-1: "none", 1: "name", 2: "content"}
+_CONTINUE = "[Continue your last message without repeating its original content.]"
+_IMPERSONATE = (
+    "[Write your next reply from the point of view of {{user}}, using the chat history so far as a "
+    "guideline for the writing style of {{user}}. Don't write as {{char}} or system. "
+    "Don't describe actions of {{char}}.]"
+)
+"""SillyTavern's defaults."""
 _VARIABLES = {
     "charDescription": ("Character's description", "{{description}}"),
     "charPersonality": ("Character's personality", "{{personality}}"),
@@ -57,6 +74,7 @@ _VARIABLES = {
 _FORMATS = {"charPersonality": "personality_format", "scenario": "scenario_format"}
 _NAMES = {
     "chatHistory": "Chat history",
+    "dialogueExamples": "Example dialogues",
     "personaDescription": "Persona",
     "worldInfoBefore": "World info, before the character",
     "worldInfoAfter": "World info, after the character",
@@ -81,10 +99,6 @@ class ImportedPreset:
 
     preset: Preset
     notes: tuple[ImportNote, ...]
-
-
-_Deep: TypeAlias = tuple[tuple[int, int, int], PresetMessage]
-"""A message in the chat, after its sort key: depth, order, role."""
 
 
 def is_sillytavern(value: object) -> bool:
@@ -145,37 +159,46 @@ class _PresetImporter:
     def convert(self, name: str) -> ImportedPreset:
         """Return the preset with its notes."""
         messages: list[PresetMessage] = []
-        deep: list[_Deep] = []
         ids: set[str] = set()
         for prompt in self._ordered():
             ids.add(prompt.id)
             message = self._message(prompt)
-            if message is None:
-                continue
             if prompt.is_in_chat and message.type == "message":
-                place = self._in_chat(prompt, message)
-                if place is not None:
-                    deep.append(place)
-                    continue
-                message = replace(message, enabled=False)
+                message = self._in_chat(prompt, message)
             messages.append(message)
         if "chatHistory" not in ids:
-            sentence = "It has no chat history, so SillyTavern sends no chat. Here it goes last."
+            sentence = "It has no chat history, so no conversation is sent, as in SillyTavern."
             self._note(Level.WARNING, sentence)
-        deep = self._merged(deep)
-        after_history = next(
-            (n + 1 for n, each in enumerate(messages) if each.type == "chat_history"), len(messages)
-        )
-        messages[after_history:after_history] = [
-            m for _, m in sorted(deep, key=lambda each: each[0])
-        ]
         preset = Preset(
             name,
             tuple(self._with_new_chat(messages)),
             system_placement="in_place",
             variables=MappingProxyType(dict(self.variables)),
+            policies=self._policies(),
         )
         return ImportedPreset(preset, (*self.notes, *lost_settings(self.found)))
+
+    def _policies(self) -> Policies:
+        """Return SillyTavern's rules with the preset's own texts."""
+
+        def text(key: str, default: str = "") -> str:
+            value = self.found.get(key)
+            return _with_macros(value) if isinstance(value, str) else default
+
+        names = self.found.get("names_behavior", 0)
+        return Policies(
+            depths="joined",
+            budget="history_with_injections",
+            without_anchor="not_sent",
+            names=_NAMES_POLICIES.get(names, "other_speakers"),
+            squash_system=self.found.get("squash_system_messages") is True,
+            expand_history=True,
+            example_separator=text("new_example_chat_prompt", "[Example Chat]"),
+            continue_nudge=text("continue_nudge_prompt", _CONTINUE),
+            continue_prefill=self.found.get("continue_prefill") is True,
+            impersonation_prompt=text("impersonation_prompt", _IMPERSONATE),
+            send_if_empty=text("send_if_empty"),
+        )
 
     def _note(self, level: Level, sentence: str) -> None:
         self.notes.append(ImportNote(level, sentence))
@@ -227,28 +250,38 @@ class _PresetImporter:
 
     # --- one prompt ------------------------------------------------------------------------
 
-    def _message(self, prompt: _Prompt) -> PresetMessage | None:
-        """Return the message for a prompt; None if it is not supported."""
+    def _message(self, prompt: _Prompt) -> PresetMessage:
+        """Return the message for a prompt."""
         role = prompt.found.get("role")
         role = role if role in _ROLES else "system"
-        plain = PresetMessage(prompt.id, role, name=prompt.name, enabled=prompt.enabled)
+        given = as_list(prompt.found.get("injection_trigger"))
+        triggers: tuple[GenerationKind, ...] = tuple(k for k in GENERATION_KINDS if k in given)
+        plain = PresetMessage(
+            prompt.id, role, name=prompt.name, enabled=prompt.enabled, triggers=triggers
+        )
         match prompt.id:
             case "chatHistory":
                 return replace(plain, role="user", type="chat_history")
+            case "dialogueExamples":
+                return replace(plain, role="system", type="example_dialogues")
             case "personaDescription":
                 if prompt.is_in_chat:
-                    return replace(plain, content="{{persona}}")
+                    return replace(plain, content="{{persona}}", requires="persona")
                 return replace(plain, type="user_profile")
             case "worldInfoBefore" | "worldInfoAfter":
-                return replace(plain, role="user", type="placeholder")
-            case "dialogueExamples":
-                sentence = "Example dialogues are not imported; write them as messages."
-                self._note(Level.INFO, sentence)
-                return None
+                return self._lore_message(prompt.id, plain)
             case identity if identity in _VARIABLES:
                 return self._character_message(identity, plain)
             case _:
                 return self._text_message(prompt, plain)
+
+    def _lore_message(self, identity: str, plain: PresetMessage) -> PresetMessage:
+        """Return the message for world info: a macro in the preset's format."""
+        macro = f"{{{{{identity}}}}}"
+        written = self.found.get("wi_format")
+        has_format = isinstance(written, str) and written.strip()
+        content = _with_macros(cast("str", written)).replace("{0}", macro) if has_format else macro
+        return replace(plain, content=content, requires=identity)
 
     def _character_message(self, identity: str, plain: PresetMessage) -> PresetMessage:
         """Return the message for a character's field: a variable, in the preset's format.
@@ -258,7 +291,7 @@ class _PresetImporter:
         called, macro = _VARIABLES[identity]
         variable = macro[2:-2]
         self.variables[variable] = ""
-        sentence = f"{called} is the variable “{variable}” of the preset (p in the editor)."
+        sentence = f"{called} is the character card's, or the variable “{variable}” of the preset."
         self._note(Level.INFO, sentence)
         written = self.found.get(_FORMATS.get(identity, ""))
         has_format = isinstance(written, str) and written.strip()
@@ -266,10 +299,12 @@ class _PresetImporter:
         return replace(plain, content=content, requires=variable)
 
     def _text_message(self, prompt: _Prompt, plain: PresetMessage) -> PresetMessage:
-        content = prompt.found.get("content")
+        content = prompt.found.get("content", _DEFAULT_CONTENT.get(prompt.id))
         text = _with_macros(content) if isinstance(content, str) else ""
-        message = replace(plain, content=text)
-        if not text:
+        is_fixed = prompt.found.get("forbid_overrides") is True
+        card_field = "" if is_fixed else _CARD_FIELDS.get(prompt.id, "")
+        message = replace(plain, content=text, card_field=card_field)
+        if not text and not card_field:
             return replace(message, enabled=False)
         why = self._why_never(prompt)
         if why and prompt.enabled:
@@ -279,48 +314,27 @@ class _PresetImporter:
 
     @staticmethod
     def _why_never(prompt: _Prompt) -> str:
-        """Return why SillyTavern sends no such prompt in an ordinary request; empty if it does."""
+        """Return why SillyTavern never sends such a prompt; empty if it does."""
         found = prompt.found
         is_custom = prompt.id not in _BUILT_IN
         if is_custom and not prompt.is_in_chat and found.get("system_prompt") is not False:
             return "does not send custom prompts with “system_prompt”"
         if prompt.is_in_chat and found.get("role") not in _ROLES:
             return "does not send prompts in the chat without a role"
-        triggers = [
-            each for each in as_list(found.get("injection_trigger")) if isinstance(each, str)
-        ]
-        if triggers and "normal" not in triggers:
-            return f"sends it only with {', '.join(triggers)}"
         return ""
 
-    def _in_chat(self, prompt: _Prompt, message: PresetMessage) -> _Deep | None:
-        """Return a message in the chat with its sort key; None if its depth is invalid."""
+    def _in_chat(self, prompt: _Prompt, message: PresetMessage) -> PresetMessage:
+        """Return a message at its depth; disabled if that is invalid."""
         depth = prompt.found.get("injection_depth")
-        if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
-            sentence = f"“{prompt.name}” has an invalid depth; it is disabled."
-            self._note(Level.WARNING, sentence)
-            return None
         order = _number(prompt.found.get("injection_order", _DEFAULT_ORDER)) - _DEFAULT_ORDER
-        sorted_by = (-depth, order, _ROLES.index(cast("Any", message.role)))
+        if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
+            if message.enabled:
+                sentence = f"“{prompt.name}” has an invalid depth; it is disabled."
+                self._note(Level.WARNING, sentence)
+            return replace(message, enabled=False)
         if depth:
-            return sorted_by, replace(message, insertion_point=-depth, order=order)
-        placed = replace(message, anchor_point="after", anchor_target=CHAT_HISTORY, order=order)
-        return sorted_by, placed
-
-    def _merged(self, deep: list[_Deep]) -> list[_Deep]:
-        """Strip single messages as SillyTavern does, and note those it would send as one."""
-        groups: dict[tuple[int, int, int], list[PresetMessage]] = {}
-        for place, message in deep:
-            groups.setdefault(place, []).append(message)
-        for messages in groups.values():
-            names = [f"“{message.name}”" for message in messages if message.enabled]
-            if len(names) > 1:
-                sentence = f"{', '.join(names[:-1])} and {names[-1]} are at the same depth: "
-                sentence += "SillyTavern sends one message; here they stay separate."
-                self._note(Level.INFO, sentence)
-            else:
-                messages[:] = [replace(each, content=each.content.strip()) for each in messages]
-        return [(place, message) for place, group in groups.items() for message in group]
+            return replace(message, insertion_point=-depth, order=order)
+        return replace(message, anchor_point="after", anchor_target=CHAT_HISTORY, order=order)
 
     # --- the rest --------------------------------------------------------------------------
 
@@ -332,7 +346,13 @@ class _PresetImporter:
             if message.type == "chat_history" and isinstance(line, str) and line:
                 numbered = (f"newChat-{number}" for number in count(2))
                 identity = next(n for n in chain(("newChat",), numbered) if n not in taken)
-                yield PresetMessage(identity, content=_with_macros(line), name="New chat")
+                yield PresetMessage(
+                    identity,
+                    content=_with_macros(line),
+                    name="New chat",
+                    anchor_point="before",
+                    anchor_target=CHAT_HISTORY,
+                )
             yield message
 
 
@@ -379,15 +399,6 @@ def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     if sampling or limits:
         sentence = f"Settings are not part of presets here: {', '.join([*sampling, *limits])}."
         yield ImportNote(Level.INFO, sentence)
-    if found.get("names_behavior") in (1, 2):
-        sentence = "Names are not added to messages (“names_behavior”)."
-        yield ImportNote(Level.WARNING, sentence)
-    if found.get("squash_system_messages") is True:
-        sentence = "System messages are not merged (“squash_system_messages”)."
-        yield ImportNote(Level.WARNING, sentence)
-    if isinstance(lore := found.get("wi_format"), str) and lore.strip() not in ("", "{0}"):
-        sentence = "World info is not formatted (“wi_format”)."
-        yield ImportNote(Level.WARNING, sentence)
     if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
         sentence = "“assistant_prefill” is not imported; write it as an assistant message."
         yield ImportNote(Level.WARNING, sentence)

@@ -2,12 +2,14 @@
 
 1. Its depth d >= 1 is our `insertionPoint` -d, because the draft is the newest message there;
    its depth 0 is after the history.
-2. Entries around the character or its example dialogues go directly before the history, since our
-   presets have no such places; entries around the author's note go to that note's default depth.
-3. An entry for an outlet is disabled: nothing would ever send it.
+2. Entries keep the name of their place (`position`). Where a preset has no such place, those around
+   the character or its example dialogues go directly before the history, and those around the
+   author's note to that note's default depth; those for an outlet are sent by `{{outlet::name}}`
+   only.
+3. Filters, groups and timing are taken over.
 4. Lines at the top of its content that begin with `@@` are decorators, and are not sent:
    `@@activate` makes it constant, `@@dont_activate` disables it; others are reported.
-5. Unsupported settings (groups, timing, filters) are kept as unknown keys and reported.
+5. Unsupported settings (vector search, scripts) are kept as unknown keys and reported.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, cast
 
 from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
+from tui_chat.models.generation import GENERATION_KINDS
 
 NOTE_DEPTH = 4
 """SillyTavern's default depth of an author's note."""
@@ -86,8 +89,18 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         "whole_words": get("matchWholeWords", bool),
         "prevent_recursion": get("preventRecursion", bool, False),
         "exclude_recursion": get("excludeRecursion", bool, False),
-        "delay_until_recursion": found.get("delayUntilRecursion") not in (None, False, 0),
+        "delay_until_recursion": _level(found.get("delayUntilRecursion")),
         "ignore_budget": get("ignoreBudget", bool, False),
+        "groups": [each.strip() for each in get("group", str, "").split(",") if each.strip()],
+        "group_override": get("groupOverride", bool, False),
+        "group_weight": max(get("groupWeight", int, 100), 0),
+        "group_scoring": get("useGroupScoring", bool),
+        "sticky": max(get("sticky", int, 0), 0),
+        "cooldown": max(get("cooldown", int, 0), 0),
+        "delay": max(get("delay", int, 0), 0),
+        "triggers": [kind for kind in _words(get("triggers", list, [])) if kind in _KINDS],
+        "sources": [name for key, name in _SOURCES.items() if found.get(key) is True],
+        **_character_filter(found.get("characterFilter")),
     }
     if get("useProbability", bool, True):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
@@ -110,21 +123,34 @@ def _words(value: object) -> list[str]:
 def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, Any]:
     """Return the fields for the entry's placement."""
     position = get("position", int, 0)
+    named = {"position": _POSITIONS.get(position, "")}
     match position:
         case 4:
             depth = get("depth", int, NOTE_DEPTH)
-            place: dict[str, Any] = {"role": _ROLES.get(get("role", int, 0), "system")}
+            place = {**named, "role": _ROLES.get(get("role", int, 0), "system")}
             return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
         case 2 | 3:
-            sentence = f"It was at the author's note; now it is at depth {NOTE_DEPTH}."
-            issues.append(WorldInfoIssue(Level.INFO, "position-mapped", sentence, ("position",)))
-            return {"insertion_point": -NOTE_DEPTH}
+            return {**named, "insertion_point": -NOTE_DEPTH}
         case 7:
-            sentence = "It is for an outlet, which is not supported; it is disabled."
-            issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("position",)))
-            return {"enabled": False}
+            return {**named, "outlet": get("outletName", str, "").strip()}
         case _:
-            return {}
+            return named
+
+
+def _level(value: object) -> int:
+    """Return the level at which recursion reaches an entry; 0 for all."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return int(value not in (None, False))
+    return max(value, 0)
+
+
+def _character_filter(value: object) -> dict[str, Any]:
+    found = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return {
+        "characters": _words(as_list(found.get("names"))),
+        "character_tags": _words(as_list(found.get("tags"))),
+        "characters_excluded": found.get("isExclude") is True,
+    }
 
 
 def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> None:
@@ -135,6 +161,8 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
         line, _, content = content.partition("\n")
         decorators.append(line.strip())
     fields["content"] = content
+    if content.strip() in ("@@activate", "@@dont_activate"):  # without a text, it is the text
+        decorators.append(content.strip())
     for decorator in decorators:
         match decorator:
             case "@@activate":
@@ -165,7 +193,12 @@ _MAPPED = frozenset(
         "uid", "key", "keysecondary", "selective", "selectiveLogic", "content", "comment",
         "disable", "constant", "order", "position", "depth", "role", "scanDepth",
         "caseSensitive", "matchWholeWords", "preventRecursion", "excludeRecursion",
-        "delayUntilRecursion", "ignoreBudget", "probability", "useProbability",
+        "delayUntilRecursion", "ignoreBudget", "probability", "useProbability", "group",
+        "groupOverride", "groupWeight", "useGroupScoring", "sticky", "cooldown", "delay",
+        "triggers", "characterFilter", "outletName", "matchPersonaDescription",
+        "matchCharacterDescription",
+        "matchCharacterPersonality", "matchCharacterDepthPrompt", "matchScenario",
+        "matchCreatorNotes",
     )
 )
 # fmt: on
@@ -179,21 +212,27 @@ _ONLY_OURS = frozenset(
         *("anchorTarget", "anchor_target", "wholeWords", "whole_words"),
     )
 )
-_DISPLAY_KEYS = frozenset(("addMemo", "displayIndex", "groupWeight"))
+_DISPLAY_KEYS = frozenset(("addMemo", "displayIndex"))
 _UNSUPPORTED = {
-    "group": "only one entry of a group",
-    "groupOverride": "priority in its group",
-    "sticky": "stays active for some messages",
-    "cooldown": "pauses for some messages",
-    "delay": "starts after some messages",
     "vectorized": "vector search",
-    "characterFilter": "only for some characters",
-    "triggers": "only for some kinds of request",
-    "matchPersonaDescription": "searches the persona",
-    "matchCharacterDescription": "searches the character",
-    "matchCharacterPersonality": "searches the personality",
-    "matchCharacterDepthPrompt": "searches the character's note",
-    "matchScenario": "searches the scenario",
-    "matchCreatorNotes": "searches the creator's notes",
     "automationId": "runs a script",
+}
+_SOURCES = {
+    "matchPersonaDescription": "persona",
+    "matchCharacterDescription": "description",
+    "matchCharacterPersonality": "personality",
+    "matchCharacterDepthPrompt": "depth_prompt",
+    "matchScenario": "scenario",
+    "matchCreatorNotes": "creator_notes",
+}
+_KINDS = frozenset(GENERATION_KINDS)
+_POSITIONS = {
+    0: "before_character",
+    1: "after_character",
+    2: "note_top",
+    3: "note_bottom",
+    4: "depth",
+    5: "examples_top",
+    6: "examples_bottom",
+    7: "outlet",
 }

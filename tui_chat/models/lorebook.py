@@ -12,12 +12,32 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]
 """The condition on the secondary keys of an entry one of whose keys occurs: any occurs, all occur,
 none occurs, not all occur."""
+
+LorePosition = Literal[
+    "",
+    "before_character",
+    "after_character",
+    "note_top",
+    "note_bottom",
+    "depth",
+    "examples_top",
+    "examples_bottom",
+    "outlet",
+]
+"""A place that SillyTavern names. `before_character` and `after_character` are the macros
+`{{worldInfoBefore}}` and `{{worldInfoAfter}}`, an outlet is `{{outlet::name}}`."""
+
+MatchSource = Literal[
+    "persona", "description", "personality", "depth_prompt", "scenario", "creator_notes"
+]
+"""A text besides the conversation in which keys are searched for."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -59,11 +79,41 @@ class LorebookEntry:
     """True if its content activates no other entries."""
     exclude_recursion: bool = False
     """True if the content of other entries does not activate it."""
-    delay_until_recursion: bool = False
-    """True if only the content of other entries activates it."""
+    delay_until_recursion: int = 0
+    """Above 0: only the content of other entries activates it, and such entries one level after
+    the other."""
     ignore_budget: bool = False
     probability: float = 100.0
     """In percent, 0 to 100."""
+    position: LorePosition = ""
+    """The place by SillyTavern's name, if the preset has it; empty for those said above."""
+    outlet: str = ""
+    """The name of its outlet."""
+    groups: tuple[str, ...] = ()
+    """Of the active entries of one group only one is sent."""
+    group_override: bool = False
+    """True if the highest `order` wins in its group, instead of a draw."""
+    group_weight: int = 100
+    """Its weight in the draw."""
+    group_scoring: bool | None = None
+    """True if only the entries of its group with the most matching keys may win; None takes the
+    session's rule."""
+    sticky: int = 0
+    """Stays active for so many messages."""
+    cooldown: int = 0
+    """Pauses for so many messages after it was active."""
+    delay: int = 0
+    """Is not active before there are so many messages."""
+    triggers: tuple[GenerationKind, ...] = ()
+    """The kinds of generation with which it may be active; empty for all."""
+    characters: tuple[str, ...] = ()
+    """The names of the roles with which it may be active; empty for all."""
+    character_tags: tuple[str, ...] = ()
+    """Or their tags."""
+    characters_excluded: bool = False
+    """True if these are the ones with which it is not active."""
+    sources: tuple[MatchSource, ...] = ()
+    """Where its keys are searched for besides the conversation."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
 
@@ -88,3 +138,39 @@ class Lorebook:
     scripts that put no blanks between words are found anywhere."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoreRules:
+    """How a session searches its lorebooks."""
+
+    names: bool = False
+    """True if each message is searched with the name of its speaker before it."""
+    token_budget: int | None = None
+    """Tokens that the entries of all books may cost together, less one; None for no limit."""
+    budget_percent: int | None = None
+    """The same, as a share of the context without the reply."""
+    budget_cap: int = 0
+    """The most that `budget_percent` may give; 0 for no limit."""
+    min_activations: int = 0
+    """More messages are searched until so many entries are active."""
+    min_activations_depth: int = 0
+    """The most messages that are searched for that; 0 for all."""
+    group_scoring: bool = False
+    tiers: tuple[int, ...] = ()
+    """For each book: entries of a lower tier get their tokens first; empty for one tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoreTimer:
+    """An entry that is active, or pauses, for some messages."""
+
+    book: str
+    entry: str
+    kind: Literal["sticky", "cooldown"]
+    start: int
+    """The number of messages when it began."""
+    end: int
+    """The number of messages with which it ends."""
+    protected: bool = False
+    """True if it holds although no message was added since."""

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tui_chat.models.generation import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings
 
-PresetMessageType = Literal["message", "chat_history", "user_profile", "placeholder"]
+PresetMessageType = Literal[
+    "message", "chat_history", "user_profile", "placeholder", "example_dialogues"
+]
+CardField = Literal["", "system_prompt", "post_history"]
 AnchorPoint = Literal["before", "after"]
 SystemPlacement = Literal["hoist", "in_place"]
 CacheLifetime = Literal["5m", "1h"]
@@ -52,6 +56,10 @@ class PresetMessage:
     requires: str = ""
     """The name of a variable without which the message is not sent: one whose value is empty or
     only white space. Empty if the message requires none."""
+    triggers: tuple[GenerationKind, ...] = ()
+    """The kinds of generation with which it is sent; empty for all."""
+    card_field: CardField = ""
+    """The prompt of a character card that replaces its content; empty for none."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
 
@@ -78,5 +86,7 @@ class Preset:
     """Values of `{{getvar::name}}` and `{{name}}`; a session's values override them."""
     settings: Settings = NO_SETTINGS
     """Settings of requests with this preset; a session's override them."""
+    policies: Policies = OWN_POLICIES
+    """How its requests are built where programs differ."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.models.message import MessageRole
+
+ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -11,3 +16,10 @@ class Profile:
 
     name: str
     content: str
+    placement: ProfilePlacement = "anchor"
+    """Where its content goes: to the preset's anchor, to the top or bottom of the author's note, or
+    to a depth in the history. `{{persona}}` is independent of it."""
+    depth: int = 2
+    """Messages of the conversation after it, for `depth`."""
+    role: MessageRole = "system"
+    """For `depth`."""

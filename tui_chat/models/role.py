@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tui_chat.models.character import Character
 from tui_chat.models.settings import NO_SETTINGS, Settings
 
 
@@ -22,3 +23,5 @@ class Role:
     """Name of the preset its sessions start with; empty for the default."""
     status: Literal["enabled", "disabled"] = "enabled"
     """A disabled role cannot start a session and adds nothing to its old ones."""
+    character: Character | None = None
+    """The character card; None for a role that is none."""

@@ -90,6 +90,10 @@ DEFAULT_SEARCH = WebSearch()
 """A search as the provider does it by default."""
 
 
+NotePlacement = Literal["depth", "before_main", "after_main"]
+NOTE_PLACEMENTS: tuple[NotePlacement, ...] = ("depth", "before_main", "after_main")
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class AuthorNote:
     """A message that is inserted into the conversation, near its end."""
@@ -99,6 +103,18 @@ class AuthorNote:
     depth: int = NOTE_DEPTH
     """How many messages follow it, the one that is being answered included; 0 for the end."""
     role: Literal["system", "user", "assistant"] = "system"
+    placement: NotePlacement = "depth"
+    """`before_main` and `after_main`: beside the preset's message with the id `main`."""
+    interval: int = 1
+    """Sent if the number of user messages is a multiple of it; 0 for never."""
+    searched: bool = False
+    """True if the keys of lorebooks are searched for in it."""
+
+    def is_due(self, user_messages: int) -> bool:
+        """True if it is sent with so many user messages, the draft included."""
+        if self.interval <= 1:
+            return self.interval == 1
+        return user_messages > 0 and user_messages % self.interval == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +341,15 @@ def _read_note(value: object) -> AuthorNote:
         raise _Unaccepted(f"depth must be a whole number from 0 to {MAX_NOTE_DEPTH:,}")
     if role not in (None, *NOTE_ROLES):
         raise _Unaccepted(f"role must be one of {', '.join(NOTE_ROLES)}")
-    return AuthorNote(text, depth, cast("Any", role or "system"))
+    placement, interval = found.get("placement", "depth"), found.get("interval", 1)
+    if placement not in NOTE_PLACEMENTS:
+        raise _Unaccepted(f"placement must be one of {', '.join(NOTE_PLACEMENTS)}")
+    if not isinstance(interval, int) or isinstance(interval, bool) or not 0 <= interval <= 10_000:
+        raise _Unaccepted("interval must be a whole number from 0 to 10,000")
+    searched = _boolean_in(found, "searched") is True
+    return AuthorNote(
+        text, depth, cast("Any", role or "system"), cast("Any", placement), interval, searched
+    )
 
 
 _NOTE = tuple(each.name for each in fields(AuthorNote))
@@ -497,6 +521,9 @@ def setting_json(value: Any) -> Any:
         case AuthorNote():
             place = {} if value.depth == NOTE_DEPTH else {"depth": value.depth}
             place |= {} if value.role == "system" else {"role": value.role}
+            place |= {} if value.placement == "depth" else {"placement": value.placement}
+            place |= {} if value.interval == 1 else {"interval": value.interval}
+            place |= {"searched": True} if value.searched else {}
             is_plain = value.text == value.text.strip() and not value.text.startswith("{")
             return value.text if is_plain and not place else {"text": value.text, **place}
         case SearchLocation():

@@ -36,7 +36,7 @@ _SESSION = tuple(field.name for field in fields(Session))
 SESSION = ", ".join(_SESSION)
 """The columns that `session_of` reads; they have the names of the fields."""
 
-_ROLE = tuple(field.name for field in fields(Role))
+_ROLE = tuple(field.name for field in fields(Role) if field.name != "character")
 
 ROLE = ", ".join(_ROLE)
 """The columns that `role_of` reads; they have the names of the fields."""

@@ -298,7 +298,7 @@ def test_every_macro_has_one_line_of_help() -> None:
     from tui_chat.context.macros.functions import MACRO_HELP, MACROS, complete_macro
 
     told = {macro.name for macro in MACRO_HELP}
-    assert told == {*MACROS, *filter(is_value_macro, _WORDS), "trim", "//"}
+    assert told == {*MACROS, *filter(is_value_macro, _WORDS), "trim", "//", "if", "outlet"}
     assert [m.written for m in complete_macro("tone", ("Tone",))] == ["{{getvar::Tone}}"]
 
 

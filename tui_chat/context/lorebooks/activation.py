@@ -1,17 +1,24 @@
 """Lorebook activation: a contributor that adds the entries whose keys occur in the conversation.
 
 1. The newest messages of user and assistant are searched, the draft being the newest; each entry
-   or its book says how many. Depth 0 searches nothing.
-2. An entry is activated if it is constant, or if one of its keys occurs there and its secondary
-   keys meet their condition. Its `probability` is drawn once for an entry and a seed.
+   or its book says how many. Depth 0 searches nothing. The session's rules may put the names of the
+   speakers before the texts, and search more messages until enough entries are active.
+2. An entry is activated if it is constant, sticky from before, or if one of its keys occurs there
+   and its secondary keys meet their condition. `conditions` says what may hold it back.
 3. The content of activated entries is searched in turn and may activate others, as often as their
    book allows, but at most `MAX_ROUNDS` times, and `MAX_SEARCHED_ENTRIES` entries in all, with a
    note. `prevent_recursion`, `exclude_recursion` and `delay_until_recursion` limit this.
-4. Entries of higher `order` get their tokens first; at equal order the earlier book, then the
-   earlier entry. The first entry that exceeds its book's budget ends that book, except for entries
-   that ignore the budget. A note names the entries that were left out.
-5. They are sent in reverse: the most important one is last, nearest to the newest message.
-6. The placement's sentence names the key that activated an entry and where it occurs.
+4. Of the entries of one group that a round activates, one remains. Then its `probability` is drawn
+   once for an entry and a seed.
+5. Entries of higher `order` get their tokens first; at equal order the earlier book, then the
+   earlier entry. The first entry that exceeds its book's budget ends that book, and the first that
+   exceeds the session's budget ends the search, except for entries that ignore the budget. A note
+   names the entries that were left out.
+6. They are sent in reverse: the most important one is last, nearest to the newest message.
+7. The placement's sentence names the key that activated an entry and where it occurs.
+
+With the policy `joined`, entries go to the places that SillyTavern names, and its rules for rounds
+and budgets hold.
 """
 
 from __future__ import annotations
@@ -30,9 +37,12 @@ from tui_chat.context.lorebooks.book_index import (
     entry_origin,
     resolve_entry,
 )
-from tui_chat.context.lorebooks.keys import KeyIndex, KeyNumbers, NumberedEntry
-from tui_chat.context.macros.environment import draw_number
-from tui_chat.context.resolved_message import NO_EXPANSIONS, ResolvedMessage, text_of
+from tui_chat.context.lorebooks.conditions import Conditions, is_drawn
+from tui_chat.context.lorebooks.groups import remaining
+from tui_chat.context.lorebooks.keys import KeyIndex, KeyNumbers, NumberedEntry, Occurrences
+from tui_chat.context.lorebooks.lore_budget import LoreBudget
+from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.memo import recent_memo
@@ -44,14 +54,27 @@ MAX_SEARCHED_ENTRIES = 500
 
 
 def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
-    """Return the activated entries as messages."""
+    """Return the activated entries as messages, and those for places by the place."""
     if not inputs.lorebooks:
         return NOTHING_TO_ADD
     books_index = book_index(inputs)
     search = _Activation(inputs, count, books_index)
     search.run()
     notes = [note for book in books_index.books for note in book.notes]
-    return Contribution(tuple(search.lines()), (*notes, *search.left_out_notes()))
+    messages: list[ResolvedMessage] = []
+    places: dict[str, list[ResolvedMessage]] = {}
+    for entry, line in search.lines():
+        if inputs.preset.policies.depths == "joined" and entry.position:
+            is_outlet = entry.position == "outlet"
+            place = f"outlet {entry.outlet}" if is_outlet else entry.position
+            places.setdefault(place, []).append(line)
+        elif entry.position != "outlet":
+            messages.append(line)
+    return Contribution(
+        tuple(messages),
+        (*notes, *search.left_out_notes()),
+        {place: tuple(lines) for place, lines in places.items()},
+    )
 
 
 class _Activation:
@@ -59,16 +82,16 @@ class _Activation:
 
     def __init__(self, inputs: Inputs, count: Counter, books_index: BookIndex) -> None:
         self._inputs = inputs
-        self._count = count
+        self._rules = inputs.chat.lore
+        self._by_places = inputs.preset.policies.depths == "joined"
         self._index = books_index
+        self._length = len(inputs.history) + inputs.has_draft
+        self._conditions = Conditions(inputs, self._length)
+        self._budget = LoreBudget(inputs, count)
         self._newest: tuple[Message | None, ...] = ()
         """The searched texts, newest first; None is the typed draft."""
         self._activated: dict[int, ResolvedMessage] = {}
-        """By rank."""
-        self._spent: dict[int, int] = {}
-        """Tokens, by book."""
-        self._left_out: dict[int, list[RankedEntry]] = {}
-        """Entries that exceeded the budget, by book. A book in here adds no more."""
+        """By rank, in the order of activation."""
         self._done: set[int] = set()
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
         self._searched_entries: list[LorebookEntry] = []
@@ -81,46 +104,136 @@ class _Activation:
         """Steps of backtracking, by book and key."""
         self._too_slow: set[tuple[int, int]] = set()
         """Keys, by book, that exceeded their step limit."""
+        self._wider = 0
+        """How many messages more than usual are searched."""
+        self._also_searched = [line.message for line in searched_texts(inputs)]
         self._first_in_texts = [self._first_texts(n) for n in range(len(books_index.books))]
         """For each book: its keys that occur in the newest texts, and the first text of each."""
+        self._in_others = [self._keys_in_others(n) for n in range(len(books_index.books))]
+        """For each book: its keys that occur in the author's note and the like, and where."""
         self._first_in_entries: list[dict[int, LorebookEntry]] = [{} for _ in books_index.books]
         """For each book: its keys that occur in activated entries, and the first entry of each."""
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        searched = 0
-        for step in range(min(self._index.rounds, MAX_ROUNDS + 1)):
+        levels = sorted(self._index.levels) if self._by_places else []
+        level, state, searched = 0, "first", 0
+        rounds = MAX_ROUNDS + 1 if self._by_places else min(self._index.rounds, MAX_ROUNDS + 1)
+        for step in range(rounds):
             searched_before = len(self._searched_entries)
             for number, book in enumerate(self._index.books):
                 for entry in self._searched_entries[searched:]:
                     for key in self._occurring(number, book.index, entry):
                         self._first_in_entries[number].setdefault(key, entry)
-            for rank in sorted(self._possible() - self._done):
-                self._activate(rank, step)
-            if len(self._searched_entries) == searched_before:
-                return
+            self._round(step, state, level)
             searched = searched_before
-        self._hit_round_limit = self._index.rounds > MAX_ROUNDS + 1
+            if len(self._searched_entries) > searched_before and not self._budget.overflowed:
+                state = "recursion"
+            elif self._widens():
+                state = "wider"
+            elif levels:
+                state, level = "recursion", levels.pop(0)
+            else:
+                return
+        self._hit_round_limit = self._by_places or self._index.rounds > MAX_ROUNDS + 1
+
+    def _widens(self) -> bool:
+        """Search one message more if too few entries are active; return False if that is not to be
+        done.
+        """
+        rules = self._rules
+        if self._budget.overflowed or len(self._activated) >= rules.min_activations:
+            return False
+        depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0) + self._wider
+        most = rules.min_activations_depth or self._length
+        if depth > most or depth > self._length:
+            return False
+        self._wider += 1
+        self._first_in_texts = [self._first_texts(n) for n in range(len(self._index.books))]
+        return True
+
+    def _round(self, step: int, state: str, level: int) -> None:
+        """Activate the entries that one round finds."""
+        found: dict[int, str] = {}
+        for rank in sorted(self._possible() - self._done):
+            if self._may_activate(rank, step, state, level) and (why := self._reason(rank, state)):
+                found[rank] = why
+        if not found:
+            return
+        candidates = self._index.candidates
+        ranks = sorted(found, key=lambda rank: not self._conditions.is_sticky(candidates[rank]))
+        active = [candidates[rank].keyed.entry for rank in self._activated]
+        kept = remaining(
+            {rank: candidates[rank].keyed.entry for rank in ranks},
+            active,
+            {rank for rank in ranks if self._conditions.is_sticky(candidates[rank])},
+            self._rules.group_scoring,
+            self._score,
+            self._inputs.seed,
+        )
+        self._budget.begin_round()
+        for rank in ranks:
+            candidate = candidates[rank]
+            self._done.add(rank)
+            if rank not in kept:
+                continue
+            sticky = self._conditions.is_sticky(candidate)
+            if not (sticky or is_drawn(candidate, self._inputs.seed)):
+                continue
+            if self._budget.charge(candidate):
+                self._add(rank, candidate, found[rank])
+
+    def _add(self, rank: int, candidate: RankedEntry, why: str) -> None:
+        entry, book = candidate.keyed.entry, candidate.book
+        self._activated[rank] = resolve_entry(candidate.indexed, entry, why)
+        if book.recursive and not entry.prevent_recursion:
+            if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
+                self._searched_entries.append(entry)
+            else:
+                self._unsearched += 1
 
     def _possible(self) -> set[int]:
         """Return the ranks that have a matching key or need none."""
         books_index = self._index
-        ranks = set(books_index.constants)
+        ranks = {*books_index.constants, *self._conditions.sticky_ranks(books_index)}
+        if self._by_places:
+            ranks.update(books_index.with_sources)
         for number in range(len(books_index.books)):
-            for key in self._first_in_texts[number].keys() | self._first_in_entries[number].keys():
+            found = (
+                self._first_in_texts[number].keys()
+                | self._first_in_entries[number].keys()
+                | self._in_others[number].keys()
+            )
+            for key in found:
                 ranks.update(books_index.by_key.get((number, key), ()))
         return ranks
 
+    def _keys_in_others(self, number: int) -> dict[int, str]:
+        """Return the keys of a book that occur in the author's note and the like."""
+        index = self._index.books[number].index
+        found: dict[int, str] = {}
+        for message in self._also_searched:
+            for key in self._in_string(number, index, message.content):
+                found.setdefault(key, message.name)
+        return found
+
+    def _in_string(self, number: int, index: KeyIndex, text: str) -> KeyNumbers:
+        return self._decided(number, index, text, index.in_string(text))
+
     def _first_texts(self, number: int) -> dict[int, int]:
         """Return the keys of a book that occur in the newest texts, each with its first text."""
-        index, depth = self._index.books[number].index, self._index.scan_depths[number]
+        index = self._index.books[number].index
+        depth = self._index.scan_depths[number]
         if depth <= 0:
             return {}
+        depth += self._wider
         has_draft, draft = self._inputs.has_draft, self._inputs.answered
+        prefixes = self._prefixes
         first: dict[int, int] = {}
         if has_draft:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
-        history = _history_keys(index, self._inputs.history, depth - has_draft)
+        every = self._by_places
+        history = _history_keys(index, self._inputs.history, depth - has_draft, prefixes, every)
         for key, place in history.first.items():
             first.setdefault(key, place + has_draft)
         for place, message in history.undecided:
@@ -130,16 +243,38 @@ class _Activation:
         self._newest = max(self._newest, texts, key=len)
         return first
 
+    @property
+    def _prefixes(self) -> tuple[str, str] | None:
+        """The names before the texts of messages of user and character; None for no names."""
+        if not self._rules.names:
+            return None
+        return self._inputs.user_name, self._inputs.char_name
+
     def _occurring(
         self, number: int, index: KeyIndex, source: Message | LorebookEntry | None
     ) -> KeyNumbers:
         """Return the keys of a book that occur in a text; None is the draft."""
         if source is None:
-            known = index.in_draft(self._inputs.draft)
-        elif isinstance(source, Message):
-            known = index.in_message(source)
+            text = named_text(self._inputs.draft, "user", "", self._prefixes)
+            return self._decided(number, index, text, index.in_draft(text))
+        if isinstance(source, Message):
+            if self._prefixes is None:
+                known = index.in_message(source)
+            else:
+                text = named_text(source.content, source.role, source.name, self._prefixes)
+                return self._decided(number, index, text, index.in_named(source, text))
         else:
             known = index.in_entry(source)
+        return self._decided(number, index, source, known)
+
+    def _decided(
+        self,
+        number: int,
+        index: KeyIndex,
+        source: Message | LorebookEntry | str,
+        known: Occurrences,
+    ) -> KeyNumbers:
+        """Return the keys that occur, those with back-references decided."""
         if not known.undecided:
             return known.found
         occurring: set[int] = set()
@@ -148,7 +283,7 @@ class _Activation:
             if taken >= index.step_limit:
                 self._too_slow.add((number, key))
                 continue
-            occurs, steps = index.backtrack(key, self._inputs.draft if source is None else source)
+            occurs, steps = index.backtrack(key, source)
             self._steps[number, key] = taken + abs(steps)
             if occurs:
                 occurring.add(key)
@@ -156,70 +291,104 @@ class _Activation:
                 self._too_slow.add((number, key))
         return known.found | occurring
 
-    def _activate(self, rank: int, step: int) -> None:
+    def _may_activate(self, rank: int, step: int, state: str, level: int) -> bool:
+        """True if the round may activate an entry whose keys occur."""
         candidate = self._index.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
+        if self._conditions.held_back(candidate):
+            return False
+        if self._by_places:
+            if self._conditions.is_sticky(candidate):
+                return True
+            if state != "recursion":
+                return not entry.delay_until_recursion
+            if entry.delay_until_recursion > level:
+                return False
+            return not (book.recursive and entry.exclude_recursion)
         if step and (entry.exclude_recursion or not book.recursive or step > book.max_recursion):
-            return
-        if not step and entry.delay_until_recursion:
-            return
-        why = self._reason(candidate)
-        if not why:
-            return
-        self._done.add(rank)
-        if self._is_drawn(candidate) and self._charge(candidate):
-            self._activated[rank] = resolve_entry(candidate.indexed, entry, why)
-            if book.recursive and not entry.prevent_recursion:
-                if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
-                    self._searched_entries.append(entry)
-                else:
-                    self._unsearched += 1
+            return False
+        return bool(step or not entry.delay_until_recursion)
 
-    def _reason(self, candidate: RankedEntry) -> str:
+    def _reason(self, rank: int, state: str) -> str:
         """Return why an entry is activated; empty if it is not."""
+        candidate = self._index.candidates[rank]
         keyed, index = candidate.keyed, candidate.indexed.index
         if keyed.entry.constant:
             return "This lore entry is always active."
-        in_texts, depth = self._first_in_texts[candidate.number], candidate.depth
-        in_entries = self._first_in_entries[candidate.number]
+        if self._conditions.is_sticky(candidate):
+            return "This lore entry stays active for some messages."
+        depth = self._depth(candidate)
+        if depth <= 0:
+            return ""
+        in_texts = self._first_in_texts[candidate.number]
+        in_entries = {} if state == "wider" else self._first_in_entries[candidate.number]
+        in_others = self._others(candidate)
         places = [in_texts.get(key, depth) for key in keyed.keys]
         place = min(places, default=depth)
-        if place >= depth and in_entries.keys().isdisjoint(keyed.keys):
+        is_blank = self._by_places and _has_blank_key(keyed.entry)
+        if (
+            place >= depth
+            and in_entries.keys().isdisjoint(keyed.keys)
+            and in_others.keys().isdisjoint(keyed.keys)
+            and not is_blank
+        ):
             return ""
-        if not _secondary_hold(keyed, in_texts, depth, in_entries):
+        if not _secondary_hold(keyed, in_texts, depth, in_entries.keys() | in_others.keys()):
             return ""
         if place < depth:
             key = keyed.keys[places.index(place)]
             text = self._newest[place]
             where = "the draft" if text is None else MessageOrigin(text).label
-        else:
+        elif is_blank:
+            return "This lore entry is active because one of its keys is blank."
+        elif key := next((key for key in keyed.keys if key in in_others), None):
+            where = f"the {in_others[key]}"
+        elif not in_entries.keys().isdisjoint(keyed.keys):
             entry = next(
                 e for e in self._searched_entries if any(in_entries.get(k) is e for k in keyed.keys)
             )
             key = next(key for key in keyed.keys if in_entries.get(key) is entry)
             where = f"the lore entry “{entry_name(entry)}”"
+        else:  # key 0
+            key = next(key for key in keyed.keys if key in in_others)
+            where = f"the {in_others[key]}"
         return f"This lore entry is active because “{index.keys[key].text}” occurs in {where}."
 
-    def _is_drawn(self, candidate: RankedEntry) -> bool:
-        chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry
-        if chance >= 100:
-            return True
-        draw = draw_number(str(self._inputs.seed), "lore", candidate.book.name, entry.id)
-        return draw % 1_000_000 < chance * 10_000
+    def _depth(self, candidate: RankedEntry) -> int:
+        """Return how many of the newest texts are searched for the keys of an entry."""
+        is_own = candidate.keyed.entry.scan_depth is not None
+        return candidate.depth if is_own or candidate.depth <= 0 else candidate.depth + self._wider
 
-    def _charge(self, candidate: RankedEntry) -> bool:
-        """Charge an entry to its book's budget; return False if it does not fit."""
-        budget, number, entry = candidate.book.token_budget, candidate.number, candidate.keyed.entry
-        if budget is None or entry.ignore_budget:
-            return True
-        line = resolve_entry(candidate.indexed, entry, "")
-        cost = self._count.alone(text_of(line, NO_EXPANSIONS))
-        spent = self._spent.get(number, 0) + cost
-        if number in self._left_out or spent > budget:
-            self._left_out.setdefault(number, []).append(candidate)
-            return False
-        self._spent[number] = spent
-        return True
+    def _others(self, candidate: RankedEntry) -> dict[int, str]:
+        """Return the keys that occur in other texts, and where."""
+        others = self._in_others[candidate.number]
+        entry = candidate.keyed.entry
+        if not entry.sources:
+            return others
+        found = dict(others)
+        for words, text in self._conditions.source_texts(entry):
+            for key in self._in_string(candidate.number, candidate.indexed.index, text):
+                found.setdefault(key, words)
+        return found
+
+    def _score(self, rank: int) -> int:
+        """Return how many keys of an entry occur."""
+        candidate = self._index.candidates[rank]
+        keyed, depth = candidate.keyed, self._depth(candidate)
+        in_texts = self._first_in_texts[candidate.number]
+        others = self._first_in_entries[candidate.number].keys() | self._others(candidate).keys()
+
+        def occurring(keys: tuple[int, ...]) -> int:
+            return sum(in_texts.get(key, depth) < depth or key in others for key in keys)
+
+        primary, secondary = occurring(keyed.keys), occurring(keyed.secondary)
+        match keyed.entry.secondary_logic:
+            case "and_any":
+                return primary + secondary
+            case "and_all" if secondary == len(keyed.secondary):
+                return primary + secondary
+            case _:
+                return primary
 
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
@@ -242,20 +411,31 @@ class _Activation:
             )
             origin = entry_origin(self._inputs.lorebooks[number].name, entry)
             yield Note(Level.WARNING, "lore-key-too-slow", sentence, origin)
-        for number, candidates in self._left_out.items():
-            book = self._inputs.lorebooks[number]
-            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in candidates)
-            sentence = (
-                f"The lorebook “{book.name}” uses {self._spent.get(number, 0):,} of its "
-                f"{book.token_budget:,} tokens; left out: {names}."
-            )
-            origin = entry_origin(book.name, candidates[0].keyed.entry)
-            yield Note(Level.WARNING, "lore-left-out", sentence, origin)
+        yield from self._budget.notes()
 
-    def lines(self) -> Iterator[ResolvedMessage]:
-        """Yield the activated entries, the most important last."""
-        for rank in sorted(self._activated, reverse=True):
-            yield self._activated[rank]
+    def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
+        """Yield the activated entries with their messages, the most important last."""
+        candidates = self._index.candidates
+        if self._by_places:
+            latest_first = tuple(reversed(self._activated))
+            ranks = sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order)
+        else:
+            ranks = sorted(self._activated, reverse=True)
+        for rank in ranks:
+            yield candidates[rank].keyed.entry, self._activated[rank]
+
+
+def _has_blank_key(entry: LorebookEntry) -> bool:
+    """True if a key is only white space, which SillyTavern finds in every text."""
+    return any(key and not key.strip() for key in entry.keys)
+
+
+def named_text(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
+    """Return a message's text as it is searched with the name of its speaker."""
+    if names is None:
+        return text
+    speaker = name or (names[0] if role == "user" else names[1])
+    return f"\x01{speaker}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +451,24 @@ class _HistoryKeys:
 
 
 @recent_memo(64)  # books that are active at once
-def _history_keys(index: KeyIndex, history: tuple[Message, ...], depth: int) -> _HistoryKeys:
+def _history_keys(
+    index: KeyIndex,
+    history: tuple[Message, ...],
+    depth: int,
+    names: tuple[str, str] | None,
+    every_role: bool,
+) -> _HistoryKeys:
     """Search the newest messages; remembered, so that a keystroke searches the draft only."""
-    spoken = (m for m in reversed(history) if m.role in ("user", "assistant"))
-    texts = tuple(islice(spoken, depth))
+    spoken = (m for m in reversed(history) if every_role or m.role in ("user", "assistant"))
+    texts = tuple(islice(spoken, max(depth, 0)))
     first: dict[int, int] = {}
     undecided: list[tuple[int, Message]] = []
     for place, message in enumerate(texts):
-        occurrences = index.in_message(message)
+        if names is None:
+            occurrences = index.in_message(message)
+        else:
+            text = named_text(message.content, message.role, message.name, names)
+            occurrences = index.in_named(message, text)
         for key in occurrences.found:
             first.setdefault(key, place)
         if occurrences.undecided:
@@ -287,11 +477,11 @@ def _history_keys(index: KeyIndex, history: tuple[Message, ...], depth: int) -> 
 
 
 def _secondary_hold(
-    keyed: NumberedEntry, in_texts: dict[int, int], depth: int, in_entries: dict[int, LorebookEntry]
+    keyed: NumberedEntry, in_texts: dict[int, int], depth: int, elsewhere: set[int]
 ) -> bool:
     if not keyed.secondary:
         return True
-    occur = [in_texts.get(key, depth) < depth or key in in_entries for key in keyed.secondary]
+    occur = [in_texts.get(key, depth) < depth or key in elsewhere for key in keyed.secondary]
     match keyed.entry.secondary_logic:
         case "and_any":
             return any(occur)

@@ -62,27 +62,43 @@ class BookIndex:
     scan_depths: list[int] = field(default_factory=list[int])
     """For each book, the largest scan depth of its entries."""
     rounds: int = 1
+    with_sources: list[int] = field(default_factory=list[int])
+    """Ranks of the entries that may be active without a key of theirs in the conversation."""
+    levels: set[int] = field(default_factory=set[int])
+    """The levels of `delay_until_recursion`."""
 
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
     books = [_indexed(book, inputs.user_name, inputs.char_name) for book in inputs.lorebooks]
-    return _rank_entries(inputs.lorebooks, books)
+    return _rank_entries(inputs.lorebooks, books, inputs.chat.lore.tiers)
 
 
 @recent_memo()
-def _rank_entries(books: tuple[Lorebook, ...], indexed: list[IndexedBook]) -> BookIndex:
+def _rank_entries(
+    books: tuple[Lorebook, ...], indexed: list[IndexedBook], tiers: tuple[int, ...]
+) -> BookIndex:
     candidates = [
         RankedEntry(number, book, indexed[number], keyed)
         for number, book in enumerate(books)
         if indexed.index(indexed[number]) == number  # a book given twice is one book
         for keyed in indexed[number].index.entries
     ]
-    candidates.sort(key=lambda candidate: -candidate.keyed.entry.order)
+
+    def importance(candidate: RankedEntry) -> tuple[int, int]:
+        tier = tiers[candidate.number] if candidate.number < len(tiers) else 0
+        return tier, -candidate.keyed.entry.order
+
+    candidates.sort(key=importance)
     index_ = BookIndex(indexed, candidates, scan_depths=[0] * len(books))
     for rank, candidate in enumerate(candidates):
         if candidate.keyed.entry.constant:
             index_.constants.append(rank)
+        entry = candidate.keyed.entry
+        if entry.sources or any(key and not key.strip() for key in entry.keys):
+            index_.with_sources.append(rank)
+        if entry.delay_until_recursion:
+            index_.levels.add(int(entry.delay_until_recursion))
         for key in set(candidate.keyed.keys):
             index_.by_key.setdefault((candidate.number, key), []).append(rank)
         index_.scan_depths[candidate.number] = max(

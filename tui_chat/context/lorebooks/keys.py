@@ -277,7 +277,12 @@ class KeyIndex:
             lambda entry: self.occurrences(entry.content)
         )
         """The keys that occur in the content of an entry of any book."""
+        self.in_named: Memo[Message, str, Occurrences] = Memo(
+            lambda _, text: self.occurrences(text)
+        )
+        """The keys that occur in a message whose searched text has the name of its speaker."""
         self._last_draft: tuple[str, Occurrences] = ("", Occurrences(NO_KEYS))
+        self._in_strings: dict[str, Occurrences] = {}
         self._decided: Memo[Message | LorebookEntry, dict[int, tuple[bool, int]]] = Memo(
             lambda _: {}
         )
@@ -287,6 +292,14 @@ class KeyIndex:
         if self._last_draft[0] != draft:
             self._last_draft = (draft, self.occurrences(draft))
         return self._last_draft[1]
+
+    def in_string(self, text: str) -> Occurrences:
+        """Return the keys that occur in a text that rarely changes."""
+        if text not in self._in_strings:
+            if len(self._in_strings) >= 64:
+                self._in_strings.clear()
+            self._in_strings[text] = self.occurrences(text)
+        return self._in_strings[text]
 
     def occurrences(self, text: str) -> Occurrences:
         """Return the keys that occur in a text."""

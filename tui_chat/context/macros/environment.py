@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
+from types import MappingProxyType
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.parameters import parameters
+from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.models.character import Character
 from tui_chat.models.message import MessageRole
+from tui_chat.models.text import Text
 
 VARIABLE = "variable "
 """Prefix of the words that read a variable of the preset or the session."""
@@ -27,6 +30,15 @@ SET_VARIABLE = "set variable "
 """Prefix of the words that read a variable set by `{{setvar}}`."""
 CHANCE = "chance"
 LASTING_CHANCE = "lasting chance"
+
+GLOBAL = "global variable "
+"""Prefix of the names of global variables."""
+OUTLET = "outlet "
+"""Prefix of the words that read an outlet."""
+
+NO_TEXTS: Mapping[str, Text] = MappingProxyType({})
+LORE_WORDS = ("worldinfobefore", "worldinfoafter")
+"""Words that read the lore entries before and after the character."""
 
 MAX_EXPANSION = 2_000_000
 """Maximum total length of all expansions of a request, in characters."""
@@ -37,10 +49,17 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 class MacroEnvironment:
     """The values that macros read while one request is composed."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, texts: Mapping[str, Text] = NO_TEXTS) -> None:
         self._inputs = inputs
         self._variables = _folded(inputs.preset.variables) | _folded(inputs.variables)
-        self._set: dict[str, str] = {}
+        for name, value in inputs.chat.global_variables.items():
+            self._variables[GLOBAL + name.casefold()] = value
+        self._set: dict[str, str | None] = {}
+        self.texts = dict(texts)
+        """Values whose characters have origins of their own, by word: lore."""
+        self.aliases = inputs.preset.policies.expand_history
+        """True if `<user>` and the like are macros."""
+        self.legacy = inputs.preset.policies.legacy_macros
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
 
@@ -49,11 +68,23 @@ class MacroEnvironment:
         if word.startswith(SET_VARIABLE):
             return self._set.get(word.removeprefix(SET_VARIABLE))
         if word.startswith(VARIABLE):
-            return self._variables.get(word.removeprefix(VARIABLE))
+            name = word.removeprefix(VARIABLE)
+            if name in self._set:  # deleted
+                return None
+            return self._variables.get(name) or self._default(name)
+        if (text := self.texts.get(word)) is not None:
+            return text.plain
+        if word.startswith(OUTLET):
+            return ""
         return _WORDS[word](self._inputs)
 
-    def set(self, name: str, value: str) -> None:
-        """Set a variable for all texts expanded later."""
+    def _default(self, name: str) -> str | None:
+        """Return the value of a variable that neither preset nor session gives a value."""
+        default = card_value(self._inputs, name)
+        return self._variables.get(name) if default is None else default
+
+    def set(self, name: str, value: str | None) -> None:
+        """Set a variable for all texts expanded later; None deletes it."""
         self._set[name.casefold()] = value
 
 
@@ -110,6 +141,83 @@ _WORDS: Mapping[str, Callable[[Inputs], str]] = {
     "lastmessage": _newest("user", "assistant"),
     "lastusermessage": _newest("user"),
     "lastcharmessage": _newest("assistant"),
+    **dict.fromkeys(LORE_WORDS, lambda _: ""),
     CHANCE: lambda inputs: str(inputs.seed),
     LASTING_CHANCE: lambda inputs: str(inputs.session_seed),
 }
+
+
+def _limit(inputs: Inputs) -> int:
+    return context_limit(inputs, parameters(inputs)) or 0
+
+
+def _reserve(inputs: Inputs) -> int:
+    return reply_reserve(inputs, parameters(inputs), _limit(inputs) or None)
+
+
+def _author_note(inputs: Inputs) -> str:
+    notes = (settings.author_note for settings, _ in inputs.setting_places)
+    return next((note.text for note in notes if note is not None), "")
+
+
+_CARD: Mapping[str, Callable[[Character], str]] = {
+    "description": lambda card: card.description,
+    "personality": lambda card: card.personality,
+    "scenario": lambda card: card.scenario,
+    "charprompt": lambda card: card.system_prompt,
+    "charinstruction": lambda card: card.post_history,
+    "chardepthprompt": lambda card: card.depth_prompt.content if card.depth_prompt else "",
+    "charcreatornotes": lambda card: card.creator_notes,
+    "charversion": lambda card: card.version,
+    "mesexamples": lambda card: card.example_dialogues,
+    "charfirstmessage": lambda card: next(iter(card.greetings), ""),
+}
+_CARD_ALIASES = {
+    "chardescription": "description",
+    "charpersonality": "personality",
+    "charscenario": "scenario",
+    "charjailbreak": "charinstruction",
+    "creatornotes": "charcreatornotes",
+    "char_version": "charversion",
+    "mesexamplesraw": "mesexamples",
+    "greeting": "charfirstmessage",
+}
+_OTHERS: Mapping[str, Callable[[Inputs], str]] = {
+    "group": lambda inputs: inputs.char_name,
+    "groupnotmuted": lambda inputs: inputs.char_name,
+    "charifnotgroup": lambda inputs: inputs.char_name,
+    "notchar": lambda inputs: inputs.user_name,
+    "lastmessageid": lambda inputs: str(
+        len(inputs.history) - 1 + inputs.has_draft + inputs.chat.hidden_messages
+    ),
+    "lastgenerationtype": lambda inputs: inputs.chat.kind,
+    "authorsnote": lambda inputs: _author_note(inputs),
+    "maxcontext": lambda inputs: str(_limit(inputs)),
+    "maxprompt": lambda inputs: str(_limit(inputs) - _reserve(inputs)),
+    "maxresponse": lambda inputs: str(_reserve(inputs)),
+    "isotime": _time,
+    "isodate": _date,
+    "ismobile": lambda _: "false",
+}
+"""Further values. A variable of the same name goes before them, and they need SillyTavern's
+policies: other presets may use such words for something else."""
+
+
+def is_card_word(name: str) -> bool:
+    """True if a name (in lower case) reads a field of the character card."""
+    return name in _CARD or name in _CARD_ALIASES or name.startswith("greeting ")
+
+
+def card_value(inputs: Inputs, name: str) -> str | None:
+    """Return the value of a name that is neither a macro nor a variable; None if it has none."""
+    role = inputs.active_role
+    card = None if role is None else role.character
+    if card is not None:
+        if name.startswith("greeting "):
+            number = int(name.removeprefix("greeting "))
+            return card.greetings[number] if number < len(card.greetings) else ""
+        if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
+            return field(card).strip().replace("\r", "")
+    if inputs.preset.policies.expand_history and (other := _OTHERS.get(name)) is not None:
+        return other(inputs)
+    return None

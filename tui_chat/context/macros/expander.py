@@ -25,14 +25,25 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from tui_chat.context.macros.environment import (
+    GLOBAL,
+    LORE_WORDS,
     MAX_EXPANSION,
+    OUTLET,
     SET_VARIABLE,
     VARIABLE,
     MacroEnvironment,
     draw_number,
+    is_card_word,
     is_value_macro,
 )
-from tui_chat.context.macros.functions import MACROS, MAX_ARGUMENTS, MacroCall, NotExpanded
+from tui_chat.context.macros.functions import (
+    LEGACY_ORDER,
+    MACROS,
+    MAX_ARGUMENTS,
+    MacroCall,
+    NotExpanded,
+    is_true,
+)
 from tui_chat.context.macros.syntax import (
     COMMENT,
     Literal,
@@ -66,7 +77,7 @@ class Expansion:
     notes: tuple[Note, ...]
     read: tuple[tuple[str, str | None], ...]
     """The words that were read, and their values."""
-    was_set: tuple[tuple[str, str], ...]
+    was_set: tuple[tuple[str, str | None], ...]
     """The variables that were set, and their values, in order."""
     size: int
     """The length of all expansions, variables included."""
@@ -84,14 +95,25 @@ def expand(
     origin: Origin,
     environment: MacroEnvironment,
     requires: str = "",
+    *,
+    is_card: bool = False,
+    original: Text | None = None,
 ) -> Expansion:
     """Expand the macros of a text that was parsed into `nodes`; sets variables in the environment.
 
-    If `requires` names a word or variable without a value, the result is empty.
+    If `requires` names a word or variable without a value, the result is empty. In a text of a
+    character card (`is_card`) the macros of card fields and of the profile are empty, so that no
+    field contains another one. `original` is the value of the first `{{original}}`.
     """
-    return _Expander(_Source(source, origin.kind, origin.id), origin, environment).run(
-        nodes, requires
-    )
+    whole = _Source(source, _CARD if is_card else origin.kind, origin.id)
+    expander = _Expander(whole, origin, environment, original=original)
+    if is_card:
+        expander.values = (whole,)
+    return expander.run(nodes, requires)
+
+
+_CARD = "card"
+"""The kind of texts of a character card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +158,7 @@ class _Expander:
     """The origin of the text; results of macros have origins within it."""
     environment: MacroEnvironment
     words: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
-    was_set: list[tuple[str, str]] = field(default_factory=list["tuple[str, str]"])
+    was_set: list[tuple[str, str | None]] = field(default_factory=list["tuple[str, str | None]"])
     own: set[str] = field(default_factory=set[str])
     """Words that this text itself set."""
     notes: dict[tuple[str, str, str], Note] = field(
@@ -146,7 +168,11 @@ class _Expander:
     """The keys of notes beyond `MAX_NOTES`."""
     size: int = 0
     cramped: bool = False
-    results: dict[int, str | _Outcome] = field(default_factory=dict[int, "str | _Outcome"])
+    original: Text | None = None
+    """The value of the next `{{original}}`."""
+    results: dict[int, str | Text | _Outcome] = field(
+        default_factory=dict[int, "str | Text | _Outcome"]
+    )
     """The result of each macro of `source`, by its offset: each is expanded once, or the work would
     double with every level of nesting."""
     depth: int = 0
@@ -164,6 +190,8 @@ class _Expander:
         """Expand the whole text."""
         room = self.environment.room
         lacks = requires if requires and not self._has_value(requires) else ""
+        if self.environment.legacy and not lacks:
+            self._expand_variables_first(nodes)
         text = Text() if lacks else Text(_trimmed(self._pieces(nodes)))
         self.environment.room -= self.size
         if self.suppressed:
@@ -194,9 +222,9 @@ class _Expander:
         source = self.source
         return draw_number(self.read(chance) or "", source.kind, source.id, macro.start, *more)
 
-    def set(self, name: str, value: str) -> None:
-        """Set a variable."""
-        self.take(len(value))
+    def set(self, name: str, value: str | None) -> None:
+        """Set a variable; None deletes it."""
+        self.take(len(value or ""))
         self.environment.set(name, value)
         self.own.add(SET_VARIABLE + name.casefold())
         self.was_set.append((name, value))
@@ -237,15 +265,21 @@ class _Expander:
                 pieces.append(self._literal(node.start, node.stop))
                 continue
             result = self._macro(node)
-            if isinstance(result, str):
+            if isinstance(result, Text):
+                pieces += result.spans
+            elif isinstance(result, str):
                 written = self.source.text[node.start : node.stop]
                 name = _shortened(written)
                 origin = Origin(OriginKind.MACRO, written, name, within=self.origin)
                 pieces.append(Span(result, origin))
             elif result is _Outcome.STAYS:
+                stop = node.stop if node.scope is None else node.scope_start
                 pieces.append(self._literal(node.start, node.start + 2))
                 pieces += self._pieces(node.body)
-                pieces.append(self._literal(node.stop - 2, node.stop))
+                pieces.append(self._literal(stop - 2, stop))
+                if node.scope is not None:
+                    pieces += self._pieces(node.scope)
+                    pieces.append(self._literal(node.scope_stop, node.stop))
             elif result is _Outcome.TOO_DEEP:
                 pieces.append(self._literal(node.start, node.stop))
             else:
@@ -256,13 +290,13 @@ class _Expander:
     def _literal(self, start: int, stop: int) -> Span:
         return Span(self.source.text[start:stop], self.origin, start)
 
-    def _macro(self, macro: Macro) -> str | _Outcome:
+    def _macro(self, macro: Macro) -> str | Text | _Outcome:
         """Return the result of a macro."""
         if macro.start not in self.results:
             self.results[macro.start] = self._expanded(macro)
         return self.results[macro.start]
 
-    def _expanded(self, macro: Macro) -> str | _Outcome:
+    def _expanded(self, macro: Macro) -> str | Text | _Outcome:
         if self.depth > MAX_DEPTH:
             what = f"is nested inside {MAX_DEPTH} macros and values; it stays as it is written."
             self.tell(Level.WARNING, "macro-stays", macro, what)
@@ -271,12 +305,19 @@ class _Expander:
             return ""
         known = MACROS.get(macro.name)
         try:
+            written = macro.arguments if macro.scope is None else (*macro.arguments, macro.scope)
             if len(macro.arguments) > MAX_ARGUMENTS.get(macro.name, len(macro.arguments)):
                 raise NotExpanded("has too many arguments")
-            if macro.name == "trim":
+            if macro.name == "trim" and not written:
                 return _Outcome.TRIM
-            if known is not None:
+            if macro.name in ("if", "#if"):
+                return self._branch(macro)
+            if (value := self._text_value(macro)) is not None:
+                return value
+            if known is not None and (written or macro.name != "greeting"):
                 arguments = [self._string(argument) for argument in macro.arguments]
+                if macro.scope is not None:
+                    arguments.append(self._string(macro.scope).strip())
                 result = clean(known(MacroCall(self, macro, arguments)))
             else:
                 result = self._word(macro)
@@ -290,6 +331,73 @@ class _Expander:
         except NotExpanded as reason:
             return self._stays(macro, "macro-stays", reason)
         return result
+
+    def _text_value(self, macro: Macro) -> Text | None:
+        """Return the value of a macro whose characters have origins of their own."""
+        if macro.name == "original" and self.original is not None:
+            value, self.original = self.original, Text()
+        elif macro.name in LORE_WORDS and not macro.arguments:
+            value = self._lore(macro.name)
+        elif macro.name == "outlet" and len(macro.arguments) == 1:
+            value = self._lore(OUTLET + self._string(macro.arguments[0]).strip())
+        else:
+            return None
+        self.take(len(value))
+        return value
+
+    def _lore(self, word: str) -> Text:
+        self.read(word)
+        return self.environment.texts.get(word) or Text()
+
+    def _branch(self, macro: Macro) -> Text:
+        """Return the text of the branch that the condition of an `if` chooses."""
+        if not macro.arguments:
+            raise NotExpanded("lacks a condition")
+        branches: list[Sequence[Node]]
+        if macro.scope is None:
+            if len(macro.arguments) < 2:
+                raise NotExpanded("has no end")
+            branches = list(macro.arguments[1:3])
+        else:
+            at = next(
+                (
+                    n
+                    for n, node in enumerate(macro.scope)
+                    if isinstance(node, Macro) and node.name == "else" and not node.arguments
+                ),
+                len(macro.scope),
+            )
+            branches = [macro.scope[:at], macro.scope[at + 1 :]]
+        holds = self.holds(self._string(macro.arguments[0]))
+        if not holds and len(branches) < 2:
+            return Text()
+        text = Text(_trimmed(self._pieces(branches[0 if holds else 1])))
+        return text if macro.name == "#if" else text.stripped()
+
+    def holds(self, condition: str) -> bool:
+        """True if a condition, which may be the name of a value, is neither empty nor false."""
+        condition = condition.strip()
+        negated = condition.startswith("!")
+        name = condition.removeprefix("!").strip()
+        word = name.casefold()
+        if word == "persona":
+            name = self.profile()
+        elif word in LORE_WORDS:
+            name = self._lore(word).plain
+        elif is_value_macro(word):
+            name = self.read(word) or ""
+        elif word and (value := self.value(word)) is not None:
+            name = value
+        elif name[:1] in (".", "$"):
+            name = self.value((GLOBAL if name[0] == "$" else "") + name[1:]) or ""
+        return is_true(name) is not negated
+
+    def _expand_variables_first(self, nodes: Sequence[Node]) -> None:
+        """Expand the macros about variables kind by kind, as SillyTavern's old engine does."""
+        for name in LEGACY_ORDER:
+            for node in nodes:
+                if isinstance(node, Macro) and node.name == name:
+                    self._macro(node)
 
     def _stays(self, macro: Macro, code: str, reason: Exception) -> _Outcome:
         self.tell(Level.WARNING, code, macro, f"{reason}; it stays as it is written.")
@@ -317,11 +425,17 @@ class _Expander:
         content = self.read(VARIABLE + name)
         if content is None:
             return None
-        return self._inside(_Source(content, "variable", name, f"variable “{_shortened(name)}”"))
+        kind = _CARD if is_card_word(name) else "variable"
+        if kind == _CARD and self._in_card():
+            return ""
+        return self._inside(_Source(content, kind, name, f"variable “{_shortened(name)}”"))
+
+    def _in_card(self) -> bool:
+        return self.environment.aliases and any(source.kind == _CARD for source in self.values)
 
     def profile(self) -> str:
         """Return the profile's text, its own macros expanded."""
-        content = self.read("persona") or ""
+        content = "" if self._in_card() else self.read("persona") or ""
         return self._inside(_Source(content, OriginKind.PROFILE, "", "the profile"))
 
     def _inside(self, value: _Source) -> str:
@@ -329,7 +443,7 @@ class _Expander:
 
         Raises NotExpanded if it is being expanded already, _ValueTooLarge without room for it.
         """
-        if not has_macros(value.text):
+        if not has_macros(value.text, self.environment.aliases):
             return value.text
         if value in self.values:
             again = self.values[self.values.index(value) :]
@@ -355,7 +469,7 @@ class _Expander:
     def _parsed(self, value: str) -> Sequence[Node]:
         """Parse a value."""
         if value not in self.parsed:
-            self.parsed[value] = parse(value), unclosed(value)
+            self.parsed[value] = parse(value, self.environment.aliases), unclosed(value)
         nodes, at = self.parsed[value]
         if at is not None:
             sentence = unclosed_note(value, at, self._place())
@@ -368,6 +482,8 @@ class _Expander:
             name = name.strip().casefold()
             if name == "persona":
                 value = self.profile()
+            elif name in LORE_WORDS:
+                value = self._lore(name).plain
             elif is_value_macro(name):
                 value = self.read(name)
             else:

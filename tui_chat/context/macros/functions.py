@@ -7,12 +7,13 @@ To add one: write a function from `MacroCall` to the text that replaces it, whic
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tui_chat.context.macros.environment import CHANCE, LASTING_CHANCE
+from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE
 from tui_chat.context.macros.syntax import Macro, parse
 from tui_chat.models.envelope import Level
 
@@ -38,8 +39,8 @@ class ExpansionContext(Protocol):
         """Return a variable's value, expanded; None if it is not set."""
         ...
 
-    def set(self, name: str, value: str) -> None:
-        """Set a variable."""
+    def set(self, name: str, value: str | None) -> None:
+        """Set a variable; None deletes it."""
         ...
 
     def tell(self, level: Level, code: str, macro: Macro, what: str) -> None:
@@ -121,24 +122,6 @@ def _roll(call: MacroCall) -> str:
     return str(total + int((found[3] or "0").replace(" ", "")))
 
 
-def _setvar(call: MacroCall) -> str:
-    """Set a variable. A value may contain `::`: only the first one ends the name."""
-    name = call.argument(0).strip()
-    call.argument(1)
-    if not name:
-        raise NotExpanded("does not name a variable")
-    call.text.set(name, "::".join(call.arguments[1:]))
-    return ""
-
-
-def _getvar(call: MacroCall) -> str:
-    value = call.text.value(call.argument(0).strip())
-    if value is None:
-        what = "reads a variable that is not set; it expands to nothing."
-        call.text.tell(Level.INFO, "unset-variable", call.macro, what)
-    return value or ""
-
-
 def _repeated(character: str) -> Callable[[MacroCall], str]:
     def repeat(call: MacroCall) -> str:
         times = call.arguments[0].strip() if call.arguments else "1"
@@ -149,12 +132,183 @@ def _repeated(character: str) -> Callable[[MacroCall], str]:
     return repeat
 
 
+def _number(text: str) -> float | None:
+    """Return the number that a text is for JavaScript; None if it is none."""
+    text = text.strip()
+    try:
+        return float(text) if text else 0.0
+    except ValueError:
+        return None
+
+
+def _number_text(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 1e21 else repr(number)
+
+
+def _added(value: str, more: str) -> str:
+    """Return a sum of numbers, or the texts put together."""
+    first, second = _number(value), _number(more)
+    if first is None or second is None or not math.isfinite(first + second):
+        return value + more
+    return _number_text(first + second)
+
+
+def _variable(call: MacroCall) -> str:
+    name = call.argument(0).strip()
+    if not name:
+        raise NotExpanded("does not name a variable")
+    return name
+
+
+def _set(prefix: str, change: Callable[[str, str], str]) -> Callable[[MacroCall], str]:
+    """Return a macro that changes a variable by its second argument."""
+
+    def run(call: MacroCall) -> str:
+        name = prefix + _variable(call)
+        call.argument(1)
+        call.text.set(name, change(call.text.value(name) or "", "::".join(call.arguments[1:])))
+        return ""
+
+    return run
+
+
+def _get(prefix: str) -> Callable[[MacroCall], str]:
+    """Return a macro that reads a variable."""
+
+    def run(call: MacroCall) -> str:
+        value = call.text.value(prefix + call.argument(0).strip())
+        if value is None:
+            what = "reads a variable that is not set; it expands to nothing."
+            call.text.tell(Level.INFO, "unset-variable", call.macro, what)
+        return value or ""
+
+    return run
+
+
+def _count(prefix: str, step: str) -> Callable[[MacroCall], str]:
+    """Return a macro that counts a variable up or down, and expands to its new value."""
+
+    def run(call: MacroCall) -> str:
+        name = prefix + _variable(call)
+        value = _added(call.text.value(name) or "0", step)
+        call.text.set(name, value)
+        return value
+
+    return run
+
+
+def _has(prefix: str) -> Callable[[MacroCall], str]:
+    return lambda call: str(call.text.value(prefix + _variable(call)) is not None).lower()
+
+
+def _delete(prefix: str) -> Callable[[MacroCall], str]:
+    def run(call: MacroCall) -> str:
+        call.text.set(prefix + _variable(call), None)
+        return ""
+
+    return run
+
+
+_OPERATOR = re.compile(
+    r"([^\W\d](?:[\w-]*\w)?)\s*(\?\?=|\|\|=|\+\+|--|\+=|-=|\?\?|\|\||==|!=|>=|<=|=|>|<|\Z)",
+)
+
+
+def _operation(call: MacroCall) -> str:
+    """Apply an operator to a variable: `{{.name = value}}`."""
+    written = call.argument(0)
+    found = _OPERATOR.match(written)
+    if found is None or (found[2] == "" and written[found.end() :].strip()):
+        raise NotExpanded("is not a variable with an operator")
+    name = (GLOBAL if call.macro.name == "$" else "") + found[1]
+    operand, value = written[found.end() :].strip(), call.text.value(name)
+    match found[2]:
+        case "":
+            return value or ""
+        case "=":
+            call.text.set(name, operand)
+            return ""
+        case "+=":
+            call.text.set(name, _added(value or "", operand))
+            return ""
+        case "-=":
+            taken = _number(operand)
+            left = _number(value or "")
+            if taken is None or left is None:
+                raise NotExpanded("does not subtract numbers")
+            call.text.set(name, _number_text(left - taken))
+            return ""
+        case "++" | "--":
+            value = _added(value or "0", "1" if found[2] == "++" else "-1")
+            call.text.set(name, value)
+            return value
+        case "??" | "??=":
+            result = operand if value is None else value
+        case "||" | "||=":
+            result = value if value is not None and is_true(value) else operand
+        case comparison:
+            return _compared(value or "", comparison, operand)
+    if found[2].endswith("="):
+        call.text.set(name, result)
+    return result
+
+
+def _compared(value: str, comparison: str, operand: str) -> str:
+    if comparison in ("==", "!="):
+        return str((value == operand) is (comparison == "==")).lower()
+    one, other = _number(value), _number(operand)
+    if one is None or other is None:
+        raise NotExpanded("does not compare numbers")
+    results = {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}
+    return str(results[comparison]).lower()
+
+
+def is_true(condition: str) -> bool:
+    """True unless a condition is empty or a word for false."""
+    return condition.strip().lower() not in ("", "false", "off", "0")
+
+
+def _trim(call: MacroCall) -> str:
+    return call.argument(0).strip()
+
+
+def _greeting(call: MacroCall) -> str:
+    number = call.arguments[0].strip() if call.arguments else "0"
+    if not (number.isdecimal() and len(number) < 5):
+        raise NotExpanded("does not name a greeting by its number")
+    return call.text.value(f"greeting {int(number)}") or ""
+
+
+# fmt: off
+LEGACY_ORDER = tuple(
+    f"{verb}{scope}var" for scope in ("", "global") for verb in ("set", "add", "inc", "dec", "get")
+)
+# fmt: on
+"""The macros about variables in the order in which SillyTavern's old engine expands them."""
+
 MACROS: Mapping[str, Callable[[MacroCall], str]] = {
     "random": _random,
     "pick": _pick,
     "roll": _roll,
-    "setvar": _setvar,
-    "getvar": _getvar,
+    "trim": _trim,
+    ".": _operation,
+    "$": _operation,
+    "reverse": lambda call: "::".join(call.arguments)[::-1] if call.arguments else call.argument(0),
+    "banned": lambda _: "",
+    "greeting": _greeting,
+    **{
+        f"{verb}{scope}var": macro
+        for scope, prefix in (("", ""), ("global", GLOBAL))
+        for verb, macro in (
+            ("set", _set(prefix, lambda _, value: value)),
+            ("get", _get(prefix)),
+            ("add", _set(prefix, _added)),
+            ("inc", _count(prefix, "1")),
+            ("dec", _count(prefix, "-1")),
+            ("has", _has(prefix)),
+            ("delete", _delete(prefix)),
+        )
+    },
     "persona": lambda call: call.text.profile(),
     "newline": _repeated("\n"),
     "space": _repeated(" "),
@@ -164,6 +318,12 @@ MACROS: Mapping[str, Callable[[MacroCall], str]] = {
 MAX_ARGUMENTS: Mapping[str, int] = {
     "roll": 1,
     "getvar": 1,
+    "getglobalvar": 1,
+    "incvar": 1,
+    "decvar": 1,
+    "hasvar": 1,
+    "deletevar": 1,
+    "greeting": 1,
     "persona": 0,
     "newline": 1,
     "space": 1,
@@ -201,6 +361,27 @@ MACRO_HELP = (
     MacroHelp("roll", "{{roll::2d6}}", "a dice roll"),
     MacroHelp("setvar", "{{setvar::name::value}}", "sets a variable; expands to nothing"),
     MacroHelp("getvar", "{{getvar::name}}", "a variable's value"),
+    MacroHelp("addvar", "{{addvar::name::value}}", "adds to a variable"),
+    MacroHelp("incvar", "{{incvar::name}}", "counts a variable up; its new value"),
+    MacroHelp("decvar", "{{decvar::name}}", "counts a variable down; its new value"),
+    MacroHelp("hasvar", "{{hasvar::name}}", "true or false: whether a variable is set"),
+    MacroHelp("deletevar", "{{deletevar::name}}", "deletes a variable"),
+    MacroHelp("setglobalvar", "{{setglobalvar::name::value}}", "sets a global variable"),
+    MacroHelp("getglobalvar", "{{getglobalvar::name}}", "a global variable's value"),
+    MacroHelp("addglobalvar", "{{addglobalvar::name::value}}", "adds to a global variable"),
+    MacroHelp("incglobalvar", "{{incglobalvar::name}}", "counts a global variable up"),
+    MacroHelp("decglobalvar", "{{decglobalvar::name}}", "counts a global variable down"),
+    MacroHelp("hasglobalvar", "{{hasglobalvar::name}}", "whether a global variable is set"),
+    MacroHelp("deleteglobalvar", "{{deleteglobalvar::name}}", "deletes a global variable"),
+    MacroHelp(".", "{{.name = value}}", "a variable with an operator"),
+    MacroHelp("$", "{{$name = value}}", "a global variable with an operator"),
+    MacroHelp("banned", "{{banned::text}}", "nothing"),
+    MacroHelp("worldinfobefore", "{{worldInfoBefore}}", "lore before the character"),
+    MacroHelp("worldinfoafter", "{{worldInfoAfter}}", "lore after the character"),
+    MacroHelp("if", "{{if name}}…{{else}}…{{/if}}", "one text or the other"),
+    MacroHelp("reverse", "{{reverse::text}}", "a text from its end"),
+    MacroHelp("outlet", "{{outlet::name}}", "the lore entries of an outlet"),
+    MacroHelp("greeting", "{{greeting::0}}", "a greeting of the character"),
     MacroHelp("newline", "{{newline}}", "a line break"),
     MacroHelp("space", "{{space}}", "a space"),
     MacroHelp("trim", "{{trim}}", "removes the line breaks around it"),

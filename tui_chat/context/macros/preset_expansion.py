@@ -22,8 +22,9 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import Expansion, expand, unclosed_note
 from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
-from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, resolve_profile
+from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
+from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind, Text
@@ -39,35 +40,74 @@ class _Program:
     unclosed: Note | None
     """A note about a macro that is never closed."""
     last: Expansion | None = None
+    original: Text | None = None
+    """The value of `{{original}}` in the latest expansion."""
 
 
 @Memo
-def _program(line: ResolvedMessage) -> _Program | None:
+def _program(line: ResolvedMessage, aliases: bool) -> _Program | None:
     content = line.message.content
-    if not (has_macros(content) or line.message.requires):
+    if not (has_macros(content, aliases) or line.message.requires):
         return None
     at, note = unclosed(content), None
     if at is not None:
         sentence = unclosed_note(content, at, line.called)
         note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
-    return _Program(parse(content), note)
+    return _Program(parse(content, aliases), note)
+
+
+class Expander:
+    """Expands the texts of one request, in the order in which they are given."""
+
+    def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
+        self._inputs = inputs
+        self._aliases = inputs.preset.policies.expand_history
+        self._notes = notes
+        self._lore_scripts = scripts_for(inputs.chat.scripts, "lore", None)
+        self._environment: MacroEnvironment | None = None
+        self.texts: dict[int, Text] = {}
+        """The expanded texts of the messages with macros, by their identity."""
+        self.values: dict[str, Text] = {}
+        """Values of macros whose characters have origins of their own, by word."""
+
+    @property
+    def environment(self) -> MacroEnvironment:
+        """The values that macros read."""
+        if self._environment is None:
+            self._environment = MacroEnvironment(self._inputs, self.values)
+        return self._environment
+
+    def set_value(self, word: str, text: Text) -> None:
+        """Give a macro its value."""
+        self.environment.texts[word] = text
+
+    def expand(self, line: ResolvedMessage) -> Text:
+        """Return the expanded text of a message."""
+        if line.pieces:
+            texts = [self.expand(piece) for piece in line.pieces]
+            text = self.texts[id(line)] = Text.join(line.separator, texts)
+            return text
+        original = None if line.replaced is None else self.expand(line.replaced)
+        program = _program(line, self._aliases)
+        if program is not None:
+            expansion = _expansion_of(program, line, self.environment, original)
+            self._notes += expansion.notes
+            self.texts[id(line)] = expansion.text
+        text = text_of(line, self.texts)
+        if self._lore_scripts and line.origin.kind is OriginKind.LORE and line.origin.within:
+            text = self.texts[id(line)] = apply_scripts(text, self._lore_scripts)
+        return text
 
 
 def expand_all(
-    inputs: Inputs, role_prompt: ResolvedMessage | None, groups: MessageGroups, notes: list[Note]
-) -> ExpandedTexts:
-    """Return the expanded texts of the messages with macros."""
-    expanded: dict[int, Text] = {}
-    environment: MacroEnvironment | None = None
+    expander: Expander,
+    inputs: Inputs,
+    role_prompt: ResolvedMessage | None,
+    groups: MessageGroups,
+) -> None:
+    """Expand the texts around the conversation."""
     for line in _in_order(inputs, role_prompt, groups):
-        program = _program(line)
-        if program is None:
-            continue
-        environment = environment or MacroEnvironment(inputs)
-        expansion = _expansion_of(program, line, environment)
-        notes += expansion.notes
-        expanded[id(line)] = expansion.text
-    return expanded
+        expander.expand(line)
 
 
 def _in_order(
@@ -83,12 +123,16 @@ def _in_order(
 
 
 def _expansion_of(
-    program: _Program, line: ResolvedMessage, environment: MacroEnvironment
+    program: _Program,
+    line: ResolvedMessage,
+    environment: MacroEnvironment,
+    original: Text | None,
 ) -> Expansion:
     """Return the expansion of a text: the latest one if nothing that it read has changed."""
     last = program.last
     if (
         last is not None
+        and program.original == original
         and (last.room == environment.room if last.cramped else last.size <= environment.room)
         and all(environment.read(word) == meant for word, meant in last.read)
     ):
@@ -98,11 +142,20 @@ def _expansion_of(
         return last
     content, requires = line.message.content, line.message.requires
     expansion = _without_blanks(
-        expand(content, program.nodes, line.origin, environment, requires), line
+        expand(
+            content,
+            program.nodes,
+            line.origin,
+            environment,
+            requires,
+            is_card=line.is_card,
+            original=original,
+        ),
+        line,
     )
     if program.unclosed is not None:
         expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))
-    program.last = expansion
+    program.last, program.original = expansion, original
     return expansion
 
 

@@ -6,18 +6,33 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
 4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` separates
    the arguments, whose white space counts.
 5. `{{// ...}}` is a comment, including the macros in it.
-6. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
+6. `{{if ...}}...{{/if}}`: for the macros of `SCOPED`, what stands between them and their end is
+   their last argument.
+7. `{{.name ...}}` and `{{$name ...}}` are a variable of the session and a global one, with an
+   operator.
+8. With `aliases`, `<user>`, `<bot>`, `<char>` and `<group>` are macros, too.
+9. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
    depth of expansion.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 COMMENT = "//"
 """The name of a comment."""
+
+
+VARIABLE_SIGNS = (".", "$")
+"""The names of the macros that stand for a variable with an operator."""
+# fmt: off
+SCOPED = frozenset((
+    "if", "trim", COMMENT, "reverse", "setvar", "addvar", "setglobalvar", "addglobalvar",
+))
+# fmt: on
+"""Macros that may have an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +55,30 @@ class Macro:
     """Everything between the braces."""
     arguments: tuple[tuple[Node, ...], ...]
     """The arguments after the name."""
+    scope: tuple[Node, ...] | None = None
+    """What stands between it and its end; None if it has no end."""
+    scope_start: int = 0
+    scope_stop: int = 0
+    """Where the scope begins and stops."""
 
 
 Node: TypeAlias = Literal | Macro
 
-_TOKEN = re.compile(r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}")
-_NAME = re.compile(r"\s*(?:(//)|([^\W\d][\w.-]*)(\s*::|\s*:|\s+|$))")
+_TOKENS = r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}"
+_TOKEN = re.compile(_TOKENS)
+_ALIAS = re.compile("<(user|bot|char|group)>", re.IGNORECASE)
+_TOKEN_OR_ALIAS = re.compile(f"{_TOKENS}|{_ALIAS.pattern}", re.IGNORECASE)
+_ALIASED = {"bot": "char"}
+_NAME = re.compile(r"\s*(?:(/?//)|([#/]?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))")
 
 
-def has_macros(source: str) -> bool:
+def has_macros(source: str, aliases: bool = False) -> bool:
     """True if a text may contain macros."""
-    return "{{" in source or "\\{\\{" in source
+    return (
+        "{{" in source
+        or "\\{\\{" in source
+        or (aliases and "<" in source and _ALIAS.search(source) is not None)
+    )
 
 
 @dataclass(slots=True)
@@ -61,11 +89,11 @@ class _OpenMacro:
     nodes: list[Node] = field(default_factory=list["Node"])
 
 
-def parse(source: str) -> tuple[Node, ...]:
+def parse(source: str, aliases: bool = False) -> tuple[Node, ...]:
     """Parse a text into literals and macros."""
     stack = [_OpenMacro(0)]
     at = 0
-    for token in _TOKEN.finditer(source):
+    for token in (_TOKEN_OR_ALIAS if aliases else _TOKEN).finditer(source):
         _text(stack[-1].nodes, at, token.start())
         at = token.end()
         match token.group():
@@ -76,6 +104,9 @@ def parse(source: str) -> tuple[Node, ...]:
                 stack[-1].nodes.append(_macro(source, opened, at))
             case "}}":
                 _text(stack[-1].nodes, token.start(), at)
+            case alias if alias[0] == "<":
+                name = alias[1:-1].lower()
+                stack[-1].nodes.append(Macro(token.start(), at, _ALIASED.get(name, name), (), ()))
             case _:  # an escape
                 stack[-1].nodes.append(Literal(at - 3, at - 2))
                 stack[-1].nodes.append(Literal(at - 1, at))
@@ -84,7 +115,7 @@ def parse(source: str) -> tuple[Node, ...]:
     for opened in stack[1:]:  # an unclosed macro is text
         _text(nodes, opened.start, opened.start + 2)
         nodes += opened.nodes
-    return tuple(nodes)
+    return tuple(_with_scopes(nodes))
 
 
 def unclosed(source: str) -> int | None:
@@ -105,7 +136,7 @@ def _text(nodes: list[Node], start: int, stop: int) -> None:
 
 def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
     """Return an opened macro, parsed into name and arguments."""
-    start, body = opened.start, tuple(opened.nodes)
+    start, body = opened.start, tuple(_with_scopes(opened.nodes))
     first = body[0] if body else None
     if not isinstance(first, Literal) or first.start != start + 2:
         return Macro(start, stop, "", body, ())
@@ -113,8 +144,12 @@ def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
     if found is None or (not found[3] and found[2] and len(body) > 1):
         return Macro(start, stop, "", body, ())
     if found[1]:
-        return Macro(start, stop, COMMENT, body, ())
-    rest: list[Node] = []
+        return Macro(start, stop, found[1], body, ())
+    if found[4]:
+        rest: list[Node] = []
+        _text(rest, found.end(), first.stop)
+        return Macro(start, stop, found[4], body, ((*rest, *body[1:]),))
+    rest = []
     _text(rest, found.end(), first.stop)
     rest += body[1:]
     arguments = _split(source, rest) if rest or ":" in found[3] else ()
@@ -138,3 +173,34 @@ def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
         _text(current, at, node.stop)
     arguments.append(tuple(current))
     return tuple(arguments)
+
+
+def _with_scopes(nodes: list[Node]) -> list[Node]:
+    """Return the nodes, each macro that has an end with what stands before that end."""
+    if not any(isinstance(node, Macro) and node.name[:1] == "/" for node in nodes):
+        return nodes
+    found: list[Node] = []
+    opened: dict[str, list[int]] = {}
+    for node in nodes:
+        name = node.name if isinstance(node, Macro) else ""
+        ended = opened.get(name[1:]) if name[:1] == "/" and name != COMMENT else None
+        if isinstance(node, Macro) and ended:
+            at = ended.pop()
+            macro = found[at]
+            assert isinstance(macro, Macro)
+            scope = tuple(found[at + 1 :])
+            del found[at:]
+            for places in opened.values():  # what was opened in the scope has no end
+                while places and places[-1] >= at:
+                    places.pop()
+            node = replace(
+                macro,
+                stop=node.stop,
+                scope=scope,
+                scope_start=macro.stop,
+                scope_stop=node.start,
+            )
+        elif name.removeprefix("#") in SCOPED:
+            opened.setdefault(name.removeprefix("#"), []).append(len(found))
+        found.append(node)
+    return found

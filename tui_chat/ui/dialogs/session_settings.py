@@ -353,8 +353,17 @@ class SessionSettingsForm(Form[bool | None]):
             raise ValueError("depth must be a whole number from 0")
         if not text:
             return None
+        before = self._values.settings.author_note or AuthorNote("")
         found = {"text": text, **({"depth": int(depth)} if depth else {})}
-        return read_setting("author_note", {**found, **({"role": role} if role else {})})
+        note: AuthorNote = read_setting(
+            "author_note", {**found, **({"role": role} if role else {})}
+        )
+        return replace(
+            note,
+            placement=before.placement,
+            interval=before.interval,
+            searched=before.searched,
+        )
 
     @on(SettingRow.ResetRequested)
     def _reset_requested(self, event: SettingRow.ResetRequested) -> None:

@@ -31,6 +31,7 @@ KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
     ("chat_history", "Chat history", "anchor: where the conversation goes"),
     ("user_profile", "User profile", "anchor: where the profile goes"),
     ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
+    ("example_dialogues", "Example dialogues", "anchor: where the character's examples go"),
 )
 _NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
 _ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")

@@ -156,6 +156,7 @@ TYPES = (
     ("chat_history", "chat history"),
     ("user_profile", "user profile"),
     ("placeholder", "placeholder"),
+    ("example_dialogues", "example dialogues"),
 )
 CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
 """How long the provider is asked to cache the prompt up to the message."""

@@ -23,6 +23,7 @@ _ANCHOR_NAMES = {
     "chat_history": "Chat history",
     "user_profile": "User profile",
     "placeholder": "Placeholder",
+    "example_dialogues": "Example dialogues",
 }
 _SYMBOLS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
 

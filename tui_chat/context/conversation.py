@@ -1,0 +1,96 @@
+"""The conversation as it is sent: names of speakers, scripts, and macros where the preset expands
+them.
+
+1. `Speakers` says how names are sent.
+2. Scripts replace what they find in the text of a message; then its macros are expanded, after
+   those of the preset, the newest message last. Carriage returns are removed.
+3. Messages without any of these keep their turns, so that a keystroke costs nothing for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui_chat.context.examples import without_returns
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.syntax import has_macros
+from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.scripts import apply_scripts, scripts_for
+from tui_chat.context.speakers import Speakers
+from tui_chat.models.envelope import Turn
+from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.message import Message, MessageOrigin, MessageRole
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import GLUE, Origin, Span, Text
+
+
+@recent_memo()
+def _changing(history: tuple[Message, ...]) -> tuple[int, ...]:
+    """Return the indices of the messages that have macros or carriage returns."""
+    return tuple(
+        index
+        for index, message in enumerate(history)
+        if has_macros(message.content, aliases=True) or "\r" in message.content
+    )
+
+
+def changed_turns(
+    inputs: Inputs, turns: Sequence[Turn], speakers: Speakers, expander: Expander
+) -> dict[int, Turn]:
+    """Return the turns of a history that differ from the stored messages, by their index."""
+    history, scripts = inputs.history, inputs.chat.scripts
+    indices: Sequence[int] = range(len(history)) if scripts else _changing(history)
+    changed: dict[int, Turn] = {}
+    length = len(history) + inputs.has_draft
+    for index in indices:
+        message, turn = history[index], turns[index]
+        text = sent_text(message, inputs, length - 1 - index, speakers, expander)
+        if text.plain != turn.text.plain:
+            changed[index] = _with_text(turn, text)
+    return changed
+
+
+@Memo
+def _with_text(turn: Turn, text: Text) -> Turn:
+    return replace(turn, text=text)
+
+
+def sent_text(
+    message: Message,
+    inputs: Inputs,
+    depth: int,
+    speakers: Speakers,
+    expander: Expander,
+    origin: Origin | None = None,
+) -> Text:
+    """Return the text of a message as it is sent; `depth` messages follow it.
+
+    `origin` is that of its text, if it is not stored.
+    """
+    scripts = scripts_for(inputs.chat.scripts, message.role, depth)
+    if scripts or origin is not None:
+        text = Text.of(message.content, origin or MessageOrigin(message))
+        text = apply_scripts(text, scripts)
+        if has_macros(text.plain, aliases=True):
+            line = _text_line(message.role, text.plain, origin or MessageOrigin(message))
+            text = expander.expand(line)
+    else:
+        text = expander.expand(message_line(message))
+    prefix = speakers.prefix(message)
+    text = without_returns(text)
+    return Text((Span(prefix, GLUE), *text.spans)) if prefix else text
+
+
+@Memo
+def message_line(message: Message) -> ResolvedMessage:
+    """Return a stored message as one whose macros can be expanded."""
+    return ResolvedMessage(
+        PresetMessage(message.id, message.role, message.content, name=message.role),
+        MessageOrigin(message),
+    )
+
+
+def _text_line(role: MessageRole, text: str, origin: Origin) -> ResolvedMessage:
+    return ResolvedMessage(PresetMessage(origin.id, role, text, name=role), origin)

@@ -1,0 +1,346 @@
+"""The budget policy `history_with_injections`: what is sent, in the order in which it is charged.
+
+1. Everything around the conversation is charged first, in an order of its own, which has nothing
+   to do with its place. If a message does not fit, nothing more is sent; a note of level error says
+   so.
+2. The conversation is charged from its newest message to the oldest, with the messages injected at
+   their depths. It ends at the first that does not fit, whatever that is: a long injection blocks
+   all that is older. Pinned messages are kept.
+3. Example dialogues get what is left, block by block, until one does not fit; pinned, they are
+   charged before the conversation.
+4. A turn costs a token more than `Counter.turn` for its role, and an empty one nothing.
+
+These are the rules of SillyTavern's chat completions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from tui_chat.context.history import dropped_turn
+from tui_chat.context.history_costs import HistoryCosts
+from tui_chat.models.envelope import Dropped, Turn
+from tui_chat.models.memo import recent_memo
+from tui_chat.tokens import Counter
+
+_EARLY = (
+    *("worldInfoBefore", "main", "worldInfoAfter", "charDescription"),
+    *("charPersonality", "scenario", "personaDescription"),
+)
+_LATER = ("nsfw", "jailbreak")
+_LAST = "enhanceDefinitions"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A message around the conversation: its id, its turn."""
+
+    id: str
+    turn: Turn
+    is_note: bool = False
+    """True if it stands beside another message."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that may be sent, in its order."""
+
+    before: Sequence[Section | None]
+    """Before the conversation; None stands for the example dialogues."""
+    after: Sequence[Section | None]
+    examples: Sequence[Sequence[Turn]] = ()
+    """The blocks of example dialogues, separators included."""
+    has_history: bool = True
+    separators: Sequence[Turn] = ()
+    """What stands at the beginning of the conversation."""
+    costs: HistoryCosts | None = None
+    newest: Sequence[Turn] = ()
+    """The draft, if there is one."""
+    injections: Sequence[tuple[int, Sequence[Turn]]] = ()
+    """The turns at each depth, by ascending depth."""
+    withheld: Turn | None = None
+    """The newest message if it is sent last instead; depths are counted with it."""
+    prefilled: bool = False
+    """True if depths are counted without the withheld message."""
+    nudge: Sequence[Turn] = ()
+    """Sent after the withheld message."""
+    control: Sequence[Turn] = ()
+    """Sent last of all."""
+    pin_examples: bool = False
+
+
+@dataclass(slots=True)
+class Filled:
+    """What is sent."""
+
+    turns: list[Turn] = field(default_factory=list[Turn])
+    tokens: list[int] = field(default_factory=list[int])
+    dropped: tuple[Dropped, ...] = ()
+    fixed: int = 0
+    """Tokens of everything but the history, without an allowance too."""
+    history: int = 0
+    dropped_tokens: int = 0
+    examples_dropped: int = 0
+    """Blocks of example dialogues that did not fit."""
+    injections_dropped: int = 0
+
+
+class _Overflow(Exception):
+    """A message that must be sent does not fit."""
+
+
+def cost(count: Counter, turn: Turn) -> int:
+    """Return the tokens of a turn."""
+    if not (turn.text.plain or turn.tool_calls or turn.parts):
+        return 0
+    return count.turn(turn) + 1
+
+
+@recent_memo()
+def _each(costs: HistoryCosts) -> tuple[int, ...]:
+    """Return the tokens of each message of a history."""
+    blank = set(costs.blank)
+    return tuple(0 if index in blank else tokens + 1 for index, tokens in enumerate(costs.costs))
+
+
+@recent_memo()
+def _sums(costs: HistoryCosts) -> tuple[int, ...]:
+    """Return for each message of a history the tokens of those before it; the last is the total."""
+    return tuple(accumulate(_each(costs), initial=0))
+
+
+def fill(plan: Plan, count: Counter, allowance: int | None) -> Filled:
+    """Return what is sent with so many tokens; None for any number."""
+    return _Filling(plan, count, allowance).run()
+
+
+class _Filling:
+    def __init__(self, plan: Plan, count: Counter, allowance: int | None) -> None:
+        self._plan = plan
+        self._count = count
+        self._left = float("inf") if allowance is None else float(allowance)
+        self._placed: set[int] = set()
+        """Identities of the sections that fit."""
+        self._blocks: list[Turn] = []
+        self._history: list[Turn] = []
+        self._history_tokens: list[int] = []
+        self._ending: list[Turn] = []
+        self._filled = Filled()
+
+    def run(self) -> Filled:
+        """Charge everything, then put what fits into its order."""
+        filled = self._filled
+        with suppress(_Overflow):
+            self._charge_all()
+        self._place(self._plan.before)
+        filled.turns += self._history
+        filled.tokens += self._history_tokens
+        self._place(self._plan.after)
+        for turn in self._ending:
+            self._add(turn)
+        return filled
+
+    def _place(self, sections: Sequence[Section | None]) -> None:
+        for section in sections:
+            if section is None:
+                for turn in self._blocks:
+                    self._add(turn)
+            elif id(section) in self._placed:
+                self._add(section.turn)
+
+    def _add(self, turn: Turn) -> None:
+        tokens = cost(self._count, turn)
+        if tokens:
+            self._filled.turns.append(turn)
+            self._filled.tokens.append(tokens)
+
+    def _cost(self, turns: Sequence[Turn]) -> int:
+        return sum(cost(self._count, turn) for turn in turns)
+
+    def _charge_all(self) -> None:
+        plan, filled = self._plan, self._filled
+        control = self._cost(plan.control)
+        sections = list(self._sections())
+        filled.fixed = sum(cost(self._count, section.turn) for _, section in sections) + control
+        if plan.has_history:
+            filled.fixed += self._cost(plan.separators) + self._cost(plan.nudge)
+        for is_early in (True, False):
+            for early, section in sections:
+                if early is is_early:
+                    self._take(cost(self._count, section.turn))
+                    self._placed.add(id(section))
+            if is_early:
+                self._left -= control
+        if plan.pin_examples:
+            self._charge_examples()
+        if plan.has_history:
+            self._charge_history()
+        if not plan.pin_examples:
+            self._charge_examples()
+        self._left += control
+        self._take(control)
+        self._ending += plan.control
+
+    def _sections(self) -> Iterator[tuple[bool, Section]]:
+        """Yield the sections in the order in which they are charged, and which are early."""
+        sections = [s for s in (*self._plan.before, *self._plan.after) if s is not None]
+        by_id = {section.id: section for section in sections if not section.is_note}
+        for identity in _EARLY:
+            if identity in by_id:
+                yield True, by_id[identity]
+        for identity in _LATER:
+            if identity in by_id:
+                yield False, by_id[identity]
+        known = {*_EARLY, *_LATER, _LAST}
+        for section in sections:
+            if not section.is_note and (
+                section.id not in known or by_id[section.id] is not section
+            ):
+                yield False, section
+        if _LAST in by_id:
+            yield False, by_id[_LAST]
+        for section in sections:
+            if section.is_note:
+                yield False, section
+
+    def _take(self, tokens: int) -> None:
+        if tokens > self._left:
+            raise _Overflow
+        self._left -= tokens
+
+    def _charge_examples(self) -> None:
+        for number, block in enumerate(self._plan.examples):
+            tokens = self._cost(block)
+            if tokens > self._left:
+                self._filled.examples_dropped = len(self._plan.examples) - number
+                return
+            self._left -= tokens
+            self._filled.fixed += tokens
+            self._blocks += block
+
+    # --- the conversation ------------------------------------------------------------------
+
+    def _charge_history(self) -> None:
+        plan = self._plan
+        separators = self._cost(plan.separators)
+        ending = [*([plan.withheld] if plan.withheld is not None else ()), *plan.nudge]
+        reserved = self._cost(ending)
+        self._left -= separators + reserved
+        self._walk()
+        self._left += separators
+        self._take(separators)
+        self._history[:0] = plan.separators
+        self._history_tokens[:0] = [cost(self._count, turn) for turn in plan.separators]
+        self._left += reserved
+        self._take(reserved)
+        self._ending += ending
+
+    def _walk(self) -> None:
+        """Keep the newest part of the conversation that fits."""
+        plan, filled = self._plan, self._filled
+        costs = plan.costs
+        assert costs is not None
+        newest = list(plan.newest)
+        length = len(costs.turns) + len(newest)
+        available = length - (plan.withheld is not None)
+        length -= plan.prefilled
+        if plan.withheld is not None and newest:
+            newest = []
+        stored = min(len(costs.turns), available)
+        sums = _sums(costs)
+        pinned = [
+            index
+            for unit in costs.always_kept
+            for index in costs.members(unit)
+            if index < stored and costs.history[index].pinned
+        ]
+        self._left -= sum(sums[index + 1] - sums[index] for index in pinned)
+        runs: list[tuple[Sequence[Turn], Sequence[int]]] = []
+        at, stopped = available, False
+        for depth, turns in (*plan.injections, (length + 1, ())):
+            target = min(max(length - depth, 0), available)
+            at, stopped = self._keep_messages(target, at, stored, newest, costs, sums, runs)
+            if stopped:
+                break
+            for turn in reversed(turns):
+                tokens = cost(self._count, turn)
+                if tokens > self._left:
+                    stopped = True
+                    break
+                self._left -= tokens
+                filled.fixed += tokens
+                runs.append(((turn,), (tokens,)))
+            if stopped:
+                break
+        kept = min(at, stored)
+        older = [index for index in pinned if index < kept]
+        self._left += sum(sums[index + 1] - sums[index] for index in pinned if index >= kept)
+        for index in older:
+            self._history.append(costs.turns[index])
+            self._history_tokens.append(sums[index + 1] - sums[index])
+        for turns, tokens in reversed(runs):
+            self._history += turns
+            self._history_tokens += tokens
+        sent = {id(turns[0]) for turns, _ in runs if len(turns) == 1}
+        filled.injections_dropped = sum(
+            id(turn) not in sent for _, turns in plan.injections for turn in turns
+        )
+        filled.history = (
+            sums[stored] - sums[kept] + sum(sums[index + 1] - sums[index] for index in older)
+        )
+        filled.dropped_tokens = sums[kept] - sum(sums[i + 1] - sums[i] for i in older)
+        filled.dropped = _dropped(costs, kept, tuple(older))
+
+    def _keep_messages(
+        self,
+        target: int,
+        at: int,
+        stored: int,
+        newest: Sequence[Turn],
+        costs: HistoryCosts,
+        sums: tuple[int, ...],
+        runs: list[tuple[Sequence[Turn], Sequence[int]]],
+    ) -> tuple[int, bool]:
+        """Keep the messages from `target` up to `at` that fit; return where they begin, and whether
+        one did not fit.
+        """
+        if at > stored and target <= stored and newest:
+            tokens = cost(self._count, newest[0])
+            if tokens > self._left:
+                return at, True
+            self._left -= tokens
+            self._filled.fixed += tokens
+            if tokens:
+                runs.append((newest, (tokens,)))
+            at = stored
+        if target >= at:
+            return at, False
+        least = sums[at] - self._left
+        first = bisect_left(sums, least, target, at)
+        if first < at:
+            self._left -= sums[at] - sums[first]
+            runs.append(_sent(costs, first, at))
+        return first, first > target
+
+
+def _sent(costs: HistoryCosts, first: int, last: int) -> tuple[Sequence[Turn], Sequence[int]]:
+    """Return the turns of a part of a history and their tokens; empty ones are not sent."""
+    each = _each(costs)
+    if not any(first <= index < last for index in costs.blank):
+        return costs.turns[first:last], each[first:last]
+    kept = [index for index in range(first, last) if each[index]]
+    return [costs.turns[i] for i in kept], [each[i] for i in kept]
+
+
+@recent_memo()
+def _dropped(costs: HistoryCosts, kept: int, pinned: tuple[int, ...]) -> tuple[Dropped, ...]:
+    """Return the messages before the first one that is kept."""
+    return tuple(
+        dropped_turn(costs.turns[index], costs.costs[index] + 1)
+        for index in range(kept)
+        if index not in pinned
+    )

@@ -1,0 +1,157 @@
+"""The role that a character card describes.
+
+1. A lorebook in a card (`character_book`) is read like SillyTavern's world info.
+2. The depth prompt and the linked lorebook are in `extensions`, as SillyTavern has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tui_chat.library.character_cards import CardFile
+from tui_chat.library.file_reader import as_list, as_object
+from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.models.character import Character, DepthPrompt
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import MessageRole
+from tui_chat.models.role import Role
+from tui_chat.models.text import clean
+
+MAX_DEPTH = 10_000
+_ROLES: Mapping[object, MessageRole] = {
+    "user": "user",
+    "assistant": "assistant",
+    1: "user",
+    2: "assistant",
+}
+_KNOWN = frozenset(
+    (
+        *("name", "description", "personality", "scenario", "first_mes", "alternate_greetings"),
+        *("mes_example", "system_prompt", "post_history_instructions", "creator", "creator_notes"),
+        *("character_version", "tags", "nickname", "character_book"),
+    )
+)
+
+
+def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
+    """Return the role that a card describes; `source` is what errors call it.
+
+    Fields of a wrong type count as empty. Raises InputError for a lorebook that cannot be read.
+    """
+    fields = card.fields
+
+    def text(key: str, old: str = "") -> str:
+        found = fields.get(key, fields.get(old))
+        return clean(found) if isinstance(found, str) else ""
+
+    extensions = as_object(fields.get("extensions")) or {}
+    world = extensions.get("world")
+    character = Character(
+        description=text("description"),
+        personality=text("personality"),
+        scenario=text("scenario"),
+        first_message=text("first_mes"),
+        alternate_greetings=tuple(_texts(fields.get("alternate_greetings"))),
+        example_dialogues=text("mes_example"),
+        system_prompt=text("system_prompt"),
+        post_history=text("post_history_instructions"),
+        depth_prompt=_depth_prompt(extensions),
+        creator=text("creator"),
+        creator_notes=text("creator_notes", "creatorcomment"),
+        version=text("character_version"),
+        tags=tuple(_texts(fields.get("tags"))),
+        nickname=text("nickname"),
+        book=_book(fields.get("character_book"), card.name, source),
+        world=world if isinstance(world, str) else "",
+        extras=MappingProxyType({key: each for key, each in fields.items() if key not in _KNOWN}),
+    )
+    return Role(role_id, clean(card.name), character=character)
+
+
+def _texts(value: object) -> list[str]:
+    return [clean(each) for each in as_list(value) if isinstance(each, str)]
+
+
+def _depth_prompt(extensions: Mapping[str, Any]) -> DepthPrompt | None:
+    found = as_object(extensions.get("depth_prompt")) or {}
+    prompt, depth = found.get("prompt"), found.get("depth")
+    if not isinstance(prompt, str) or not prompt.strip():
+        return None
+    if not isinstance(depth, int) or isinstance(depth, bool) or not 0 <= depth <= MAX_DEPTH:
+        depth = 4
+    return DepthPrompt(clean(prompt), depth, _ROLES.get(found.get("role"), "system"))
+
+
+def _book(value: object, name: str, source: str) -> Lorebook | None:
+    found = as_object(value)
+    if found is None:
+        return None
+    entries = [
+        book_entry(entry, index)
+        for index, each in enumerate(as_list(found.get("entries")))
+        if (entry := as_object(each)) is not None
+    ]
+    title = found.get("name")
+    book = {
+        "name": title if isinstance(title, str) and title else f"{name}'s lorebook",
+        "entries": entries,
+    }
+    return parse_lorebook(json.dumps(book), f"{source}, character_book", f"{name}'s lorebook")
+
+
+def book_entry(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """Return an entry of a card's lorebook as SillyTavern's world info has it."""
+    extensions = as_object(entry.get("extensions")) or {}
+    place = extensions.get("position")
+    if not isinstance(place, int) or isinstance(place, bool):
+        place = 0 if entry.get("position") == "before_char" else 1
+    found: dict[str, Any] = {
+        "uid": index,
+        "key": entry.get("keys") or [],
+        "keysecondary": entry.get("secondary_keys") or [],
+        "comment": entry.get("comment") or entry.get("name") or "",
+        "content": entry.get("content") or "",
+        "constant": entry.get("constant") is True,
+        "selective": entry.get("selective") is True,
+        "order": entry.get("insertion_order", 100),
+        "position": place,
+        "disable": entry.get("enabled") is False,
+    }
+    for key, name in _EXTENSION_KEYS.items():
+        if extensions.get(key) is not None:
+            found[name] = extensions[key]
+    return found
+
+
+_EXTENSION_KEYS = {
+    "selectiveLogic": "selectiveLogic",
+    "probability": "probability",
+    "useProbability": "useProbability",
+    "depth": "depth",
+    "role": "role",
+    "outlet_name": "outletName",
+    "group": "group",
+    "group_override": "groupOverride",
+    "group_weight": "groupWeight",
+    "use_group_scoring": "useGroupScoring",
+    "scan_depth": "scanDepth",
+    "case_sensitive": "caseSensitive",
+    "match_whole_words": "matchWholeWords",
+    "prevent_recursion": "preventRecursion",
+    "exclude_recursion": "excludeRecursion",
+    "delay_until_recursion": "delayUntilRecursion",
+    "sticky": "sticky",
+    "cooldown": "cooldown",
+    "delay": "delay",
+    "triggers": "triggers",
+    "ignore_budget": "ignoreBudget",
+    "match_persona_description": "matchPersonaDescription",
+    "match_character_description": "matchCharacterDescription",
+    "match_character_personality": "matchCharacterPersonality",
+    "match_character_depth_prompt": "matchCharacterDepthPrompt",
+    "match_scenario": "matchScenario",
+    "match_creator_notes": "matchCreatorNotes",
+}

@@ -1,0 +1,427 @@
+"""SillyTavern requests described in one file: a preset with everything that goes with it.
+
+    {"preset": {...}, "card": {...}, "chat": [...], "user_input": "...", "settings": {...}, ...}
+
+`read_case` returns the inputs that build the same request. `settings` are the values in effect,
+which go before those of the preset. Unknown fields, such as a captured request, are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.errors import InputError
+from tui_chat.library.character_cards import CardFile, read_card
+from tui_chat.library.character_roles import role_of_card
+from tui_chat.library.file_reader import JsonFile, as_list, as_object
+from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.sillytavern_presets import ImportNote, parse_sillytavern_preset
+from tui_chat.models.chat_settings import (
+    ChatSettings,
+    Injection,
+    TextScript,
+)
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, PostProcessing
+from tui_chat.models.lorebook import Lorebook, LoreRules, LoreTimer
+from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile, ProfilePlacement
+from tui_chat.models.role import Role
+from tui_chat.models.settings import AuthorNote, NotePlacement
+from tui_chat.models.text import clean
+
+_ROLES: Mapping[object, MessageRole] = {
+    0: "system",
+    1: "user",
+    2: "assistant",
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+_NOTE_PLACES: Mapping[object, NotePlacement] = {0: "after_main", 1: "depth", 2: "before_main"}
+_PROFILE_PLACES: Mapping[object, ProfilePlacement] = {
+    0: "anchor",
+    2: "note_top",
+    3: "note_bottom",
+    4: "depth",
+    9: "none",
+}
+_POST_PROCESSING: Mapping[object, PostProcessing] = {
+    name: cast("PostProcessing", name.removesuffix("_tools"))
+    for kind in ("merge", "semi", "strict", "single")
+    for name in (kind, f"{kind}_tools")
+}
+_MODEL = "gpt-4o"
+_BREAKS = re.compile(r"\n{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class SillyTavernCase:
+    """The inputs of a case, and what could not be taken over."""
+
+    inputs: Inputs
+    notes: tuple[ImportNote, ...]
+
+
+def read_case(text: str, source: str, endpoint: Endpoint) -> SillyTavernCase:
+    """Return the inputs of a case; `source` is what errors call the text.
+
+    Raises InputError naming what is missing or of a wrong type.
+    """
+    file = JsonFile(text)
+    file.raise_errors(source)
+    found = as_object(file.value)
+    if found is None or as_object(found.get("preset")) is None:
+        advice = "It is an object with “preset”, “card”, “chat”, “user_input” and “settings”."
+        raise InputError(f"{source} is not a case of SillyTavern.", advice=advice)
+    return _CaseReader(found, source, endpoint).read()
+
+
+class _CaseReader:
+    def __init__(self, found: Mapping[str, Any], source: str, endpoint: Endpoint) -> None:
+        self._found = found
+        self._source = source
+        self._endpoint = endpoint
+        self._settings = self._object("settings")
+        self._metadata = self._object("chat_metadata")
+
+    def _object(self, key: str) -> Mapping[str, Any]:
+        return as_object(self._found.get(key)) or {}
+
+    def read(self) -> SillyTavernCase:
+        """Return the case."""
+        preset, notes = self._preset()
+        role = self._role()
+        persona = self._object("persona")
+        profile = Profile(
+            _string(persona.get("name")) or "User",
+            _string(persona.get("description")),
+            _PROFILE_PLACES.get(persona.get("position", 0), "anchor"),
+            _whole(persona.get("depth"), 2),
+            _ROLES.get(persona.get("role", 0), "system"),
+        )
+        kind = self._kind()
+        history, hidden = self._history(kind)
+        typed = clean(_string(self._found.get("user_input"))) if kind == "normal" else ""
+        books, tiers = self._books(role)
+        if not typed and kind == "normal":
+            typed = preset.policies.send_if_empty
+        variables = as_object(self._metadata.get("variables")) or {}
+        inputs = Inputs(
+            self._endpoint,
+            preset,
+            history,
+            typed,
+            role=role,
+            profile=profile,
+            settings=SessionSettings(model=self._model(), author_note=self._note()),
+            stream=False,
+            context_limit=_whole(self._value("openai_max_context"), 4095),
+            reply_reserve=_whole(self._value("openai_max_tokens"), 300),
+            lorebooks=books,
+            variables=MappingProxyType({key: _text_of(each) for key, each in variables.items()}),
+            chat=ChatSettings(
+                kind=kind,
+                quiet_prompt=_string(self._object("generate_options").get("quiet_prompt")),
+                injections=tuple(self._injections()),
+                lore=self._lore_rules(tiers),
+                timers=tuple(self._timers()),
+                scripts=tuple(self._scripts()),
+                strip_examples=self._settings.get("strip_examples") is True,
+                hidden_messages=hidden,
+            ),
+        )
+        return SillyTavernCase(inputs, notes)
+
+    def _value(self, key: str) -> Any:
+        preset = self._object("preset")
+        return self._settings.get(key, preset.get(key))
+
+    def _model(self) -> str:
+        oracle = self._object("oracle").get("tokenizer")
+        return _string(oracle) or _string(self._object("request_other").get("model")) or _MODEL
+
+    def _preset(self) -> tuple[Preset, tuple[ImportNote, ...]]:
+        """Return the preset with the settings in effect."""
+        whole = {**self._object("preset"), **self._settings}
+        imported = parse_sillytavern_preset(json.dumps(whole), f"{self._source}, preset", "preset")
+        prefers = (
+            ("system_prompt", "prefer_character_prompt"),
+            ("post_history", "prefer_character_jailbreak"),
+        )
+        cards = [field for field, key in prefers if self._settings.get(key) is not False]
+        policies = replace(
+            imported.preset.policies,
+            post_processing=_POST_PROCESSING.get(
+                self._settings.get("custom_prompt_post_processing"), ""
+            ),
+            legacy_macros=self._settings.get("macro_engine") == "legacy",
+            pin_examples=self._settings.get("pin_examples") is True,
+            card_prompts=cast("Any", tuple(cards)),
+        )
+        return replace(imported.preset, policies=policies), imported.notes
+
+    def _role(self) -> Role:
+        """Return the role of the card with what the chat sets instead."""
+        role = role_of_card(self._card(), "character", f"{self._source}, card")
+        character = role.character
+        assert character is not None
+        own = {
+            field: value
+            for field, key in (
+                ("scenario", "scenario"),
+                ("system_prompt", "system_prompt"),
+                ("example_dialogues", "mes_example"),
+            )
+            if (value := _string(self._metadata.get(key)))
+        }
+        character = replace(character, **cast("Any", own))
+        if self._settings.get("collapse_newlines") is True:
+            texts = {
+                field: _BREAKS.sub("\n", getattr(character, field).replace("\r", ""))
+                for field in _COLLAPSED
+            }
+            character = replace(character, **cast("Any", texts))
+        return replace(role, character=character)
+
+    def _card(self) -> CardFile:
+        """Return the card as SillyTavern imported it, else as it was given."""
+        source = f"{self._source}, card"
+        found = as_object(self._found.get("imported_card")) or {}
+        data = as_object(found.get("data"))
+        if data is None and (picture := _string(self._found.get("card_png_b64"))):
+            try:
+                return read_card(b64decode(picture), source)
+            except ValueError as error:
+                raise InputError(f"{source} is not base64: {error}.") from error
+        data = data or as_object(self._found.get("card"))
+        if data is None:
+            raise InputError(f"{source}: must be an object.")
+        is_whole = "spec" in data or "name" not in data
+        return read_card(
+            json.dumps(data if is_whole else {"spec": "chara_card_v2", "data": data}).encode(),
+            source,
+        )
+
+    def _kind(self) -> GenerationKind:
+        kind = self._found.get("generation_type", "normal")
+        if kind not in GENERATION_KINDS:
+            raise InputError(f"{self._source}: “generation_type” cannot be {kind!r}.")
+        return kind
+
+    # --- the conversation ------------------------------------------------------------------
+
+    def _history(self, kind: GenerationKind) -> tuple[tuple[Message, ...], int]:
+        """Return the messages that are sent with this kind, and how many are hidden."""
+        chat = [each for item in as_list(self._found.get("chat")) if (each := as_object(item))]
+        if chat and ((kind == "regenerate" and not chat[-1].get("is_user")) or kind == "swipe"):
+            chat.pop()
+        sent = [each for each in chat if not each.get("is_system")]
+        messages = tuple(_message(each, number) for number, each in enumerate(sent))
+        return messages, len(chat) - len(sent)
+
+    def _note(self) -> AuthorNote | None:
+        note = self._object("authors_note")
+        meta = self._metadata
+
+        def value(key: str, default: Any) -> Any:
+            return note.get(key, meta.get(f"note_{key}", default))
+
+        content = _string(note.get("prompt")) or _string(meta.get("note_prompt"))
+        if not note and not content:
+            return None
+        return AuthorNote(
+            content,
+            _whole(value("depth", 4), 4),
+            cast("Any", _ROLES.get(value("role", 0), "system")),
+            _NOTE_PLACES.get(value("position", 1), "depth"),
+            _whole(value("interval", 1), 1),
+            note.get("allow_wi_scan", self._settings.get("note_allow_wi_scan")) is True,
+        )
+
+    def _injections(self) -> Iterator[Injection]:
+        """Yield what `/inject` commands before the request put into the chat."""
+        for each in as_list(self._found.get("slash_before")):
+            command = _string(each)
+            if not command.startswith("/inject "):
+                continue
+            words = command.removeprefix("/inject ").split(" ")
+            named: dict[str, str] = {}
+            while words and re.fullmatch(r"\w+=\S+", words[0]):
+                key, _, text = words.pop(0).partition("=")
+                named[key] = shlex.split(text)[0] if text[:1] in "'\"" else text
+            if named.get("position", "after") == "none":
+                continue
+            places: dict[str, NotePlacement] = {"before": "before_main", "after": "after_main"}
+            yield Injection(
+                named.get("id", ""),
+                " ".join(words),
+                _whole(named.get("depth"), 4),
+                _ROLES.get(named.get("role"), "system"),
+                places.get(named.get("position", "after"), "depth"),
+                named.get("scan") == "true",
+            )
+
+    def _scripts(self) -> Iterator[TextScript]:
+        for item in as_list(self._settings.get("regex_scripts")):
+            script = as_object(item) or {}
+            if script.get("disabled") is True or script.get("markdownOnly") is True:
+                continue
+            targets = {1: "user", 2: "assistant", 5: "lore"}
+            placement = [each for each in as_list(script.get("placement")) if each in targets]
+            depths = [
+                depth if isinstance(depth, int) and depth >= 0 else None
+                for depth in (script.get("minDepth"), script.get("maxDepth"))
+            ]
+            yield TextScript(
+                _string(script.get("scriptName")),
+                _string(script.get("findRegex")),
+                _string(script.get("replaceString")),
+                cast("Any", tuple(targets[cast("int", each)] for each in placement)),
+                depths[0],
+                depths[1],
+                tuple(_string(each) for each in as_list(script.get("trimStrings"))),
+            )
+
+    # --- lorebooks -------------------------------------------------------------------------
+
+    def _books(self, role: Role) -> tuple[tuple[Lorebook, ...], tuple[int, ...]]:
+        """Return the active books and the tier of each."""
+        found = self._object("lorebooks")
+        files = as_object(found.get("files")) or {}
+        world = _string(self._metadata.get("world_info"))
+        character = role.character
+        linked = character.world if character is not None else ""
+        names = [name for name in as_list(found.get("active_global")) if isinstance(name, str)]
+        books: list[Lorebook] = []
+        tiers: list[int] = []
+        used: set[str] = set()
+        strategy = self._world_info().get("world_info_character_strategy", 1)
+        ranks = {0: (1, 1), 1: (1, 2), 2: (2, 1)}.get(strategy, (1, 2))
+
+        def add(name: str, tier: int, book: Lorebook | None) -> None:
+            if book is not None and name not in used:
+                used.add(name)
+                books.append(self._with_rules(book))
+                tiers.append(tier)
+
+        add(world, 0, self._book(files, world))
+        own = character.book if character is not None else None
+        add(linked, ranks[0], self._book(files, linked) or (own if linked else None))
+        for name in names:
+            add(name, ranks[1], self._book(files, name))
+        if strategy == 0 and books:  # global books are scanned first
+            globals_ = [n for n, book in enumerate(books) if book.name in names]
+            others = [n for n in range(len(books)) if n not in globals_ and tiers[n]]
+            chat = [n for n in range(len(books)) if n not in globals_ and not tiers[n]]
+            places = [*chat, *globals_, *others]
+            books, tiers = [books[n] for n in places], [tiers[n] for n in places]
+        return tuple(books), tuple(tiers)
+
+    def _book(self, files: Mapping[str, Any], name: str) -> Lorebook | None:
+        found = as_object(files.get(name))
+        if not name or found is None:
+            return None
+        entries = as_object(found.get("entries")) or {}
+        usable = {
+            uid: {**entry, "uid": uid}
+            for uid, each in entries.items()
+            if (entry := as_object(each)) is not None and _is_usable(entry)
+        }
+        source = f"{self._source}, lorebook {name}"
+        return parse_lorebook(json.dumps({"name": name, "entries": usable}), source, name)
+
+    def _world_info(self) -> Mapping[str, Any]:
+        return as_object(self._settings.get("world_info")) or {}
+
+    def _with_rules(self, book: Lorebook) -> Lorebook:
+        rules = self._world_info()
+        steps = _whole(rules.get("world_info_max_recursion_steps"), 0)
+        return replace(
+            book,
+            scan_depth=_whole(rules.get("world_info_depth"), 2),
+            token_budget=None,
+            recursive=rules.get("world_info_recursive") is True,
+            max_recursion=steps - 1 if steps else 1_000,
+            case_sensitive=rules.get("world_info_case_sensitive") is True,
+            whole_words=rules.get("world_info_match_whole_words") is not False,
+        )
+
+    def _lore_rules(self, tiers: Sequence[int]) -> LoreRules:
+        rules = self._world_info()
+        return LoreRules(
+            names=rules.get("world_info_include_names") is not False,
+            budget_percent=_whole(rules.get("world_info_budget"), 25),
+            budget_cap=_whole(rules.get("world_info_budget_cap"), 0),
+            min_activations=_whole(rules.get("world_info_min_activations"), 0),
+            min_activations_depth=_whole(rules.get("world_info_min_activations_depth_max"), 0),
+            group_scoring=rules.get("world_info_use_group_scoring") is True,
+            tiers=tuple(tiers),
+        )
+
+    def _timers(self) -> Iterator[LoreTimer]:
+        timed = as_object(self._metadata.get("timedWorldInfo")) or {}
+        kinds: tuple[Literal["sticky", "cooldown"], ...] = ("sticky", "cooldown")
+        for kind in kinds:
+            for key, each in (as_object(timed.get(kind)) or {}).items():
+                timer = as_object(each) or {}
+                book, _, entry = key.rpartition(".")
+                yield LoreTimer(
+                    book,
+                    entry,
+                    kind,
+                    _whole(timer.get("start"), 0),
+                    _whole(timer.get("end"), 0),
+                    timer.get("protected") is True,
+                )
+
+
+_COLLAPSED = (
+    *("description", "personality", "scenario", "example_dialogues"),
+    *("system_prompt", "post_history"),
+)
+
+
+def _is_usable(entry: Mapping[str, Any]) -> bool:
+    """True if SillyTavern can do something with an entry: it has a place, and a list of keys."""
+    place, keys = entry.get("position"), entry.get("key")
+    return isinstance(place, int) and not isinstance(place, bool) and isinstance(keys, list)
+
+
+def _message(found: Mapping[str, Any], number: int) -> Message:
+    extra = as_object(found.get("extra")) or {}
+    is_user = found.get("is_user") is True
+    role: MessageRole = "user" if is_user else "assistant"
+    return Message(
+        "system" if extra.get("type") == "narrator" else role,
+        clean(_string(found.get("mes"))),
+        f"message-{number}",
+        name=_string(found.get("name")),
+        speaker_chosen=bool(found.get("force_avatar")),
+    )
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _whole(value: object, default: int) -> int:
+    """Return a whole number that is not negative."""
+    try:
+        number = int(cast("Any", value))
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return max(number, 0)

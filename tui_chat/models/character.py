@@ -1,0 +1,60 @@
+"""A character card: the fields of a role that other programs call a character."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import MessageRole
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class DepthPrompt:
+    """A text that a card injects into the history."""
+
+    content: str
+    depth: int = 4
+    """Messages of the conversation after it."""
+    role: MessageRole = "system"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Character:
+    """A character card. All texts may contain macros."""
+
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    first_message: str = ""
+    alternate_greetings: tuple[str, ...] = ()
+    example_dialogues: str = ""
+    """Blocks that begin with `<START>`; see `context/examples`."""
+    system_prompt: str = ""
+    """Replaces the preset's message that has `card_field` `system_prompt`; `{{original}}` in it is
+    the text of that message."""
+    post_history: str = ""
+    """Replaces the preset's message with `card_field` `post_history`."""
+    depth_prompt: DepthPrompt | None = None
+    creator: str = ""
+    creator_notes: str = ""
+    """For people; not sent."""
+    version: str = ""
+    tags: tuple[str, ...] = ()
+    nickname: str = ""
+    """Character cards of version 3; SillyTavern ignores it."""
+    book: Lorebook | None = None
+    """The lorebook in the card."""
+    world: str = ""
+    """The name of a lorebook that the card is linked to; empty for none."""
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Unknown keys of the card, kept for the next save."""
+
+    @property
+    def greetings(self) -> tuple[str, ...]:
+        """The texts that may open a conversation, the default first."""
+        return tuple(filter(None, (self.first_message, *self.alternate_greetings)))

@@ -1,0 +1,72 @@
+"""What a session adds to its requests besides messages and settings: injected texts, rules for
+lorebooks, the kind of generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from tui_chat.models.generation import GenerationKind
+from tui_chat.models.lorebook import LoreRules, LoreTimer
+from tui_chat.models.message import MessageRole
+from tui_chat.models.settings import NotePlacement
+
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A text that a script put into the conversation (SillyTavern's `/inject`)."""
+
+    id: str
+    content: str
+    depth: int = 4
+    role: MessageRole = "system"
+    placement: NotePlacement = "depth"
+    searched: bool = False
+    """True if the keys of lorebooks are searched for in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextScript:
+    """A replacement by a regular expression in what is sent; stored messages stay as they are."""
+
+    name: str
+    pattern: str
+    """In JavaScript's syntax, with or without slashes and flags."""
+    replacement: str
+    """`$1`, `$<name>` and `{{match}}` stand for what was found."""
+    applies_to: tuple[Literal["user", "assistant", "lore"], ...] = ()
+    min_depth: int | None = None
+    """Only in messages that have at least so many after them."""
+    max_depth: int | None = None
+    trim: tuple[str, ...] = ()
+    """Texts that are removed from what was found."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class ChatSettings:
+    """What a session adds to a request."""
+
+    kind: GenerationKind = "normal"
+    quiet_prompt: str = ""
+    """The last system message of a request of the kind `quiet`."""
+    injections: tuple[Injection, ...] = ()
+    lore: LoreRules = field(default_factory=LoreRules)
+    timers: tuple[LoreTimer, ...] = ()
+    """Lore entries that stay active or pause for some messages."""
+    global_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)
+    """For `{{getglobalvar::name}}`."""
+    scripts: tuple[TextScript, ...] = ()
+    strip_examples: bool = False
+    """True if no example dialogues are sent."""
+    hidden_messages: int = 0
+    """Messages of the session that are not sent, for `{{lastMessageId}}`."""
+    reply_start: str = ""
+    """Sent as the last message, the assistant's (SillyTavern's “Start reply with”)."""
+
+
+NO_CHAT_SETTINGS = ChatSettings()

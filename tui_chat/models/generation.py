@@ -1,0 +1,74 @@
+"""The kinds of generation, and how a preset builds its requests: its named policies.
+
+Our own rules are the defaults. Imports from SillyTavern choose its rules; see
+`library/sillytavern_presets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
+"""What a request asks for: the next reply; the rest of the last message; the user's next message;
+another version of the last reply, as a version or in its place; a text that is no reply."""
+
+GENERATION_KINDS: tuple[GenerationKind, ...] = (
+    *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
+)
+
+NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
+"""How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:
+not at all. `other_speakers`: before the text of messages that were given another speaker's name.
+`name`: as the name of every message, in the characters that OpenAI allows. `content`: before the
+text of every message that someone speaks."""
+
+PostProcessing = Literal["", "merge", "semi", "strict", "single"]
+"""What is done to the finished list of messages. `merge`: neighbors of one role become one message,
+names go into the text. `semi`: also, later system messages become the user's. `strict`: also, the
+first message after the system message is the user's. `single`: all become one message."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Policies:
+    """How the requests of a preset are built where programs differ."""
+
+    depths: Literal["separate", "joined"] = "separate"
+    """`joined`: depths count from the newest message, draft included; the messages at one depth are
+    one message per `order` and role, in the order assistant, user, system."""
+    budget: Literal["history", "history_with_injections"] = "history"
+    """`history`: the oldest messages are dropped, injected ones never. `history_with_injections`:
+    injected messages are dropped with the history around them; example dialogues get what the
+    history leaves, block by block."""
+    without_anchor: Literal["last", "not_sent"] = "last"
+    """Where the conversation goes in a preset without an enabled `chat_history` anchor."""
+    names: NamesPolicy = "field"
+    squash_system: bool = False
+    """True if consecutive system messages without a name are sent as one."""
+    post_processing: PostProcessing = ""
+    expand_history: bool = False
+    """True if macros in the conversation are expanded."""
+    legacy_macros: bool = False
+    """True if all variables of a text are set before the first one is read in it, as SillyTavern's
+    old macro engine does."""
+    example_separator: str = ""
+    """The system message before each block of example dialogues; empty for none."""
+    pin_examples: bool = False
+    """True if the example dialogues get their tokens before the history."""
+    card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = (
+        "system_prompt",
+        "post_history",
+    )
+    """The prompts of a character card that replace those of the preset."""
+    continue_nudge: str = ""
+    """The system message that asks for the rest of the last message."""
+    continue_prefill: bool = False
+    """True if the last message is sent last instead, without a request to continue it."""
+    impersonation_prompt: str = ""
+    """The system message that asks for the user's next message."""
+    send_if_empty: str = ""
+    """The user message that is sent if nothing is typed; empty for none."""
+
+
+OWN_POLICIES = Policies()
+"""The rules of tui-chat."""
