@@ -277,7 +277,7 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
 
 async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
     app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=(178, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "First")
         inspector = app.query_one(Inspector)

@@ -52,6 +52,9 @@ _SETTINGS = (
 )
 
 
+IN_MEMORY = ":memory:"
+"""SQLite's name of a database in memory."""
+
 _MAX_VALUES = 3_000
 """Maximum values of one statement."""
 
@@ -128,7 +131,11 @@ class _DeferredWrite:
 class Database:
     """The connection and the queue of work in front of it."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, path: Path, *, is_in_memory: bool = False
+    ) -> None:
+        self.is_in_memory = is_in_memory
+        """True if there is no file, and nothing of it is ever written to one."""
         self._connection = connection
         self._path = path
         self._turn = asyncio.Lock()
@@ -162,6 +169,25 @@ class Database:
                 await connection.close()
                 raise
         return cls(connection, path)
+
+    @classmethod
+    async def create_in_memory(cls, scripts: Iterable[str]) -> Database:
+        """Return an empty database in memory; the SQL of `scripts` makes its tables."""
+        import aiosqlite
+
+        path = Path(IN_MEMORY)
+        with store_errors(path):
+            connection = await aiosqlite.connect(IN_MEMORY, isolation_level=None)
+            try:
+                # Without this SQLite sorts large results in files.
+                for setting in ("temp_store = MEMORY", "foreign_keys = ON"):
+                    await connection.execute_fetchall(f"PRAGMA {setting}")
+                for script in scripts:
+                    await (await connection.executescript(script)).close()
+            except BaseException:
+                await connection.close()
+                raise
+        return cls(connection, path, is_in_memory=True)
 
     async def read(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
         """Run work that changes nothing, on one state of the file."""
@@ -300,7 +326,7 @@ class Database:
 
     async def _transact(self, begin: str, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
         with store_errors(self._path):
-            if begin is _WRITING and _identity(self._path) != self._file:
+            if begin is _WRITING and not self.is_in_memory and _identity(self._path) != self._file:
                 raise StoreError(
                     f"The database {self._path} was removed or replaced while it was open.",
                     advice="This was not stored. Copy what you want to keep, and restart tui-chat "

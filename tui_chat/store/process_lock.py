@@ -20,15 +20,16 @@ from pathlib import Path
 class ProcessLock:
     """The lock that shows that this program runs and receives its replies."""
 
-    def __init__(self, database: Path, token: str) -> None:
+    def __init__(self, database: Path | None, token: str) -> None:
+        """`database` is None for one in memory, which no other program sees."""
         self.token = token
         """The token of its streaming replies."""
-        self._path = _lock_file(database, token)
+        self._path = _lock_file(database, token) if database is not None else None
         self._file: int | None = None
 
     def claim(self) -> None:
         """Create and lock the file. Called before the first reply is stored."""
-        if self._file is not None:
+        if self._file is not None or self._path is None:
             return
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if not _try_lock(file):  # impossible: the file is new and unknown to others
@@ -38,7 +39,7 @@ class ProcessLock:
 
     def release(self) -> None:
         """Unlock and remove the file."""
-        if self._file is None:
+        if self._file is None or self._path is None:
             return
         os.close(self._file)
         self._file = None

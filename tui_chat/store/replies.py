@@ -72,7 +72,7 @@ class ReplyStore:
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
-        self._owner = ProcessLock(path, new_id())
+        self._owner = ProcessLock(None if database.is_in_memory else path, new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """The stored fields of each reply that this program receives, by entry id."""
         self._begun: dict[str, tuple[str, Entry]] = {}

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from tui_chat.store import schema
 from tui_chat.store.branches import BranchStore
-from tui_chat.store.database import Database
+from tui_chat.store.database import IN_MEMORY, Database
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
 from tui_chat.store.requests import RequestStore, RevisionStore
@@ -85,6 +85,12 @@ class Store:
             await store.close()
             raise
         return store
+
+    @classmethod
+    async def open_in_memory(cls, *, now: Callable[[], float], new_id: Callable[[], str]) -> Store:
+        """Return an empty store that writes nothing to disk and is gone when it is closed."""
+        database = await Database.create_in_memory(step.up for step in schema.migrations())
+        return cls(Path(IN_MEMORY), database, now=now, new_id=new_id, backup=None)
 
     async def close(self) -> None:
         """Wait for pending writes, then close. May be called again."""

@@ -79,6 +79,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "inspector": ("payload", "request", "body", "debug"),
     "new": ("new chat", "clear", "reset", "begin"),
     "model": ("model", "change model", "endpoint", "provider", "ask another model"),
+    "temporary": ("incognito", "private", "off the record", "new temporary chat"),
+    "keep-temporary": ("save session", "store"),
     "border-left": ("resize", "width", "narrower", "wider", "split"),
     "border-right": ("resize", "width", "narrower", "wider", "split"),
     "reset-layout": ("reset panes", "default layout", "widths"),
@@ -174,6 +176,14 @@ ACTIONS = (
         "reset-layout", "", "panes.reset_layout", "Reset layout", "Reset the layout of the panes"
     ),
     _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
+    _action(
+        "temporary",
+        "alt+n",
+        "sessions.new_temporary",
+        "Temporary",
+        "Temporary session (nothing is stored)",
+    ),
+    _action("keep-temporary", "", "sessions.keep_temporary", "Keep", "Keep this temporary session"),
     _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
     _action(
         "default-model",

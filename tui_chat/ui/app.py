@@ -315,6 +315,7 @@ class TuiChat(App[None]):
         workspace = self.workspace
         if workspace is not None and (
             workspace.state.unsaved_presets
+            or workspace.state.is_temporary
             or workspace.state.streaming_sessions
             or workspace.unsaved_writes.reason
         ):

@@ -124,8 +124,17 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
 
     # --- what areas ask for (see `AreaHost`) ---------------------------------------------
 
-    async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
-        """Open another session: the draft stays with the old one, and that of the new one comes."""
+    async def switch_session(
+        self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True
+    ) -> None:
+        """Open another session: the draft stays with the old one, and that of the new one comes. If
+        it `leaves` the active one, and that is a temporary session with messages, ask first.
+        """
+        if leaves and self.workspace is not None:
+            from tui_chat.ui.dialogs.questions import confirm_leave
+
+            if not await confirm_leave(self._app, self.workspace):
+                return
         await self.panes.chat.drafts.switch_session(opens)
 
     def show_area(self, area: Area) -> None:

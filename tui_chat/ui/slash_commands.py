@@ -46,6 +46,13 @@ COMMANDS = (
         aliases=("settings",),
     ),
     Command("new", "New session", run="sessions.new", aliases=("clear",)),
+    Command(
+        "temporary",
+        "Temporary session (nothing is stored)",
+        run="sessions.new_temporary",
+        aliases=("incognito", "private"),
+    ),
+    Command("keep", "Keep this temporary session", run="sessions.keep_temporary"),
     Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
     Command(
         "suggest-title", "Suggest title", run="sessions.suggest_title", aliases=("auto-title",)

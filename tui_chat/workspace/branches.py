@@ -35,13 +35,13 @@ class Branches:
         workspace = self._workspace
         with workspace.reporting():
             if workspace.state.session is not None:
-                return await workspace.store.branches.tree(workspace.state.session_id)
+                return await workspace.active_store.branches.tree(workspace.state.session_id)
         return ()
 
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch."""
         with self._workspace.reporting():
-            return await self._workspace.store.branches.path_to(message_id)
+            return await self._workspace.active_store.branches.path_to(message_id)
         return ()
 
     async def messages_to(self, message_id: str) -> tuple[Message, ...]:
@@ -54,7 +54,9 @@ class Branches:
         workspace = self._workspace
         with workspace.reporting():
             if workspace.state.session is not None:
-                await workspace.store.branches.activate(workspace.state.session_id, message_id)
+                await workspace.active_store.branches.activate(
+                    workspace.state.session_id, message_id
+                )
                 await workspace.sessions.reload_branch()
 
     async def show_version(self, entry_id: str, step: int) -> None:
@@ -63,7 +65,7 @@ class Branches:
         """
         workspace = self._workspace
         with workspace.reporting():
-            await workspace.store.branches.activate_sibling(entry_id, step)
+            await workspace.active_store.branches.activate_sibling(entry_id, step)
             await workspace.sessions.reload_branch()
 
     async def add_system_message(self, text: str) -> bool:
@@ -90,7 +92,7 @@ class Branches:
             session = state.session or await workspace.sessions.create(text)
             parent = state.entries[-1].message.id if state.entries else None
             message = Message("system", text, timestamp=workspace.now().timestamp())
-            await workspace.store.messages.add(session.session_id, message, parent)
+            await workspace.active_store.messages.add(session.session_id, message, parent)
             if parent is None:
                 await workspace.sessions.confirm_created(session)
             return True
@@ -128,7 +130,7 @@ class Branches:
                     sentence = "The edited summary is at the end, and counts instead of the first."
                     workspace.publish(Done(sentence))
                     return True
-                entry = await workspace.store.messages.edit(entry_id, edited)
+                entry = await workspace.active_store.messages.edit(entry_id, edited)
                 await workspace.sessions.reload_branch()
             return await workspace.replies.reply_to(entry.message.id) if send else True
         return False
@@ -141,7 +143,10 @@ class Branches:
         await workspace.sessions.branch_loaded()
         with workspace.reporting():
             self._entry(entry_id)
-            session = await workspace.store.branches.fork(entry_id, default_title(title))
+            if workspace.state.is_temporary:
+                advice = "Keep this session first (/keep)."
+                raise InputError("A temporary session cannot be forked.", advice=advice)
+            session = await workspace.active_store.branches.fork(entry_id, default_title(title))
             await workspace.sessions.activate(session.session_id)
             await workspace.sessions.refresh_list()
             count = len(workspace.state.entries)
@@ -156,21 +161,21 @@ class Branches:
         await workspace.sessions.branch_loaded()
         with workspace.reporting():
             entry = self._entry(entry_id)
-            session_id = workspace.state.session_id
-            await workspace.store.messages.delete(entry_id)
+            session_id, store = workspace.state.session_id, workspace.active_store
+            await store.messages.delete(entry_id)
 
             async def restore() -> None:
-                await workspace.store.messages.restore(entry_id)
+                await store.messages.restore(entry_id)
                 await self._refresh(session_id)
 
             await self._refresh(session_id)
-            workspace.push_undo(_description(entry), restore, message_id=entry_id)
+            workspace.push_undo(_description(entry), restore, message_id=entry_id, store=store)
 
     async def pin(self, entry_id: str, pinned: bool) -> None:
         """Pin or unpin a message. A pinned message is never truncated."""
         workspace = self._workspace
         with workspace.reporting():
-            await workspace.store.messages.pin(entry_id, pinned)
+            await workspace.active_store.messages.pin(entry_id, pinned)
             await workspace.sessions.reload_branch()
 
     async def _refresh(self, session_id: str) -> None:

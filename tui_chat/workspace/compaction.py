@@ -165,7 +165,7 @@ class Compaction:
         """Store a summary at the end of its branch. Return False if that is not possible now, which
         is reported. `Workspace.undo` brings the messages back.
         """
-        workspace, store = self._workspace, self._workspace.store
+        workspace, store = self._workspace, self._workspace.store_of(plan.session_id)
         with workspace.reporting():
             async with workspace.sessions.session_lock:
                 entries = await store.branches.load(plan.session_id)
@@ -182,7 +182,9 @@ class Compaction:
                     await self._switch(entry.message.id, enabled=False)
                 await self._refresh(plan.session_id)
 
-            workspace.push_undo(f"{plan.messages:,} messages", restore, done="Summed up")
+            workspace.push_undo(
+                f"{plan.messages:,} messages", restore, done="Summed up", store=store
+            )
             return True
         return False
 
@@ -198,7 +200,7 @@ class Compaction:
             timestamp=self._workspace.now().timestamp(),
             semantics=MessageSemantics(summary=Summary(kept, messages)),
         )
-        store = self._workspace.store
+        store = self._workspace.store_of(session_id)
         return await store.messages.add(session_id, message, entries[-1].message.id)
 
     async def edit(self, entry: Entry, text: str) -> None:
@@ -222,7 +224,7 @@ class Compaction:
             await self._workspace.sessions.reload_branch()
 
     async def _switch(self, entry_id: str, *, enabled: bool) -> None:
-        store = self._workspace.store
+        store = self._workspace.active_store
         entry = await store.messages.get(entry_id)
         summary = summary_of(entry.message) if entry is not None else None
         if entry is None or summary is None:

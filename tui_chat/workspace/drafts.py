@@ -27,7 +27,7 @@ class Drafts:
 
     async def text(self) -> str:
         """Return the stored draft of the active session."""
-        store, session = self._workspace.store, self._workspace.state.session
+        store, session = self._workspace.active_store, self._workspace.state.session
         with self._workspace.reporting():
             if session is None:
                 return await store.settings.get("draft") or ""
@@ -38,7 +38,7 @@ class Drafts:
         """Return the paths of the files attached to the active session's draft."""
         key, paths = _files_key(self._workspace.state.session), ""
         with self._workspace.reporting():
-            paths = await self._workspace.store.settings.get(key) or ""
+            paths = await self._workspace.active_store.settings.get(key) or ""
         self._stored_files[key] = paths
         return tuple(paths.split("\n")) if paths else ()
 
@@ -46,6 +46,8 @@ class Drafts:
         """Store the draft of a session (None: of the new chat) and the paths of its attachments.
         If that fails, the store keeps the text in memory and writes it later.
         """
+        if session is not None and session.session_id in self._workspace.temporary.ended:
+            return
         async with self._lock:
             try:
                 await self._write(session, text, files)
@@ -57,7 +59,7 @@ class Drafts:
                 self._fault = ""
 
     async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
-        store = self._workspace.store
+        store = self._workspace.store_of(session.session_id if session is not None else "")
         key, paths = _files_key(session), "\n".join(files)
         try:
             if self._stored_files.get(key, "") != paths:

@@ -141,7 +141,7 @@ class ExternalChanges:
             return True
         if not workspace.state.is_branch_loaded:
             return False
-        stored = await workspace.store.sessions.get(session.session_id)
+        stored = await workspace.store_of(session.session_id).sessions.get(session.session_id)
         if workspace.state.session is not session:
             return False  # this program changed or left it meanwhile
         if stored is None:

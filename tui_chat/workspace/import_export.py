@@ -62,7 +62,7 @@ class ImportExport:
                 raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
             zone = workspace.now().tzinfo
             assert zone is not None  # `Workspace.now` is in the zone that times are shown in
-            texts = exported_texts(workspace.store, [session_id], kind, zone)
+            texts = exported_texts(workspace.store_of(session_id), [session_id], kind, zone)
             await write_file(_yielding_to_others(texts), path)
             workspace.publish(Done(f"Exported to {path}."))
             return True

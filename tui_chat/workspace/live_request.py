@@ -203,7 +203,7 @@ class LiveRequest:
         self._change(received=ReceivedResponse(entry_id, None, is_loading=True))
         response = None
         with workspace.reporting():
-            response = await workspace.store.requests.get_response(entry_id)
+            response = await workspace.active_store.requests.get_response(entry_id)
         received = workspace.state.request.received
         if received is not None and received.entry_id == entry_id:
             self._change(received=ReceivedResponse(entry_id, response))

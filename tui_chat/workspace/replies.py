@@ -315,7 +315,7 @@ class Replies:
             state = workspace.state
             if state.session is None:
                 return False
-            stored = await workspace.store.sessions.get(state.session.session_id)
+            stored = await workspace.active_store.sessions.get(state.session.session_id)
             entries = workspace.state.entries
             seen = entries[-1].message.id if entries else None
             if stored is None or stored.head_id == seen:
@@ -380,7 +380,7 @@ class Replies:
                     user=user,
                     recipe=dump_recipe(recipe),
                     begin_with=begin_with,
-                    store=workspace.store,
+                    store=workspace.store_of(session_id),
                     client=workspace.client,
                     emit=emit,
                     clock=workspace.clock,
@@ -449,7 +449,8 @@ class Replies:
                 await workspace.requests.calibration.save(workspace.store)
         if not workspace.state.is_active(session_id):
             with suppress(StoreError):  # it was deleted meanwhile
-                session = await workspace.store.sessions.update(session_id, unread=True)
+                store = workspace.store_of(session_id)
+                session = await store.sessions.update(session_id, unread=True)
                 if entry is not None and entry.status != "stopped":
                     workspace.publish(BackgroundReplyEnded(session.title, entry))
         await self._refresh(session_id)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 from tui_chat import __version__
 from tui_chat.compose import Composed, compose, encode
@@ -36,6 +37,7 @@ from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
     from tui_chat.analysis import CapturedRequest
+    from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -112,16 +114,18 @@ class RequestHistory:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._stored: dict[str, str] = {}
-        """Revisions that the store has: the hash in recipes, and the store's hash of each."""
+        self._stored: WeakKeyDictionary[Store, dict[str, str]] = WeakKeyDictionary()
+        """Revisions that a store has: the hash in recipes, and the store's hash of each."""
 
     async def recipe(self, inputs: Inputs, *, prefill: bool = False) -> Recipe:
         """Return the recipe of a request that is about to be sent, having stored the revisions
         that it refers to. Raises StoreError.
         """
+        store = self._workspace.active_store
+        stored = self._stored.setdefault(store, {})
         for name, (kind, text) in revisions_of(inputs).items():
-            if name not in self._stored:
-                self._stored[name] = await self._workspace.store.revisions.save(kind, text)
+            if name not in stored:
+                stored[name] = await store.revisions.save(kind, text)
         return recipe_of(inputs, prefill=prefill)
 
     # --- use cases -----------------------------------------------------------------------
@@ -136,7 +140,7 @@ class RequestHistory:
         """Return the requests of the active session, the latest first."""
         workspace = self._workspace
         with workspace.reporting():
-            return await workspace.store.requests.list(workspace.state.session_id)
+            return await workspace.active_store.requests.list(workspace.state.session_id)
         return ()
 
     async def last_sent(self, endpoint: str) -> LastSent | None:
@@ -145,7 +149,7 @@ class RequestHistory:
         little of that can be cached now, and all of it would have to be read and kept.
         """
         with suppress(TuiChatError):
-            store, entries = self._workspace.store, self._workspace.state.entries
+            store, entries = self._workspace.active_store, self._workspace.state.entries
             sent = await store.requests.last(endpoint)
             if sent is None:
                 return None
@@ -164,7 +168,7 @@ class RequestHistory:
         """
         with self._workspace.reporting():
             sent = await self.request(entry_id)
-            entry = await self._workspace.store.messages.get(entry_id)
+            entry = await self._workspace.active_store.messages.get(entry_id)
             if sent.composed is None or sent.body is None or entry is None:
                 raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
             reply = TurnReply(
@@ -188,7 +192,7 @@ class RequestHistory:
         The messages of `known` entries are used instead of equal ones from the store, because
         memos find what was made of them by their identity.
         """
-        record = await self._workspace.store.requests.get(entry_id)
+        record = await self._workspace.active_store.requests.get(entry_id)
         if record is None:
             raise InputError("No request is remembered for this message.")
         if record.recipe.get("source") == "tap" and record.body is not None:
@@ -248,12 +252,13 @@ class RequestHistory:
         """Return what a request was composed from. Raises InputError if that is gone, and
         ValueError and the like if the recipe cannot be read.
         """
-        store = self._workspace.store
+        store = self._workspace.active_store
+        stored = self._stored.get(store, {})
         recipe = read_recipe(stored_recipe)
         names = [recipe.endpoint, recipe.preset, recipe.role, recipe.profile, recipe.tools]
         revisions: dict[str, str] = {}
         for name in filter(None, (*names, *recipe.lorebooks)):
-            text = await store.revisions.get(self._stored.get(name, name))
+            text = await store.revisions.get(stored.get(name, name))
             if text is not None and sha256(text.encode()).hexdigest() == name:
                 revisions[name] = text
         path = with_known_messages(await store.branches.path_to(entry_id), known)

@@ -22,6 +22,7 @@ from tui_chat.models.text import clean
 from tui_chat.workspace.events import BranchChanged, BranchEndLoaded, Failed, SessionsChanged
 
 if TYPE_CHECKING:
+    from tui_chat.store import Store
     from tui_chat.store.sessions import SessionChanges
     from tui_chat.workspace.workspace import Workspace
 
@@ -130,19 +131,22 @@ class Sessions:
 
     async def activate(self, session_id: str) -> None:
         """Make a session the active one. Raises InputError if it is gone, and StoreError."""
-        workspace, store = self._workspace, self._workspace.store
+        workspace = self._workspace
+        store = workspace.store_of(session_id)
         if workspace.session_files is not None:
             await workspace.session_files.read(session_id)
         session = await store.sessions.get(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")
-        role = await store.roles.get(session.role_id) if session.role_id else None
+        role = await workspace.store.roles.get(session.role_id) if session.role_id else None
         with self._loading_branch():
             async with self.session_lock:
                 is_other = not workspace.state.is_active(session_id)
                 if is_other:  # another session's messages must not be sent in its name
                     workspace.requests.release_conversation()
+                    workspace.tools.stop_temporary()
                     workspace.update(session=session, session_id=session_id, entries=())
+                    await workspace.temporary.end()
                 else:
                     workspace.update(session=session)
                 await workspace.settings.apply_session(session, role)
@@ -156,7 +160,8 @@ class Sessions:
         # Nothing may be awaited from here to the update: tasks that wait for the branch go on then.
         if workspace.state.is_active(session_id):
             workspace.update(BranchChanged(), entries=entries)
-        await workspace.remember("session", session_id)
+        if store is workspace.store:
+            await workspace.remember("session", session_id)
         await self._mark_read(session_id)
 
     @contextmanager
@@ -186,19 +191,24 @@ class Sessions:
             session = self._workspace.state.session
             if session is None or session.session_id not in session_ids:
                 return False
-            await self._switch_to_new_chat(None)
+            await self.switch_to_new_chat(None)
             return True
 
     async def _start_new_chat(self, role_id: str | None = None) -> None:
-        """Open a new chat; see `new`. Raises InputError if the role is disabled or gone."""
+        """Open a new chat; see `new`."""
         async with self.session_lock:
-            await self._switch_to_new_chat(role_id)
+            await self.switch_to_new_chat(role_id)
 
-    async def _switch_to_new_chat(self, role_id: str | None) -> None:
+    async def switch_to_new_chat(self, role_id: str | None) -> None:
+        """Open a new chat; see `new`. The caller holds `session_lock`. Raises InputError if the
+        role is disabled or gone.
+        """
         workspace = self._workspace
         role = await workspace.roles.to_start_with(role_id)
         # The previous session's messages do not belong to the new chat.
+        workspace.tools.stop_temporary()
         workspace.update(session=None, session_id=workspace.new_id(), entries=())
+        await workspace.temporary.end()
         await workspace.settings.apply_new_chat(role)
         self._loading = None  # a branch that is still being read is not shown any more
         self._set_loaded(True)
@@ -213,10 +223,16 @@ class Sessions:
 
         The draft stays that of the new chat until its message is stored; see `confirm_created`.
         """
+        session = await self.create_in(self._workspace.store, default_title(draft) or "Files")
+        self._workspace.update(session=session)
+        return session
+
+    async def create_in(self, store: Store, title: str) -> Session:
+        """Add the session of the active new chat to a store."""
         state = self._workspace.state
-        session = await self._workspace.store.sessions.create(
+        return await store.sessions.create(
             session_id=state.session_id,
-            title=default_title(draft) or "Files",
+            title=title,
             role_id=state.role.role_id if state.role else None,
             model=state.model,
             endpoint=state.endpoint.name,
@@ -225,14 +241,14 @@ class Sessions:
             lorebooks=state.lorebook_names,
             settings=state.settings,
         )
-        self._workspace.update(session=session)
-        return session
 
     async def confirm_created(self, session: Session) -> None:
         """Note that the first message of a session is stored: the session was open last, and the
         new chat's draft is empty.
         """
         workspace = self._workspace
+        if session.session_id == workspace.state.temporary_id:
+            return
         with workspace.reporting():
             await workspace.remember("draft", "")
             await workspace.remember("session", session.session_id)
@@ -245,7 +261,7 @@ class Sessions:
         workspace = self._workspace
         session = workspace.state.session
         if session is not None:
-            session = await workspace.store.sessions.update(session.session_id, **changes)
+            session = await workspace.active_store.sessions.update(session.session_id, **changes)
             if workspace.state.is_active(session.session_id):
                 workspace.update(session=session)
         workspace.publish(BranchChanged())
@@ -267,7 +283,7 @@ class Sessions:
 
     async def _read_branch(self, session_id: str) -> tuple[Entry, ...]:
         """Read a branch; entries that did not change stay the same objects."""
-        entries = await self._workspace.store.branches.load(session_id)
+        entries = await self._workspace.store_of(session_id).branches.load(session_id)
         known = self._workspace.state.entries
         if len(known) < _MANY_MESSAGES:
             return _with_known(known, entries)
@@ -340,7 +356,8 @@ class Sessions:
         workspace = self._workspace
         with workspace.reporting():
             title = default_title(title)
-            session = await workspace.store.sessions.update(session_id, title=title)
+            store = workspace.store_of(session_id)
+            session = await store.sessions.update(session_id, title=title)
             if workspace.state.is_active(session_id):
                 workspace.update(BranchChanged(), session=session)
             await self.refresh_list()
@@ -425,7 +442,7 @@ class Sessions:
         workspace = self._workspace
         session_id = workspace.state.session_id
         if session_id in session_ids and workspace.state.session is not None:
-            session = await workspace.store.sessions.get(session_id)
+            session = await workspace.store_of(session_id).sessions.get(session_id)
             if workspace.state.is_active(session_id):
                 workspace.update(session=session)
         await self.refresh_list()

@@ -204,7 +204,8 @@ class SessionSetup:
                 session.preset or (role.preset if role else ""), session.profile, session.lorebooks
             ),
         )
-        workspace.update(variables=await workspace.store.sessions.variables(session.session_id))
+        store = workspace.store_of(session.session_id)
+        workspace.update(variables=await store.sessions.variables(session.session_id))
         workspace.update(tools=await workspace.tools.offered_in(session.session_id))
 
     async def apply_new_chat(self, role: Role | None) -> None:

@@ -88,4 +88,4 @@ class SideRequests:
             error,
         )
         with suppress(StoreError):  # the session may have been deleted meanwhile
-            await workspace.store.side_requests.add(request)
+            await workspace.store_of(session_id).side_requests.add(request)

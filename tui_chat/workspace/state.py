@@ -175,6 +175,8 @@ class WorkspaceState:
     """The id of the active session; a new chat has the id that its session will have."""
     entries: tuple[Entry, ...] = ()
     """The active branch, oldest first."""
+    temporary_id: str = ""
+    """The id of the temporary session, which is in memory only; empty if there is none."""
     is_branch_loaded: bool = True
     """False while the active branch is being read. `entries` is empty then, and whatever sends or
     adds a message waits."""
@@ -235,6 +237,11 @@ class WorkspaceState:
     def is_active(self, session_id: str) -> bool:
         """Return True if this session is the active one."""
         return self.session is not None and self.session.session_id == session_id
+
+    @property
+    def is_temporary(self) -> bool:
+        """True if the active session is in memory only."""
+        return bool(self.temporary_id) and self.session_id == self.temporary_id
 
     @property
     def is_offline(self) -> bool:

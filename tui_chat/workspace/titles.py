@@ -76,7 +76,7 @@ class Titles:
 
     async def _title(self, session_id: str, reply: Entry) -> None:
         with suppress(TuiChatError):
-            workspace, store = self._workspace, self._workspace.store
+            workspace, store = self._workspace, self._workspace.store_of(session_id)
             session = await store.sessions.get(session_id)
             path = await store.branches.path_to(reply.message.id)
             question = _question(path)

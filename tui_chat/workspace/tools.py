@@ -56,8 +56,8 @@ class Tools:
         StoreError.
         """
         workspace = self._workspace
-        tools = workspace.state.config.tools
-        text = await workspace.store.settings.get(f"tools/{session_id}") if tools else None
+        tools, store = workspace.state.config.tools, workspace.store_of(session_id)
+        text = await store.settings.get(f"tools/{session_id}") if tools else None
         if not text:
             return tuple(tool for tool in tools if tool.offered)
         chosen = json.loads(text)
@@ -72,7 +72,7 @@ class Tools:
             if unknown:
                 raise InputError(f"There is no tool “{unknown[0]}”.")
             workspace.update(tools=tuple(filter(None, map(config.tool_named, names))))
-            await workspace.store.settings.set(f"tools/{session_id}", json.dumps(names))
+            await workspace.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
             workspace.publish(BranchChanged())
 
     async def answer(
@@ -151,6 +151,11 @@ class Tools:
             task.cancel()
         return any(found)
 
+    def stop_temporary(self) -> None:
+        """Cancel the commands of the temporary session, if it is the active one."""
+        if self._workspace.state.is_temporary:
+            self.stop()
+
     async def stop_all(self) -> None:
         """Cancel all commands."""
         runs = tuple(self._runs.values())
@@ -218,7 +223,7 @@ class Tools:
 
     async def _store(self, session_id: str, answers: Sequence[Message]) -> bool:
         """Store answers at the end of the branch, and continue once all calls are answered."""
-        workspace, store = self._workspace, self._workspace.store
+        workspace, store = self._workspace, self._workspace.store_of(session_id)
         state = workspace.state
         is_active = state.is_active(session_id)
         entries = state.entries if is_active else await store.branches.load(session_id)

@@ -40,6 +40,7 @@ from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
 from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.state import WorkspaceState
+from tui_chat.workspace.temporary import TemporarySession
 from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
@@ -83,7 +84,9 @@ class Workspace:
         self.remembers = remembers
         self.state = WorkspaceState.initial(config)
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
-        self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str]] = []
+        self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str, Store | None]] = []
+        """What was deleted, how to restore it, and of a message its id and its store, oldest first.
+        """
 
         self.requests = Requests(self)
         self.live_request = LiveRequest(self)
@@ -94,6 +97,7 @@ class Workspace:
         self.presets = Presets(self)
         self.roles = Roles(self)
         self.sessions = Sessions(self)
+        self.temporary = TemporarySession(self)
         self.branches = Branches(self)
         self.drafts = Drafts(self)
         self.replies = Replies(self)
@@ -133,6 +137,19 @@ class Workspace:
             yield
         except TuiChatError as error:
             self.publish(Failed(error))
+
+    # --- stores --------------------------------------------------------------------------
+
+    def store_of(self, session_id: str) -> Store:
+        """Return the store that has a session: that in memory for the temporary one."""
+        temporary = self.temporary.store
+        is_temporary = temporary is not None and session_id == self.state.temporary_id
+        return temporary if temporary is not None and is_temporary else self.store
+
+    @property
+    def active_store(self) -> Store:
+        """The store that has the active session."""
+        return self.store_of(self.state.session_id)
 
     # --- start and end -------------------------------------------------------------------
 
@@ -174,6 +191,8 @@ class Workspace:
             await self.unsaved_writes.stop()
             await self.client.aclose()
         finally:
+            if self.temporary.store is not None:
+                await self.temporary.store.close()
             await self.store.close()
 
     # --- undo ----------------------------------------------------------------------------
@@ -185,16 +204,24 @@ class Workspace:
         *,
         done: str = "Deleted",
         message_id: str = "",
+        store: Store | None = None,
     ) -> None:
-        """Publish that `what` was deleted or archived (`done`), and remember how to restore it."""
-        self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], (what, restore, message_id)]
+        """Publish that `what` was deleted or archived (`done`), and remember how to restore it, for
+        as long as the `store` of its session is open.
+        """
+        step = what, restore, message_id, store
+        self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
         self.publish(Done(f"{done} {what}.", undoable=True))
+
+    def forget_messages(self, store: Store) -> None:
+        """Forget how to restore messages of a store that is closed."""
+        self._undo_steps = [each for each in self._undo_steps if each[3] is not store]
 
     async def undo(self) -> None:
         """Restore what was deleted or archived last; `Done` says what."""
         with self.reporting():
             if not self._undo_steps:
                 raise InputError("There is nothing to undo.")
-            what, restore, message_id = self._undo_steps.pop()
+            what, restore, message_id, _ = self._undo_steps.pop()
             await restore()
             self.publish(Done(f"Brought back {what}.", message_id=message_id))

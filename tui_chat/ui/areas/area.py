@@ -59,8 +59,12 @@ class AreaHost(Protocol):
         """True if the workspace is open and its last session is shown."""
         ...
 
-    async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
-        """Open another session: the draft stays with the old one, and that of the new one comes."""
+    async def switch_session(
+        self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True
+    ) -> None:
+        """Open another session: the draft stays with the old one, and that of the new one comes. If
+        it `leaves` the active one, and that is a temporary session with messages, ask first.
+        """
         ...
 
     def show_area(self, area: Area) -> None:

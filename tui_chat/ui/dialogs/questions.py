@@ -131,12 +131,32 @@ async def confirm_send(app: App[Any], faults: Sequence[Note]) -> bool:
     return bool(await app.push_screen_wait(Confirm("Send anyway?", sentences, yes="Send")))
 
 
+async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
+    """Ask whether to keep a temporary session that is about to end, and keep it; return False to
+    stay in it. True at once for another session, or one without messages.
+    """
+    state = workspace.state
+    if not (state.is_temporary and state.entries):
+        return True
+    count = len(state.entries)
+    messages = f"{count:,} message{'s' * (count != 1)}"
+    choices = [
+        Choice("stay", "Stay in it"),
+        Choice("keep", "Keep it", "it is stored like any other session"),
+        Choice("drop", "Discard it", f"{messages}, which cannot be restored"),
+    ]
+    chosen = await app.push_screen_wait(ChoiceDialog("Leave temporary session?", choices, "stay"))
+    return chosen == "drop" or (chosen == "keep" and await workspace.temporary.keep())
+
+
 async def confirm_quit(app: App[Any], workspace: Workspace) -> bool:
     """Ask about streaming replies, edited presets and what could not be saved, and stop the
     replies; return False to stay.
     """
     from tui_chat.ui.dialogs.file_questions import ask_unsaved_presets
 
+    if not await confirm_leave(app, workspace):
+        return False
     state = workspace.state
     if (count := len(state.streaming_sessions)) and not await _confirm_stop(app, count):
         return False

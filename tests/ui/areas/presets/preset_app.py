@@ -16,7 +16,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
 
-SIZE = (160, 45)
+SIZE = (178, 45)
 MESSAGES: list[dict[str, object]] = [
     {"id": "rule", "role": "system", "content": "Be brief."},
     {"id": "world", "type": "placeholder"},

@@ -145,6 +145,8 @@ class ChatArea(Area):
         subtitle = f"{model or 'no model'} · {fork}{state.endpoint.name} · {role}"
         if state.preset_name != "plain":
             subtitle += f" · {state.preset_name}"
+        if state.is_temporary:
+            subtitle = f"nothing is stored · {subtitle}"
         if state.role_fault:
             subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
         endpoints = state.config.endpoints
@@ -319,6 +321,10 @@ class ChatArea(Area):
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         composer = self.pane.composer
+        if self.workspace is not None and self.workspace.state.is_temporary:
+            why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
+            self.show_error(InputError(why))
+            return
         try:
             text = await edit_in_editor(self.tui, composer.text)
         except InputError as error:
@@ -542,7 +548,9 @@ class ChatArea(Area):
 
     @work(group="open", exclusive=True, description="fork")
     async def _fork(self, entry_id: str, title: str) -> None:
-        await self.host.switch_session(lambda workspace: workspace.branches.fork(entry_id, title))
+        await self.host.switch_session(
+            lambda workspace: workspace.branches.fork(entry_id, title), leaves=False
+        )
 
     async def action_fork(self, title: str = "") -> None:
         """Fork a session from the whole branch; without a title, ask for it."""
@@ -564,7 +572,7 @@ class ChatArea(Area):
     @on(messages.UndoDeleteRequested)
     @work(group="branch")
     async def _undo(self) -> None:
-        await self.host.switch_session(lambda workspace: workspace.undo())
+        await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @on(messages.PinRequested)
     @work(group="branch")

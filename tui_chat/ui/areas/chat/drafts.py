@@ -253,7 +253,8 @@ class ComposerDrafts:
         session_id = workspace.state.session_id if workspace is not None and is_open else ""
         submission = Submission(session_id, typed, self.attachments)
         self._submissions = (*self._submissions, submission)
-        self._composer.prompt_history.remember(draft)
+        if workspace is None or not workspace.state.is_temporary:
+            self._composer.prompt_history.remember(draft)
         self._composer.text = text[len(typed) :]
         parts = self.parts
         self.show_attachments(())

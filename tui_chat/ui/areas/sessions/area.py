@@ -37,13 +37,8 @@ class SessionsArea(Area):
     """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
-            "new",
-            "choose_model",
-            "choose_role",
-            "edit_roles",
-            "import_file",
-            "set_parameter",
-            "edit_settings",
+            *("new", "choose_model", "choose_role", "edit_roles", "import_file", "set_parameter"),
+            *("edit_settings", "set_default_model", "new_temporary", "keep_temporary"),
         )
     )
 
@@ -109,6 +104,9 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
         """Create a session; ask for its role if there are several."""
+        await self._ask_and_create(is_temporary=False)
+
+    async def _ask_and_create(self, *, is_temporary: bool) -> None:
         from tui_chat.ui.dialogs.questions import ask_role
 
         workspace = await self.host.opened_workspace()
@@ -119,12 +117,29 @@ class SessionsArea(Area):
             role_id = await ask_role(self.tui, workspace, "Begin a session with which role?")
             if role_id is None:
                 return
-        await self._create(role_id)
+        await self._create(role_id, is_temporary=is_temporary)
 
-    async def _create(self, role_id: str | None) -> None:
+    async def _create(self, role_id: str | None, *, is_temporary: bool = False) -> None:
         """Create a session; None for the role that was used last, empty for none."""
-        await self.host.switch_session(lambda workspace: workspace.sessions.new(role_id))
+
+        async def opens(workspace: Workspace) -> None:
+            opening = workspace.temporary.open if is_temporary else workspace.sessions.new
+            await opening(role_id)
+
+        await self.host.switch_session(opens)
         self.host.show_conversation()
+
+    @work(group="dialog", exclusive=True)
+    async def action_new_temporary(self) -> None:
+        """Create a session of which nothing is stored; ask for its role if there are several."""
+        await self._ask_and_create(is_temporary=True)
+
+    @work(group="organize")
+    async def action_keep_temporary(self) -> None:
+        """Store the temporary session like any other."""
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            await workspace.temporary.keep()
 
     @work(group="dialog", exclusive=True)
     async def action_choose_role(self, name: str = "") -> None:
@@ -303,14 +318,14 @@ class SessionsArea(Area):
     @work(group="organize")
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
         await self.host.switch_session(
-            lambda workspace: workspace.sessions.delete(event.session_ids)
+            lambda workspace: workspace.sessions.delete(event.session_ids), leaves=False
         )
 
     @on(SessionList.UndoRequested)
     @work(group="organize")
     async def action_undo(self) -> None:
         """Restore what was deleted or archived last."""
-        await self.host.switch_session(lambda workspace: workspace.undo())
+        await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @on(SessionList.MarkRequested)
     @work(group="organize")

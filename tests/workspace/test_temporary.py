@@ -1,0 +1,168 @@
+"""The temporary session: nothing of it is on disk, and it can be kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.e2e.conftest import settled
+from tui_chat.models.role import Role
+from tui_chat.models.search import Query
+from tui_chat.workspace.events import BackgroundReplyEnded, Failed
+
+PLANTED = "zaffre quokka 7731"
+"""Words that occur nowhere else."""
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    """The files below a folder that contain a text, in UTF-8 or UTF-16."""
+    wanted = [text.encode(), text.encode("utf-16-le")]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if any(each in path.read_bytes() for each in wanted)]
+
+
+async def use_everything(workspace, heard) -> None:
+    """Put the planted words wherever a session has text."""
+    state = workspace.state
+    await workspace.drafts.save(state.session, f"draft {PLANTED}", (f"/tmp/{PLANTED}",))
+    assert await workspace.drafts.text() == f"draft {PLANTED}"
+    assert await workspace.branches.add_system_message(f"system {PLANTED}")
+    assert await workspace.replies.submit(f"question {PLANTED}")
+    await settled(workspace, heard)
+    question = workspace.state.entries[1].message.id
+    assert await workspace.branches.edit(question, f"other {PLANTED}")
+    assert await workspace.replies.regenerate(question) is False, "another branch is active"
+    assert await workspace.replies.reply_to(workspace.state.entries[-1].message.id)
+    await settled(workspace, heard)
+    await workspace.branches.pin(workspace.state.entries[-1].message.id, pinned=True)
+    assert await workspace.settings.set_parameter("user_id", PLANTED)
+    assert await workspace.settings.set_parameter("author_note", f"note {PLANTED}")
+    await workspace.sessions.rename(workspace.state.session_id, f"title {PLANTED}")
+
+
+async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("an ordinary question")
+    await settled(workspace, heard)
+    assert files_with(tmp_path, "an ordinary question"), "this would find it"
+    listed = workspace.state.sessions
+    await workspace.temporary.open()
+    assert workspace.state.is_temporary
+    await use_everything(workspace, heard)
+    assert PLANTED in workspace.state.entries[-1].message.content
+    assert files_with(tmp_path, PLANTED) == []
+    assert await workspace.store.search.find(Query(PLANTED)) == ()
+    assert [each.session_id for each in workspace.state.sessions] == [
+        each.session_id for each in listed
+    ]
+    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    assert sent is not None
+    assert sent.is_exact, "the inspector has its requests"
+    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+    await workspace.undo()
+    assert PLANTED in workspace.state.entries[-1].message.content
+    await workspace.sessions.open(listed[0].session_id)
+    assert workspace.temporary.store is None
+    assert not workspace.state.is_temporary
+    assert PLANTED not in repr(workspace.state.entries)
+    assert files_with(tmp_path, PLANTED) == []
+    await workspace.close()
+    assert files_with(tmp_path, PLANTED) == []
+    assert heard.of(Failed) == []
+    workspace, _ = await make_workspace()
+    assert workspace.state.session_id == listed[0].session_id
+
+
+async def test_an_arriving_reply_ends_with_it_and_is_in_no_journal(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    await workspace.temporary.open()
+    assert await workspace.replies.submit(f"{PLANTED} " * 50)
+    await heard.until(lambda: workspace.state.partial is not None)
+    assert files_with(tmp_path, PLANTED) == []
+    await workspace.sessions.new()
+    assert workspace.state.streaming_sessions == frozenset()
+    assert heard.of(BackgroundReplyEnded) == []
+    assert heard.of(Failed) == []
+    await workspace.drafts.save(None, "ordinary")
+    assert [path for path in tmp_path.iterdir() if "live" in path.name] == []
+
+
+async def test_a_late_draft_of_an_ended_session_is_dropped(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace()
+    await workspace.temporary.open()
+    session = workspace.state.session
+    await workspace.sessions.new()
+    await workspace.drafts.save(session, PLANTED, (PLANTED,))
+    assert files_with(tmp_path, PLANTED) == []
+    assert heard.of(Failed) == []
+
+
+async def test_the_program_can_end_in_it(make_workspace, tmp_path: Path):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("ordinary")
+    await settled(workspace, heard)
+    before = workspace.state.session_id
+    await workspace.temporary.open()
+    assert await workspace.replies.submit(PLANTED)
+    await settled(workspace, heard)
+    await workspace.close()
+    assert files_with(tmp_path, PLANTED) == []
+    workspace, _ = await make_workspace()
+    assert workspace.state.session_id == before
+
+
+async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
+    workspace, heard = await make_workspace()
+    role = await workspace.roles.save(Role("", "Aria", "Be Aria."))
+    await workspace.temporary.open(role.role_id)
+    assert not await workspace.temporary.keep()
+    assert "no message" in str(heard.of(Failed)[-1].error)
+    assert await workspace.replies.submit(f"first {PLANTED}")
+    await settled(workspace, heard)
+    session_id, reply = workspace.state.session_id, workspace.state.entries[-1].message.id
+    assert await workspace.temporary.keep()
+    assert not workspace.state.is_temporary
+    assert workspace.state.session_id == session_id
+    assert workspace.state.session.title == f"first {PLANTED}"
+    assert workspace.state.role.role_id == role.role_id
+    assert [each.session_id for each in workspace.state.sessions] == [session_id]
+    assert len(await workspace.store.search.find(Query(PLANTED))) >= 1
+    sent = await workspace.request_history.sent_request(reply)
+    assert sent is not None
+    assert sent.is_exact
+    assert await workspace.replies.submit("and on")
+    await settled(workspace, heard)
+    assert not await workspace.temporary.keep()
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert len(workspace.state.entries) == 4
+
+
+async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
+    workspace, heard = await make_workspace()
+    await workspace.temporary.open()
+    assert await workspace.replies.submit(PLANTED)
+    await settled(workspace, heard)
+    assert not await workspace.branches.fork(workspace.state.entries[-1].message.id)
+    assert "cannot be forked" in str(heard.of(Failed)[-1].error)
+    first = workspace.state.session_id
+    await workspace.temporary.open()
+    assert workspace.state.session_id != first
+    assert workspace.state.is_temporary
+    assert workspace.state.entries == ()
+    assert await workspace.replies.submit("again")
+    await settled(workspace, heard)
+    assert len(workspace.state.entries) == 2
+
+
+async def test_a_deleted_message_of_another_session_is_restored_from_within_it(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("ordinary")
+    await settled(workspace, heard)
+    session_id = workspace.state.session_id
+    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+    await workspace.temporary.open()
+    await workspace.undo()
+    assert heard.of(Failed) == []
+    await workspace.sessions.open(session_id)
+    assert len(workspace.state.entries) == 2
