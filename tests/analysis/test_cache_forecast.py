@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.context.requests import LETTERS
-from tui_chat.analysis import Forecast, Forecaster, ShareCalculator, prompt_of
+from tui_chat.analysis import Forecast, Forecaster, ShareCalculator, prompt_of, read_captured
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -265,3 +265,30 @@ def test_only_anthropic_needs_a_cache_mark(protocol: Protocol) -> None:
     found = forecast(last, composed(talk("a", "b", "c", "d"), "e", protocol=protocol))
     assert found.common > 0
     assert found.served == (0 if protocol is Protocol.ANTHROPIC else found.common)
+
+
+TOOLS = [
+    {"name": name, "description": f"{name} " * 100, "input_schema": {"type": "object"}}
+    for name in ("one", "two")
+]
+
+
+@pytest.mark.parametrize(
+    ("tools", "common"),
+    [([TOOLS[0]], 100), ([*TOOLS, {"name": "three", "input_schema": {}}], 200), (TOOLS[::-1], 0)],
+    ids=["gone", "added", "reordered"],
+)
+def test_tools_are_part_of_the_prompt(tools, common: int):
+    def request(tools) -> Composed:
+        messages = [{"role": "user", "content": "word " * 500}]
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages, "tools": tools}
+        captured = read_captured(json.dumps(body))
+        return captured.composed(Endpoint("there", captured.protocol, "https://there.example"))
+
+    counter = counter_for("claude-sonnet-4-5")
+    forecast = Forecaster()(request(TOOLS), request(tools), counter)
+    assert common <= forecast.common < common + 60
+    assert forecast.after > 500
+    assert forecast.at.kind == "changed"
+    assert forecast.at.sentence.startswith("Setting “tools” has changed")
+    assert Forecaster()(request(TOOLS), request(TOOLS), counter).after == 0

@@ -29,6 +29,8 @@ LOOK_BACK = 20
 https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
 """
 
+_TOOLS = Origin(OriginKind.SETTING, "tools")
+
 BreakKind = Literal["first", "model", "grown", "moved", "changed", "added", "gone", "other"]
 
 
@@ -142,7 +144,10 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
         inside.compare("", _read(one), _read(other))
         common += prompt.counter.scaled(inside.tokens)
     served = _served(now.protocol, was, prompt, common)
-    at = _break(last, now, one, other, inside)
+    if equal < was.tools or equal < prompt.tools:
+        at = CacheBreak("changed", _TOOLS)
+    else:
+        at = _break(last, now, one, other, inside)
     after = prompt.total - common
     return Forecast(
         max(_total(now, prompt), common), common, served, after, _with_sentence(at, after)

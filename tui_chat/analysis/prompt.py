@@ -3,8 +3,8 @@
 1. Providers cache the prompt's beginning, and the prompt is not the body: tools come first, then
    the system prompt, then the conversation, whatever the order of the body's keys (Anthropic
    and OpenAI say so in their pages on prompt caching).
-2. Text is counted with the model's counter; an image costs `tokens.PART_TOKENS`. Ids and
-   signatures are not counted.
+2. Text is counted with the model's counter, and a tool by its JSON; an image costs
+   `tokens.PART_TOKENS`. Ids and signatures are not counted.
 3. The framing of a segment counts at its end, so that it is common only if the whole segment is.
    Corrections apply segment by segment, as the budget applies them turn by turn.
 4. Segments that are the same objects as in the previous prompt keep their figures, so a keystroke
@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tui_chat.compose import Composed
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.models.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 
@@ -63,6 +64,8 @@ class Prompt:
     marks: tuple[CacheBreakpoint, ...]
     blocks: tuple[int, ...]
     """Blocks up to and including each segment."""
+    tools: int
+    """How many of the segments, the first ones, are tools."""
     counter: Counter
 
     @property
@@ -78,6 +81,8 @@ class Prompt:
 def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:
     """Return a request's prompt; figures of an earlier one, `before`, are reused."""
     segments = _segments(composed.encoded.tree)
+    listed = composed.encoded.tree.get("tools")
+    tools = len(listed.items) if isinstance(listed, Arr) else 0
     kept = 0
     ends: list[int] = []
     blocks: list[int] = []
@@ -91,14 +96,14 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
     for number in range(kept, len(segments)):
         tokens = 0
         for piece in _blocks(segments[number]):
-            tokens += cost("", piece, plain)
+            tokens += _tool_cost(plain, piece) if number < tools else cost("", piece, plain)
             if isinstance(piece, Obj) and piece.get(_MARK) is not None:
                 marks.append(CacheBreakpoint(before_it + counter.scaled(tokens), block, number))
             block += 1
         before_it += counter.scaled(tokens + TURN_OVERHEAD)
         ends.append(before_it)
         blocks.append(block)
-    return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), counter)
+    return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), tools, counter)
 
 
 def _segments(body: Obj) -> tuple[Tree, ...]:
@@ -120,6 +125,18 @@ def _blocks(segment: Tree) -> Sequence[Tree]:
         if isinstance(content, Arr):
             return content.items
     return (segment,)
+
+
+def _tool_cost(counter: Counter, tool: Tree) -> int:
+    """Return the tokens of a tool: of its JSON, since keys of a schema are words of the prompt."""
+    if isinstance(tool, Obj) and tool.get(_MARK) is not None:
+        tool = Obj(tuple((key, value) for key, value in tool.items if key != _MARK))
+    return _count_json(counter, body_of(tool))
+
+
+@lru_cache(maxsize=1024)  # a tree of the same tools is made with every request
+def _count_json(counter: Counter, json: bytes) -> int:
+    return counter.count(json.decode())
 
 
 def cost(key: str, node: Tree, counter: Counter) -> int:
