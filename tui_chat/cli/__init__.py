@@ -7,7 +7,7 @@ app               opens the screen: the composition root, with the store and the
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message and prints the reply (markdown_output: on a terminal)
 build             prints the request that the app would send, or its envelope
-captured          opens or converts a captured request, reads a recorded reply
+captured          opens or converts a captured request, reads a recorded reply (har: of HAR files)
 session_changes   shows, renames, tags, archives, deletes and forks sessions
 library_output    lists and shows presets, roles and profiles
 models            lists models

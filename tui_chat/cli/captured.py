@@ -1,6 +1,7 @@
 """Captured requests and replies: `tui-chat inspect`, `read` and `convert`.
 
-1. `inspect` opens the app on a captured request or an exported turn.
+1. `inspect` opens the app on a captured request or an exported turn. Of a HAR file it lists the
+   provider calls, and opens or explains one.
 2. `read` prints a recorded reply of any protocol as JSON. Input that is not JSON is read as a
    stream of server-sent events, and several lines of JSON as a stream too, if the protocol
    streams so. A reply that was cut or refused is read as far as it goes, and `error` describes
@@ -23,7 +24,7 @@ from tui_chat import paths
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.build import note_json
-from tui_chat.cli.output import write_body, write_json, write_line
+from tui_chat.cli.output import write_body, write_compact, write_json, write_line
 from tui_chat.compose import encode
 from tui_chat.config import load_config
 from tui_chat.errors import InputError, ProviderError, Refused
@@ -41,13 +42,24 @@ from tui_chat.providers.client import JSON_LINES
 from tui_chat.turn_file import holds_turn, read_turn
 
 
-def run_inspect(settings: dict[str, object], file: Path) -> None:
-    """Open the app on a captured request.
+def run_inspect(
+    settings: dict[str, object], file: Path, call: int | None = None, *, as_json: bool = False
+) -> None:
+    """Open the app on a captured request; of a HAR file, print its calls unless one is chosen.
 
     Raises InputError, before the app opens, if the file contains none.
     """
+    from tui_chat.cli.har import holds_har
+
     text = read_input(file).decode("utf-8", "replace")
     try:
+        if holds_har(text):
+            found = _har_call(text, call, as_json=as_json)
+            if found is None:
+                return
+            text = found
+        elif call is not None or as_json:
+            raise InputError("--call and --json are for HAR files.")
         if holds_turn(text):
             read_turn(text, "the turn")
         else:
@@ -57,6 +69,36 @@ def run_inspect(settings: dict[str, object], file: Path) -> None:
     if file == STANDARD_INPUT:
         _take_terminal()
     run_app(**cast("dict[str, Any]", settings), captured=text)
+
+
+def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
+    """Return the request of a call of a HAR file, or print what is asked for and return None."""
+    from tui_chat.cli.har import har_calls
+    from tui_chat.cli.tap import summary
+    from tui_chat.cli.tap_json import call_json
+
+    count = 0
+    for call in har_calls(text):
+        count += 1
+        if number is None and as_json:
+            write_compact(call_json(call.recorded, call.began, ()))
+        elif number is None:
+            write_line(summary(call.recorded))
+        elif call.number == number:
+            if as_json:
+                write_json(call_json(call.recorded, call.began, ()))
+                return None
+            if call.recorded.call.captured is None:
+                raise InputError(f"Call {number}: {call.recorded.call.fault}")
+            return call.recorded.call.body.decode("utf-8", "replace")
+    if not count:
+        advice = "Save it with contents, from a program that calls a provider itself."
+        raise InputError("The HAR file has no call of a provider.", advice=advice)
+    if number is not None:
+        raise InputError(f"There is no call {number}: the HAR file has {count}.")
+    if not as_json:
+        write_line("--call N opens one of them in the inspector.", err=True)
+    return None
 
 
 def _take_terminal() -> None:

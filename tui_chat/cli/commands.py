@@ -330,17 +330,22 @@ def convert(
 
 @cli.command()
 @click.argument("file", type=_INPUT)
+@click.option("--call", type=click.IntRange(min=1), help="Of a HAR file: the number of a call.")
+@click.option("--json", "as_json", is_flag=True, help="Of a HAR file: print JSON.")
 @click.pass_obj
-def inspect(settings: dict[str, object], file: Path) -> None:
+def inspect(settings: dict[str, object], file: Path, call: int | None, as_json: bool) -> None:
     """Open a captured request in the inspector.
 
     FILE, or - for the standard input, is a request body of any protocol, text that contains one (a
     curl command, a log line), or an exported turn, which is composed again. The inspector explains
     and converts it, and can make a session and a preset of it.
+
+    Of a HAR file, list the provider calls; open the one of --call, or explain it with --json, in
+    the form of `tap --json`.
     """
     from tui_chat.cli.captured import run_inspect
 
-    run_inspect(settings, file)
+    run_inspect(settings, file, call, as_json=as_json)
 
 
 @cli.command()

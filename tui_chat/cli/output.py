@@ -67,6 +67,11 @@ def write_json(value: object) -> None:
     _write(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
 
 
+def write_compact(value: object) -> None:
+    """Print a value as JSON on one line. Raises OutputClosed, OSError."""
+    _write(sanitize(json.dumps(value, ensure_ascii=False), "json") + "\n")
+
+
 def write_body(body: bytes) -> None:
     """Print the body of a request: its exact bytes, or on a terminal equal, harmless JSON.
 
