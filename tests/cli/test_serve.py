@@ -60,6 +60,21 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
             assert page.ws.close_code == 1000
 
 
+async def test_an_app_ends_some_time_after_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(serve, "KEPT_SECONDS", 0.0)
+    async with visiting(command(tmp_path)) as visitor:
+        await visitor.sign_in()
+        async with visitor.page() as page:
+            await page.until("New session")
+            await page.type("kept words")
+            await page.until("kept words")
+        async with visitor.page() as page:
+            await page.until("kept words")  # of another app, from the database
+            assert "\x1b[?1049h" in page.drawn
+
+
 async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(serve, "MAX_APPS", 2)
     async with visiting(command(tmp_path)) as visitor:

@@ -490,6 +490,14 @@ def test_doubtful_presets_get_notes(code: str, messages: list[PresetMessage]):
     assert code in codes(built(*messages))
 
 
+@pytest.mark.parametrize(("depth", "end"), [(7, "newest"), (-9, "oldest")])
+def test_a_depth_beyond_an_end_says_which(depth: int, end: str):
+    notes = built(HISTORY, said("X", insertion_point=depth)).notes
+    (sentence,) = [note.sentence for note in notes if note.code == "depth-clamped"]
+    assert f"has depth {depth}, but" in sentence
+    assert sentence.endswith(f"it goes to the {end} end.")
+
+
 @pytest.mark.parametrize("sides", [(), ("before",), ("after",), ("before", "after")])
 def test_an_empty_placeholder_gets_a_note(sides: tuple[str, ...]):
     beside = [said(side, anchor_target="p", anchor_point=side) for side in sides]

@@ -192,6 +192,14 @@ RESPONSES_BODIES: list[dict[str, Any]] = [
 ANTHROPIC_BODIES: list[dict[str, Any]] = [
     {"model": "m", "max_tokens": 9, "messages": [user()]},
     {"messages": [user([])], "system": ""},
+    {"messages": [user(None), {"role": "user"}, user()]},
+    {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [user()],
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "high", "x": 1},
+    },
     {
         "model": "m",
         "max_tokens": 9,

@@ -67,8 +67,9 @@ class ServedApp(AppService):
         )
         self.page: web.WebSocketResponse | None = None
         self.is_started = False
+        self.is_ending = False
         self.has_ended = False
-        self._end: asyncio.TimerHandle | None = None
+        self._end: asyncio.Task[None] | None = None
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         driver = "tui_chat.ui.terminal.web_driver:WebDriver"
@@ -112,8 +113,13 @@ class ServedApp(AppService):
     def detach(self) -> None:
         """Go on without a page for a while."""
         self.page = None
-        loop = asyncio.get_running_loop()
-        self._end = loop.call_later(KEPT_SECONDS, lambda: loop.create_task(self.end()))
+        if not self.has_ended:
+            self._end = asyncio.create_task(self._end_later())
+
+    async def _end_later(self) -> None:
+        await asyncio.sleep(KEPT_SECONDS)
+        self.is_ending = True  # no page can take it over now
+        await self.end()
 
     async def end(self) -> None:
         """End the app: it saves its draft and what arrived of a reply."""
@@ -185,7 +191,7 @@ class Server:
         except (KeyError, ValueError):
             return web.Response(status=400, text="width and height are needed\n")
         self._apps = [app for app in self._apps if not app.has_ended]
-        kept = [app for app in self._apps if app.page is None]
+        kept = [app for app in self._apps if app.page is None and not app.is_ending]
         if not kept and len(self._apps) >= MAX_APPS:
             return web.Response(status=503, text=f"{MAX_APPS} pages are open; close one.\n")
         page = web.WebSocketResponse(heartbeat=15, max_msg_size=MAX_MESSAGE)

@@ -168,6 +168,25 @@ JAVASCRIPT = [
     ("[\\d-x]", "", "-", True),
     ("(?=a)*b", "", "b", True),
     ("\\/", "", "/", True),
+    ("[a-f]", "i", "D", True),
+    ("[A-F]", "i", "d", True),
+    ("[a-f]", "i", "g", False),
+    ("[Α-Ω]", "i", "δ", True),
+    ("[^a-c]", "i", "B", False),
+    ("[\\da-c]", "", "b", True),
+    ("[\\da-c]", "", "d", False),
+    ("\\p{Lu}", "iu", "a", True),
+    ("\\P{Lu}", "iu", "A", True),
+    ("\\p{LC}", "u", "a", True),
+    ("\\p{LC}", "u", "一", False),
+    ("\\p{Alphabetic}", "u", "é", True),
+    ("\\p{Alphabetic}", "u", "1", False),
+    ("\\p{Uppercase}", "u", "a", False),
+    ("\\p{Lowercase}", "u", "a", True),
+    ("\\p{White_Space}", "u", " ", True),
+    ("\\p{White_Space}", "u", "\ufeff", False),
+    ("\\p{ASCII}", "u", "é", False),
+    ("\\p{Any}", "u", "x", True),
 ]
 
 
@@ -184,7 +203,8 @@ def test_patterns_match_as_in_javascript(source: str, flags: str, text: str, occ
 
 @pytest.mark.parametrize(
     ("source", "flags"),
-    [("\\e", "u"), ("}", "u"), ("{2}", ""), ("\\u{110000}", "u"), ("[\\d-x]", "u"), ("\\2(a)", "u"),
+    [("\\e", "u"), ("}", "u"), ("a]", "u"), ("a}", "u"), ("{2}", ""),
+     ("\\u{110000}", "u"), ("[\\d-x]", "u"), ("\\2(a)", "u"),
      ("\\p{Nonsense}", "u"), ("\\p", "u"), ("(?=a)*", "u"), ("a", "gg")],
 )  # fmt: skip
 def test_patterns_invalid_in_javascript_are_refused(source: str, flags: str):
