@@ -35,7 +35,7 @@ def _plain(entry: Entry, place: dict[str, int]) -> dict[str, Any]:
     facts = {
         "reasoning": thoughts(message),
         "images": sum(part.kind == "image" for part in message.parts),
-        "kind": "summary" if message.semantics.is_summary else "",
+        "kind": "summary" if message.semantics.summary else "",
         "error": entry.status == "failed" or message.semantics.failed is True,
         "unfinished": entry.status in ("stopped", "interrupted"),
     }

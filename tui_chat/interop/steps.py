@@ -16,7 +16,12 @@ from dataclasses import dataclass, field
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.semantics import (
+    NO_MESSAGE_SEMANTICS,
+    MessageSemantics,
+    ReasoningBlock,
+    Summary,
+)
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.lenient_json import as_string, to_json
@@ -130,26 +135,31 @@ def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> dict[Step, str]
         children.setdefault(step.parent if step.parent in known else None, []).append(step)
     ends: dict[Step, str] = {}
     seen = set[Step]()
-    waiting: list[tuple[Step, str | None]] = []
+    waiting: list[tuple[Step, str | None, int]] = []
     for root in (*children.get(None, []), *steps):  # the rest is in a circle
-        waiting.append((root, None))
+        waiting.append((root, None, 0))
         while waiting:
-            step, before = waiting.pop()
+            step, before, preceding = waiting.pop()
             if step in seen:
                 continue
             seen.add(step)
-            before = _add(tree, step, before)
+            before = _add(tree, step, before, preceding)
             if before is not None:
                 ends[step] = before
-            waiting += [(child, before) for child in reversed(children.get(step, []))]
+            preceding += step.has_message + len(step.results)
+            waiting += [(child, before, preceding) for child in reversed(children.get(step, []))]
     return ends
 
 
-def _add(tree: TranscriptBuilder, step: Step, before: str | None) -> str | None:
+def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int) -> str | None:
+    """Add the messages of a step after `before`, which `preceding` messages lead to; return the
+    last one.
+    """
     if step.has_message:
         semantics = NO_MESSAGE_SEMANTICS
         if step.reasoning or step.is_summary:
-            semantics = MessageSemantics(tuple(step.reasoning), is_summary=step.is_summary)
+            summary = Summary(0, preceding) if step.is_summary else None
+            semantics = MessageSemantics(tuple(step.reasoning), summary=summary)
         message = Message(
             step.role,
             "\n\n".join(filter(None, step.texts)),

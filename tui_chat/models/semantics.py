@@ -185,8 +185,6 @@ class MessageSemantics:
     stream, oldest first; an empty one had only reasoning or calls. No protocol sends them back."""
     references: References = NO_REFERENCES
     """What a reply rests on. For the reader: no protocol sends it back."""
-    is_summary: bool = False
-    """True if another program put it in the place of what precedes it (compaction)."""
     summary: Summary | None = None
     """What it sums up, if it is a summary of earlier messages."""
 

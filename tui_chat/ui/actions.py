@@ -109,6 +109,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "snippet": ("snippets", "template", "prompt template", "fill in"),
     "save-snippet": ("new snippet", "template"),
     "compact": ("compact", "summarize", "summary", "compress", "context full"),
+    "contents": ("toc", "outline", "turns", "jump to"),
     "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load"),
     "view": ("browse", "open file", "read-only"),
@@ -224,6 +225,7 @@ ACTIONS = (
         "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
     ),
     _action("branches", "", "chat.branches", "Branches", "Compare branches"),
+    _action("contents", "", "chat.contents", "Contents", "Table of contents"),
     _action("import", "", "sessions.import_file", "Import", "Import conversations…"),
     _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
     _action("export", "", "sessions.export", "Export", "Export conversation…"),

@@ -62,6 +62,7 @@ COMMANDS = (
     Command("picture", "View attachment or picture", run="chat.view_part", aliases=("preview",)),
     Command("system", "Add system message", "TEXT", run="chat.add_system"),
     Command("branches", "Compare branches", run="chat.branches", aliases=("branch",)),
+    Command("contents", "Table of contents", run="chat.contents", aliases=("toc", "outline")),
     Command("import", "Import conversations", "PATH", run="sessions.import_file"),
     Command("view", "View a file of conversations, read-only", "PATH", run="sessions.view_file"),
     Command("export", "Export conversation", "PATH", run="sessions.export"),

@@ -78,6 +78,18 @@ def _texts(transcript: SessionTranscript, kind: Format, zone: tzinfo, first: boo
             return page(transcript, zone)
 
 
+def transcript_texts(transcript: SessionTranscript, kind: Format, zone: tzinfo) -> Iterator[str]:
+    """Yield the text of a file with one conversation that need not be stored."""
+    from tui_chat.interop import own_json
+
+    is_ours = kind in MULTI_SESSION_FORMATS
+    if is_ours:
+        yield own_json.begin(f"tui-chat {__version__}")
+    yield from _texts(transcript, kind, zone, True)
+    if is_ours:
+        yield own_json.end()
+
+
 async def write_file(chunks: AsyncIterator[str], path: Path) -> None:
     """Write a file completely or not at all; see `open_for_replacement`. Raises InputError."""
     with open_for_replacement(path) as file:

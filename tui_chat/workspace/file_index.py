@@ -182,8 +182,12 @@ def heading_of(file: ListedFile) -> Heading:
 
 
 def require_conversations(roots: Sequence[Path]) -> None:
-    """Raise InputError if files cannot be read, or the only one of them is of no known format."""
-    files = find_files(roots)
+    """Raise InputError if a path cannot be read, if none has a file that may hold conversations,
+    or if the only one is a file of no known format.
+    """
+    if any(_has_files(root) for root in roots if root.is_dir()):
+        return
+    files = find_files([root for root in roots if not root.is_dir()])
     if not files:
         raise InputError("There is no conversation in the folder.", advice=KNOWN)
     if len(files) > 1:
@@ -193,6 +197,13 @@ def require_conversations(roots: Sequence[Path]) -> None:
             require_transcript(files[0], read_listed(files[0], set(), lambda _: None))
     except OSError as error:
         raise InputError(f"{files[0].path}: cannot be read: {error.strerror}.") from error
+
+
+def _has_files(folder: Path) -> bool:
+    try:
+        return next(_walk(folder), None) is not None
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}.") from error
 
 
 def require_transcript(file: ListedFile, content: FileContent) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from tui_chat.errors import InputError
 from tui_chat.workspace.events import Done
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
     from tui_chat.workspace.exporter import Format
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
@@ -52,7 +55,44 @@ class ImportExport:
         """Write a session with all its branches to a file, completely or not at all. Return False
         if that is not possible, which is reported.
         """
-        from tui_chat.workspace.exporter import exported_texts, write_file
+        from tui_chat.workspace.exporter import exported_texts
+
+        store = self._workspace.store_of(session_id)
+        texts = exported_texts(store, [session_id], kind, self._zone)
+        return await self._write(texts, path, overwrite=overwrite)
+
+    async def export_part(
+        self, entries: Sequence[Entry], kind: Format, path: Path, *, overwrite: bool = False
+    ) -> bool:
+        """Write messages that follow each other to a file, as a conversation of their own. Return
+        False if that is not possible, which is reported.
+        """
+        from tui_chat.models.transcript import SessionTranscript
+        from tui_chat.workspace.exporter import transcript_texts
+
+        session = self._workspace.state.session
+        if session is None or not entries:
+            return False
+        first, last = entries[0], entries[-1]
+        part = SessionTranscript(
+            replace(session, role_id=None, head_id=last.message.id),
+            (replace(first, parent_id=None), *entries[1:]),
+        )
+
+        async def texts() -> AsyncIterator[str]:
+            for text in transcript_texts(part, kind, self._zone):
+                yield text
+
+        return await self._write(texts(), path, overwrite=overwrite)
+
+    @property
+    def _zone(self) -> tzinfo:
+        zone = self._workspace.now().tzinfo
+        assert zone is not None  # `Workspace.now` is in the zone that times are shown in
+        return zone
+
+    async def _write(self, texts: AsyncIterator[str], path: Path, *, overwrite: bool) -> bool:
+        from tui_chat.workspace.exporter import write_file
 
         workspace = self._workspace
         with workspace.reporting():
@@ -60,9 +100,6 @@ class ImportExport:
                 raise InputError(f"{path} exists already.", advice="Choose another name.")
             if await asyncio.to_thread(_is_pipe_or_device, path):  # writing could wait for ever
                 raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
-            zone = workspace.now().tzinfo
-            assert zone is not None  # `Workspace.now` is in the zone that times are shown in
-            texts = exported_texts(workspace.store_of(session_id), [session_id], kind, zone)
             await write_file(_yielding_to_others(texts), path)
             workspace.publish(Done(f"Exported to {path}."))
             return True

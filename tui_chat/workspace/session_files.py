@@ -23,7 +23,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.workspace.events import Failed, FilesProgress
+from tui_chat.workspace.events import Failed, FilesProgress, SessionsChanged, WorkspaceEvent
 from tui_chat.workspace.file_index import (
     FileContent,
     Heading,
@@ -69,6 +69,8 @@ class SessionFiles:
         self._known_session = ""
         self._reading = asyncio.Lock()
         self._listing: asyncio.Task[None] | None = None
+        self._unlisted: Sequence[ListedFile] = ()
+        """All files, until listing them begins."""
         self._next_read = self._next_scan = 0.0
 
     @property
@@ -90,7 +92,13 @@ class SessionFiles:
         to_open = next((file for file in known if file.size <= _MOST_OPENED), None)
         if to_open is not None:
             await self._workspace.store.settings.set("session", to_open.session_id)
-        if len(files) > len(titled):
+        self._unlisted = files if len(files) > len(titled) else ()
+        self._workspace.subscribe(self._list_once_shown)
+
+    def _list_once_shown(self, event: WorkspaceEvent) -> None:
+        """List the other files once the first ones are shown."""
+        if isinstance(event, SessionsChanged) and self._unlisted:
+            files, self._unlisted = self._unlisted, ()
             self._listing = asyncio.create_task(self._list_others(files))
 
     def _take(self, files: Sequence[ListedFile]) -> None:

@@ -33,13 +33,13 @@ FORMATS: dict[Format, str] = {
 
 async def ask_import_path(app: App[Any]) -> str | None:
     """Ask for a file with conversations."""
-    title = "Import conversations (tui-chat, ChatGPT, Claude, SillyTavern)"
+    title = "Import conversations of any program"
     return await app.push_screen_wait(PathPrompt(title, "", enter="imports"))
 
 
 async def ask_view_path(app: App[Any]) -> str | None:
     """Ask for a file with conversations to look at."""
-    title = "View conversations (tui-chat, ChatGPT, Claude, SillyTavern)"
+    title = "View a file or folder of conversations"
     return await app.push_screen_wait(PathPrompt(title, "", enter="opens"))
 
 
@@ -48,6 +48,27 @@ async def ask_format(app: App[Any]) -> Format | None:
     choices = [Choice(kind, kind, words) for kind, words in FORMATS.items()]
     chosen = await app.push_screen_wait(ChoiceDialog("Export conversation as", choices, "markdown"))
     return next((kind for kind in FORMATS if kind == chosen), None)
+
+
+async def ask_part(
+    app: App[Any], at: int, turn: int, turn_messages: int, count: int
+) -> range | None:
+    """Ask which of `count` messages to export, with the message `at` as one end; its turn begins
+    at `turn`.
+    """
+    parts = {
+        "message": range(at, at + 1),
+        "turn": range(turn, turn + turn_messages),
+        "after": range(at, count),
+        "before": range(at + 1),
+    }
+    labels = ("This message", "This turn", "From here to the end", "From the beginning to here")
+    choices = [
+        Choice(key, label, f"{len(part):,} message{'s' * (len(part) != 1)}")
+        for (key, part), label in zip(parts.items(), labels, strict=True)
+    ]
+    chosen = await app.push_screen_wait(ChoiceDialog("Export which part?", choices, "turn"))
+    return None if chosen is None else parts[chosen]
 
 
 async def ask_export_path(app: App[Any], title: str, kind: Format) -> str | None:

@@ -30,6 +30,7 @@ from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_question import WaitingCall
+from tui_chat.ui.areas.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
@@ -477,6 +478,62 @@ class ChatArea(Area):
         written = await self.tui.push_screen_wait(TextAreaPrompt("System message", text))
         if written is not None:
             self._add_system(written.text)
+
+    @on(messages.ContentsRequested)
+    @work(group="dialog", exclusive=True)
+    async def action_contents(self) -> None:
+        """Show the turns of the conversation, and go to one."""
+        from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+        transcript = self.pane.transcript
+        entries = transcript.entries
+        if not entries:
+            self.show_error(InputError(NO_MESSAGE_YET))
+            return
+        turns = user_turns(entries)
+        tokens, is_reported = tokens_of(turns)
+        choices = [
+            Choice(
+                entries[turn.first].message.id,
+                f"{number:,}  {words_of(entries[turn.first])}",
+                facts_of(turn, count, is_reported=is_reported),
+            )
+            for number, (turn, count) in enumerate(zip(turns, tokens, strict=True), 1)
+        ]
+        current = turn_at(turns, transcript.current_index or 0)
+        title = f"Contents: {len(turns):,} turn{'s' * (len(turns) != 1)}"
+        dialog = ChoiceDialog(title, choices, choices[current].id)
+        chosen = await self.tui.push_screen_wait(dialog)
+        if chosen is not None and transcript.show_message(chosen):
+            self.host.show_conversation(focus_composer=False)
+
+    @on(messages.ExportPartRequested)
+    @work(group="dialog", exclusive=True)
+    async def _export_part(self, event: messages.ExportPartRequested) -> None:
+        """Export a part of the branch: ask which, in which format, and where to."""
+        from tui_chat.ui.dialogs import file_questions as questions
+
+        workspace, entries = self.workspace, self.pane.transcript.entries
+        ids = [entry.message.id for entry in entries]
+        if workspace is None or event.entry_id not in ids:
+            return
+        at = ids.index(event.entry_id)
+        turns = user_turns(entries)
+        turn = turns[turn_at(turns, at)]
+        part = await questions.ask_part(self.tui, at, turn.first, turn.count, len(entries))
+        kind = None if part is None else await questions.ask_format(self.tui)
+        if part is None or kind is None:
+            return
+        title = workspace.state.session.title if workspace.state.session else ""
+        typed = await questions.ask_export_path(self.tui, title, kind)
+        if not typed:
+            return
+        file = typed_path(typed)
+        exists = await to_thread(file.exists)
+        if not exists or await questions.confirm_overwrite(self.tui, file):
+            await workspace.import_export.export_part(
+                entries[part.start : part.stop], kind, file, overwrite=exists
+            )
 
     @on(messages.BranchesRequested)
     @work(group="dialog", exclusive=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -25,9 +25,11 @@ from tui_chat.ui.areas.chat.status_lines import (
     TitleLine,
     Tone,
 )
+from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import (
+    CursorMoved,
     FindRequested,
     FindStatus,
     FocusChanged,
@@ -63,6 +65,7 @@ class ChatPane(Vertical, OnePassWidget):
 
     DEFAULT_CSS = """
     ChatPane { background: $background; }
+    ChatPane > #conversation { height: 1fr; & > Transcript { width: 1fr; } }
     """
 
     def __init__(self, read_only: str = "") -> None:
@@ -70,6 +73,7 @@ class ChatPane(Vertical, OnePassWidget):
         super().__init__()
         self.title_line = TitleLine()
         self.transcript = Transcript()
+        self.token_strip = TokenStrip()
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
         self.tool_question = ToolQuestion(self._is_focus_free)
@@ -84,7 +88,9 @@ class ChatPane(Vertical, OnePassWidget):
     def compose(self) -> ComposeResult:
         """Stack the parts."""
         yield self.title_line
-        yield self.transcript
+        with Horizontal(id="conversation"):
+            yield self.transcript
+            yield self.token_strip
         yield self.tool_question
         yield self.activity
         yield self.composer.suggestions
@@ -120,6 +126,8 @@ class ChatPane(Vertical, OnePassWidget):
         title.status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
         self.transcript.show_when_empty(empty_text)
         self.transcript.show(entries, timing_of, session_id)
+        if not is_part:
+            self.token_strip.show(entries)
         if self.find_bar is not None and self.find_bar.display:
             self.transcript.post_find_status()  # the count may have changed
         self.composer.prompt_history.show(entries, session_id)
@@ -172,7 +180,7 @@ class ChatPane(Vertical, OnePassWidget):
             from tui_chat.ui.areas.chat.find_bar import FindBar
 
             self.find_bar = FindBar()
-            await self.mount(self.find_bar, after=self.transcript)
+            await self.mount(self.find_bar, after="#conversation")
         self.find_bar.open()
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
@@ -226,6 +234,15 @@ class ChatPane(Vertical, OnePassWidget):
         self.focus()
         if event.typed:
             self.composer.insert_text(event.typed)
+
+    @on(CursorMoved)
+    def _show_turn(self, event: CursorMoved) -> None:
+        self.token_strip.show_cursor(event.entry_id)
+
+    @on(TokenStrip.TurnChosen)
+    def _go_to_turn(self, event: TokenStrip.TurnChosen) -> None:
+        self.transcript.go_to(event.index)
+        self.transcript.focus()
 
     @on(FindStatus)
     def _show_find_status(self, event: FindStatus) -> None:

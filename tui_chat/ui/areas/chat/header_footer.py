@@ -129,13 +129,13 @@ def header_lines(
 def _speaker(entry: Entry) -> str:
     message = entry.message
     match message.role:
-        case "user":
-            return message.name or "You"
         case "assistant":
             return entry.model or message.name or "Assistant"
-        case "system" if message.semantics.summary is not None:
+        case _ if message.semantics.summary is not None:
             count = message.semantics.summary.messages
             return f"Summary of {count:,} message{'s' * (count != 1)}"
+        case "user":
+            return message.name or "You"
         case "system":
             return "System"
         case "tool":

@@ -22,11 +22,13 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ActionRefused,
     AnswerCallRequested,
     BranchesRequested,
+    ContentsRequested,
     ContinueRequested,
     CopyRequested,
     DeleteMessageRequested,
     EditRequested,
     EntryRequest,
+    ExportPartRequested,
     FindRequested,
     FindStatus,
     FocusChanged,
@@ -72,6 +74,7 @@ class Transcript(TranscriptCanvas):
         _key("j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message"),
         _key("K,left_curly_bracket", "question(-1)", "Previous question"),
         _key("J,right_curly_bracket", "question(1)", "Next question"),
+        _key("t", "contents", "Table of contents"),
         _key("slash", "find", "Find"),
         _key("n", "hit(1)", "Next hit"),
         _key("N", "hit(-1)", "Previous hit"),
@@ -86,6 +89,7 @@ class Transcript(TranscriptCanvas):
         _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left"),
         _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
         _key("Y", "copy_all", "Copy the conversation"),
+        _key("E", "export", "Export a part from or up to here"),
         _key("o", "open_link", "Open its link; again, the next one"),
         _key("v", "view", "View its picture or file; again, the next one"),
         _key("s", "save", "Save its picture or file; again, the next one"),
@@ -426,6 +430,14 @@ class Transcript(TranscriptCanvas):
             self.post_message(VersionRequested(entry.message.id, step))
         else:
             self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
+
+    def action_contents(self) -> None:
+        """Show the table of contents."""
+        self.post_message(ContentsRequested())
+
+    def action_export(self) -> None:
+        """Export a part of the conversation."""
+        self._request(ExportPartRequested)
 
     def action_branches(self) -> None:
         """Show the branches of the session."""

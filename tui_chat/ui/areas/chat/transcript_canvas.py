@@ -363,6 +363,11 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         return self._viewport.rows[0][0].message
 
     @property
+    def current_index(self) -> int | None:
+        """The index of the message that keys act on; None if there is none."""
+        return self._current
+
+    @property
     def current(self) -> Entry | None:
         """The entry that keys act on."""
         index = self._current

@@ -34,6 +34,10 @@ class ForkRequested(EntryRequest):
     """Fork a new session from the branch up to this message."""
 
 
+class ExportPartRequested(EntryRequest):
+    """Export a part of the branch: this message, its turn, or all before or after it."""
+
+
 class DeleteMessageRequested(EntryRequest):
     """Delete a message and everything after it."""
 
@@ -115,6 +119,10 @@ class SavePartRequested(PartRequest):
 
 class ViewPartRequested(PartRequest):
     """Show it."""
+
+
+class ContentsRequested(Message):
+    """Show the table of contents."""
 
 
 class BranchesRequested(Message):
