@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 async def open_temporary(pilot: Pilot[None], *keys: str) -> TuiChat:
     app = await opened(pilot)
-    await pilot.press(*(keys or ("alt+n",)))
+    await pilot.press(*(keys or ("f6",)))
     workspace = app.workspace
     assert workspace is not None
     await until(pilot, lambda: workspace.state.is_temporary)
@@ -39,7 +39,7 @@ async def choose(pilot: Pilot[None], chosen: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [("alt+n",), ("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")]
+    "keys", [("f6",), ("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")]
 )
 async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tuple[str, ...]):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
@@ -80,7 +80,7 @@ async def test_leaving_asks_if_there_are_messages(tmp_path: Path):
         app = await open_temporary(pilot)
         assert app.workspace is not None
         first = app.workspace.state.session_id
-        await pilot.press("alt+n")
+        await pilot.press("f6")
         await until(pilot, lambda: app.workspace.state.session_id != first)  # type: ignore[union-attr]
         await say(pilot, "hello")
         temporary = app.workspace.state.session_id

@@ -179,7 +179,7 @@ ACTIONS = (
     _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
     _action(
         "temporary",
-        "alt+n",
+        "f6",
         "sessions.new_temporary",
         "Temporary",
         "Temporary session (nothing is stored)",
