@@ -194,12 +194,11 @@ async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp
         await until(pilot, lambda: isinstance(app.screen, BranchScreen))
         options = app.screen.query_one(OptionList)
         assert options.option_count == 2
-        assert options.highlighted == 1
+        assert options.highlighted == 0, "the other one, to be compared with the shown one"
 
         def side(name: str) -> str:
             return str(app.screen.query_one(f"#{name} Static", Static).render())
 
-        await pilot.press("up")
         await until(pilot, lambda: "second words" in side("marked"))
         assert "other words" in side("left")
         assert "first words" not in side("left") + side("marked")

@@ -54,7 +54,7 @@ class BranchScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pagedown,right", "scroll(1)", "Read on", show=False, priority=True),
         Binding("pageup,left", "scroll(-1)", "Read back", show=False, priority=True),
-        Binding("space", "hold", "Hold on the left", show=False, priority=True),
+        Binding("space", "hold", "Pin on the left", show=False, priority=True),
     ]
 
     def __init__(
@@ -89,16 +89,18 @@ class BranchScreen(Dialog[str | None]):
                         side.border_title = title
                         yield Static(markup=False)
             yield Static(
-                "↑ ↓ compare · Space holds this one on the left · PgUp PgDn read · "
+                "↑ ↓ compare · Space pins this one on the left · PgUp PgDn read · "
                 "Enter shows the branch · Esc leaves",
                 classes="hint",
             )
 
     def on_mount(self) -> None:
-        """Mark the branch that is shown."""
+        """Mark the branch below the shown one, else the one above it, to be compared with it."""
         head = self._shown[-1].message.id if self._shown else ""
         ends = [line.leaf.message_id for line in self._lines]
-        self.query_one(OptionList).highlighted = ends.index(head) if head in ends else 0
+        at = ends.index(head) if head in ends else -1
+        others = [*range(at + 1, len(ends)), *range(at - 1, -1, -1), 0]
+        self.query_one(OptionList).highlighted = others[0]
 
     @on(OptionList.OptionHighlighted)
     def _marked(self, event: OptionList.OptionHighlighted) -> None:
@@ -132,7 +134,7 @@ class BranchScreen(Dialog[str | None]):
         held = self._left[-1].message.id if self._left else ""
         is_held = entries[-1].message.id == held if entries else False
         self._left = self._shown if is_held else entries
-        title = _SHOWN if self._left is self._shown else "The held one"
+        title = _SHOWN if self._left is self._shown else "The pinned one"
         self.query_one("#left", VerticalScroll).border_title = title
         self._compare(marked.id)
 

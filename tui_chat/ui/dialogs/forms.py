@@ -118,7 +118,7 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                     with Vertical():
                         yield Static("Max output tokens", classes="label")
                         yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
-                yield Checkbox("Enabled", role.status == "enabled", id="enabled")
+                yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
             yield from self.buttons()
 
     def more_buttons(self) -> ComposeResult:

@@ -101,7 +101,7 @@ async def ask_fork_title(app: App[Any], title: str) -> str | None:
 
 async def ask_tags(app: App[Any], tags: Sequence[str]) -> tuple[str, ...] | None:
     """Ask for the tags of sessions, separated by commas or by spaces before a `#`."""
-    title = "Tags, separated by commas"
+    title = "Tags (comma-separated)"
     answer = await app.push_screen_wait(TextPrompt(title, ", ".join(tags), may_be_empty=True))
     if answer is None:
         return None

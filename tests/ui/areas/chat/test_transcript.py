@@ -421,13 +421,13 @@ async def test_reasoning_and_calls_unfold_by_key_and_click() -> None:
     )
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (Entry(message, model="m"),))
-        assert "▸ Thought for 2 words" in "\n".join(app.rows())
+        assert "▸ Reasoning (2 words)" in "\n".join(app.rows())
         assert "deep thought" not in "\n".join(app.rows())
         await pilot.press("space")
         assert "│ deep thought" in "\n".join(app.rows())
         assert '"q": "wal"' in "\n".join(app.rows())
         await pilot.press("enter")
-        row = next(y for y, text in enumerate(app.rows()) if "Thought for" in text)
+        row = next(y for y, text in enumerate(app.rows()) if "Reasoning (" in text)
         await pilot.click(Transcript, offset=(6, row))
         assert "│ deep thought" in "\n".join(app.rows())
         assert '"q": "wal"\n' not in "\n".join(app.rows())
@@ -440,7 +440,7 @@ async def test_a_message_that_unfolds_past_the_screen_is_still_the_one_that_fold
         app = await shown(pilot, (*branch(3), thought))
         folded = app.rows()
         await pilot.press("enter")
-        assert "▾ Thought" in "\n".join(app.rows())
+        assert "▾ Reasoning" in "\n".join(app.rows())
         await pilot.press("enter")
         assert app.rows() == folded
 

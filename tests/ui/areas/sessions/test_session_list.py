@@ -287,7 +287,7 @@ async def test_the_cursor_keeps_its_row_when_its_session_goes() -> None:
 async def test_an_empty_list_explains_how_to_start() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, ())
-        assert "Press n to start one." in "".join(app.lines())
+        assert "Type below, or press Ctrl+N." in "".join(app.lines())
         await press(pilot, "enter", "d", "e", "space", "left", "shift+up", "ctrl+a", "down", "end")
         assert app.posted == []
 

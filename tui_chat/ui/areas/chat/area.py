@@ -688,7 +688,6 @@ class ChatArea(Area):
         while True:
             written = await ask_arguments(self.tui, call, text, fault)
             if written is None:
-                self.pane.focus_tool_question()
                 return
             text, fault = written, argument_fault(written)
             if not fault:

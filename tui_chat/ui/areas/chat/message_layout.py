@@ -360,13 +360,13 @@ class MessageLayout:
             blocks = self.entry.message.semantics.reasoning
             if not any(block.encrypted for block in blocks):
                 return []
-            run = TextRun("  Thought, sealed by the provider", ("fold",))
+            run = TextRun("  Reasoning, encrypted by the provider", ("fold",))
             return [finished_part([TextLine((run,))])]
         is_open = self._is_unfolded("thought")
         is_thinking = self._progress is not None and not self._body.parts
-        verb = "Thinking" if is_thinking else "Thought"
+        verb = "Thinking" if is_thinking else "Reasoning"
         count = reasoning.words
-        label = f"{verb} for {count:,} word{'s' * (count != 1)}"
+        label = f"{verb} ({count:,} word{'s' * (count != 1)})"
         line = finished_part([fold_line(self._key("thought"), label, self._width, is_open=is_open)])
         if not is_open:
             return [line]

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple, cast
 
 from rich.text import Text
@@ -21,8 +21,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.models.message import ToolCall
@@ -132,7 +134,7 @@ class ToolQuestion(Vertical, can_focus=True):
         self._is_left = False
         """True if the user gave the focus back."""
         self._timer: Timer | None = None
-        self._about, self._options = Static(markup=False), Static(markup=False)
+        self._about, self._options = Static(markup=False), OptionLines()
 
     def compose(self) -> ComposeResult:
         """Stack what would run and the options."""
@@ -218,17 +220,17 @@ class ToolQuestion(Vertical, can_focus=True):
             else:
                 self._watch()
 
-    def on_focus(self) -> None:
-        """Let the keys work once the question has been seen."""
-        self._since = self.clock.now()
-        self._wait = SEEN
-        self.call_after_refresh(self._watch)
-        self._draw()
-
-    def on_blur(self) -> None:
-        """Let the keys work no more."""
-        self._disarm()
-        self._took_focus = False
+    def watch_has_focus(self, value: bool) -> None:
+        """Let the keys work once the question has been seen with the focus, and no longer without.
+        In `on_focus` and `on_blur`, `has_focus` is not set yet.
+        """
+        super().watch_has_focus(value)
+        if value:
+            self._since, self._wait = self.clock.now(), SEEN
+            self.call_after_refresh(self._watch)
+        else:
+            self._disarm()
+            self._took_focus = False
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
@@ -287,10 +289,6 @@ class ToolQuestion(Vertical, can_focus=True):
         self._is_left = True
         self.post_message(self.Left())
 
-    def on_resize(self) -> None:
-        """Break the options into lines again."""
-        self.call_after_refresh(self._draw)
-
     def action_scroll(self, lines: int) -> None:
         """Scroll what would run."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
@@ -321,17 +319,39 @@ class ToolQuestion(Vertical, can_focus=True):
                 chunks.append(chunk)
         if self.has_focus:
             chunks.append(Text("Esc back to the draft", "dim"))
-        self._options.update(_in_lines(chunks, self._options.size.width))
+        self._options.show(chunks)
 
 
-def _in_lines(chunks: Iterable[Text], width: int) -> Text:
-    """Join chunks with spaces, breaking only between them."""
-    lines: list[list[Text]] = [[]]
-    for chunk in chunks:
-        if lines[-1] and sum(each.cell_len + 3 for each in lines[-1]) + chunk.cell_len > width > 0:
-            lines.append([])
-        lines[-1].append(chunk)
-    return Text("\n").join(Text("   ").join(line) for line in lines)
+class OptionLines(Widget):
+    """The options, broken into lines only between them."""
+
+    DEFAULT_CSS = "OptionLines { width: 1fr; height: auto; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chunks: Sequence[Text] = ()
+
+    def show(self, chunks: Sequence[Text]) -> None:
+        """Show other options."""
+        self._chunks = chunks
+        self.refresh(layout=True)
+
+    def _lines(self, width: int) -> list[Text]:
+        lines: list[list[Text]] = [[]]
+        for chunk in self._chunks:
+            if lines[-1] and sum(each.cell_len + 3 for each in lines[-1]) + chunk.cell_len > width:
+                lines.append([])
+            lines[-1].append(chunk)
+        return [Text("   ").join(line) for line in lines]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines at a width."""
+        del container, viewport
+        return len(self._lines(width))
+
+    def render(self) -> Text:
+        """Draw the lines."""
+        return Text("\n").join(self._lines(self.size.width))
 
 
 def _identity(call: WaitingCall | None) -> tuple[str, str] | None:

@@ -58,7 +58,7 @@ class PresetTitle(Static):
             if edits.preset.system_placement == "in_place":
                 words.append("system in place")
             if ours:
-                words.append("ours: a save makes your copy")
+                words.append("built-in (saving creates your copy)")
         self._name, self._rest = one_line(name, 60), "".join(f" · {word}" for word in words)
         self._mark = "● " if edits is not None and edits.is_changed else ""
         self._draw()

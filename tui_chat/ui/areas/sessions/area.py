@@ -114,7 +114,7 @@ class SessionsArea(Area):
             return
         role_id: str | None = None
         if sum(role.status == "enabled" for role in workspace.state.roles) > 1:
-            role_id = await ask_role(self.tui, workspace, "Begin a session with which role?")
+            role_id = await ask_role(self.tui, workspace, "New session: choose role")
             if role_id is None:
                 return
         await self._create(role_id, is_temporary=is_temporary)
@@ -161,7 +161,7 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_role
 
         if not name:
-            title = "Begin a session with which role?" if has_begun else "Which role?"
+            title = "New session: choose role" if has_begun else "Choose role"
             return await ask_role(self.tui, workspace, title)
         roles = workspace.state.roles
         wanted = name.casefold()

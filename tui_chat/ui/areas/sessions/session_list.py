@@ -104,7 +104,7 @@ class SessionFilterInput(Input):
         self.post_message(self.SessionFilterClosed())
 
 
-EMPTY = "No sessions yet.\nPress n to start one."
+EMPTY = "No sessions yet.\nType below, or press {new}."
 NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches\nall messages."
 
 
@@ -200,7 +200,7 @@ class SessionList(Vertical, OnePassWidget):
             self._current,
             self._now,
             running=self._streaming,
-            empty=insert_keys(NOTHING, self.keys) if typed else EMPTY,
+            empty=insert_keys(NOTHING, self.keys) if typed else insert_keys(EMPTY, self.keys),
             is_filtered=bool(typed),
             shows_pins=self.grouping != "time",
         )
