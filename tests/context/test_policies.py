@@ -457,3 +457,28 @@ def test_without_an_anchor_no_conversation_is_sent():
     assert shown(request(MAIN, deep("x", 1))) == ["s Play Ada."]
     last = replace(JOINED, without_anchor="last")
     assert len(request(MAIN, policies=last).turns) == 5
+
+
+def test_a_message_that_is_continued_has_no_name():
+    policies = replace(JOINED, names="name")
+    turns = request(CHAT, chat=ChatSettings("continue"), draft="", policies=policies).turns
+    assert [turn.name for turn in turns] == ["Ada", "Bo", "", ""]
+    policies = replace(policies, continue_prefill=True)
+    turns = request(CHAT, chat=ChatSettings("continue"), draft="", policies=policies).turns
+    assert [turn.name for turn in turns] == ["Ada", "Bo", "Ada"]
+
+
+def test_names_go_into_the_text_when_messages_are_merged():
+    policies = replace(JOINED, names="name", post_processing="single")
+    envelope = request(CHAT, policies=policies, history=(replace(TALK[0], name="Z"),))
+    assert shown(envelope) == ["u Ada: Z: a1\n\nBo: u2"]
+    empty = request(CHAT, policies=replace(JOINED, post_processing="merge"), history=(), draft="")
+    assert shown(empty) == ["u [Start a new chat]"]
+
+
+def test_the_old_macro_engine_sets_variables_first():
+    text = "{{setvar::x::1}}{{getvar::x}} {{addvar::x::2}}{{getvar::x}} {{if x}}y{{/if}}"
+    message = PresetMessage("m", content=text)
+    old = replace(JOINED, legacy_macros=True)
+    assert shown(request(message, CHAT))[0] == "s 1 3 y"
+    assert shown(request(message, CHAT, policies=old))[0] == "s 3 3 {{if x}}y{{/if}}"

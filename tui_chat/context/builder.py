@@ -30,6 +30,7 @@ from tui_chat.context.generation import (
     examples_line,
     nudge_turns,
     separator_turn,
+    without_name,
 )
 from tui_chat.context.history import (
     DepthPlacement,
@@ -223,6 +224,8 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
     newest, withheld, nudge = request.draft[0], None, ()
     if inputs.chat.kind == "continue":
         withheld = newest[-1] if newest else next(iter(costs.turns[-1:]), None)
+        if withheld is not None and not policies.continue_prefill and policies.names == "name":
+            withheld = without_name(withheld)
         nudge = nudge_turns(inputs, expander, withheld)
     length = len(costs.turns) + len(newest)
     is_prefill = withheld is not None and policies.continue_prefill

@@ -43,7 +43,7 @@ def changed_turns(
     history, scripts = inputs.history, inputs.chat.scripts
     indices: Sequence[int] = range(len(history)) if scripts else _changing(history)
     changed: dict[int, Turn] = {}
-    length = len(history) + inputs.has_draft
+    length = len(history) + inputs.has_draft - (inputs.chat.kind == "continue")
     for index in indices:
         message, turn = history[index], turns[index]
         text = sent_text(message, inputs, length - 1 - index, speakers, expander)

@@ -12,9 +12,11 @@ These are the rules of SillyTavern's in-chat injections.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, text_of, turn_of
 from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.memo import Memo
 from tui_chat.models.text import Text
 
 _ROLES = ("assistant", "user", "system", "tool")
@@ -52,18 +54,20 @@ def join_depths(
 def _joined(lines: list[ResolvedMessage], depth: int, expanded: ExpandedTexts) -> Turn | None:
     own = [line for line in lines if not line.slot]
     others = sorted((line for line in lines if line.slot), key=lambda line: line.slot)
-    parts = [
-        Text.join("\n", (text_of(line, expanded) for line in part)).stripped()
-        for part in (own, others)
-        if part
-    ]
-    text = parts[0] if len(parts) == 1 else Text.join("\n", parts)
-    if not text.plain:
-        return None
     first = own[0] if own else others[0]
-    return turn_of(first, text, _placement(depth, len(lines)))
+    texts = tuple(tuple(text_of(line, expanded) for line in part) for part in (own, others) if part)
+    text = _joined_text(first, texts)
+    return turn_of(first, text, _placement(depth, len(lines))) if text.plain else None
 
 
+@Memo
+def _joined_text(_: ResolvedMessage, texts: tuple[tuple[Text, ...], ...]) -> Text:
+    """Join the texts of each part, and the parts; remembered with the first message."""
+    parts = [Text.join("\n", part).stripped() for part in texts]
+    return parts[0] if len(parts) == 1 else Text.join("\n", parts)
+
+
+@lru_cache(maxsize=256)
 def _placement(depth: int, count: int) -> Placement:
     messages = "message" if depth == 1 else "messages"
     where = f"before the {depth} newest {messages}" if depth else "after the newest message"

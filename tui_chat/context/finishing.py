@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
-from tui_chat.models.envelope import Turn
+from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.generation import PostProcessing
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
@@ -61,9 +62,23 @@ def squash(turns: Sequence[Turn], separators: frozenset[int]) -> Sequence[Turn]:
     def is_merged(turn: Turn) -> bool:
         return turn.role == "system" and not turn.name and id(turn) not in separators
 
-    if not any(one.role == other.role == "system" for one, other in pairwise(turns)):
-        return turns
-    return list(_merge_runs(turns, lambda one, other: is_merged(one) and is_merged(other), "\n"))
+    def joins(one: Turn, other: Turn) -> bool:
+        return is_merged(one) and is_merged(other)
+
+    pairs = enumerate(pairwise(turns), 1)
+    seconds = {at for at, (one, two) in pairs if two.role == "system" and one.role == "system"}
+    squashed: list[Turn] = []
+    done = 0
+    for at in sorted(seconds):
+        if at < done:
+            continue
+        end = at + 1
+        while end in seconds:
+            end += 1
+        squashed += turns[done : at - 1]
+        squashed += _merge_runs(turns[at - 1 : end], joins, "\n")
+        done = end
+    return [*squashed, *turns[done:]] if seconds else turns
 
 
 def post_process(
@@ -72,19 +87,17 @@ def post_process(
     """Return the turns after post-processing; `user` and `char` are the names."""
     if not how:
         return turns
-    if how == "single":
-        named = [_named(turn, user, char, True) for turn in turns]
-        return list(_merge(list(map(_as_user, named))))
-    merged = list(_merge([_named(turn, user, char, False) for turn in turns]))
-    if how == "merge":
-        return merged
-    merged[1:] = (_as_user(turn) if turn.role == "system" else turn for turn in merged[1:])
-    if how == "strict" and merged:
+    merged = list(_merge([_named(turn, user, char, how == "single") for turn in turns]))
+    if not merged:
+        return [_placeholder(None)]
+    if how in ("semi", "strict"):
+        merged[1:] = (_as_user(turn) if turn.role == "system" else turn for turn in merged[1:])
+    if how == "strict":
         if merged[0].role == "system" and (len(merged) == 1 or merged[1].role != "user"):
             merged.insert(1, _placeholder(merged[0]))
         elif merged[0].role not in ("system", "user"):
             merged.insert(0, _placeholder(merged[0]))
-    return list(_merge(merged))
+    return list(_merge(merged)) if how in ("semi", "strict") else merged
 
 
 def _merge(turns: Sequence[Turn]) -> Iterator[Turn]:
@@ -95,17 +108,22 @@ def _merge(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 @Memo
-def _named(turn: Turn, user: str, char: str, spoken: bool) -> Turn:
-    """Return a turn with its name in its text; `spoken` also names user and character."""
-    name = turn.name
-    if name in _EXAMPLE_ROLES:
-        name = user if name == "example_user" else char
-    elif spoken and not name:
-        name = {"user": user, "assistant": char}.get(turn.role, "")
-    if not name:
+def _named(turn: Turn, user: str, char: str, single: bool) -> Turn:
+    """Return a turn with its name in its text; `single` also names user and character, and makes
+    all turns the user's.
+    """
+    names = [turn.name] if turn.name and turn.role != "system" else []
+    if turn.role == "system" and turn.name in _EXAMPLE_ROLES:
+        names = [user if turn.name == "example_user" else char]
+    if single and turn.role in ("user", "assistant"):
+        names.append(user if turn.role == "user" else char)
+    text = turn.text
+    for name in names:
+        if name and not text.plain.startswith(f"{name}: "):
+            text = Text((Span(f"{name}: ", GLUE), *text.spans))
+    if text is turn.text and not turn.name and not single:
         return turn
-    prefix = "" if turn.text.plain.startswith(f"{name}: ") else f"{name}: "
-    return replace(turn, name="", text=Text((Span(prefix, GLUE), *turn.text.spans)))
+    return replace(turn, name="", text=text, role="user" if single else turn.role)
 
 
 @Memo
@@ -114,9 +132,9 @@ def _as_user(turn: Turn) -> Turn:
     return turn if turn.role == role else replace(turn, role=role)
 
 
-@Memo
-def _placeholder(first: Turn) -> Turn:
-    origin = Origin(OriginKind.SETTING, "post_processing", "post-processing strict")
+@lru_cache(maxsize=8)
+def _placeholder(_: Turn | None) -> Turn:
+    """Return the user's turn that is added: the same object for the same first turn."""
+    origin = Origin(OriginKind.SETTING, "post_processing", "post-processing")
     rule = "The preset's post-processing puts a user message here."
-    placement = replace(first.placement, kind="skeleton", rule=rule)
-    return Turn("user", Text.of(PLACEHOLDER, origin), origin, placement)
+    return Turn("user", Text.of(PLACEHOLDER, origin), origin, Placement("skeleton", rule=rule))

@@ -7,6 +7,7 @@ alone is enough; `impersonate` and `quiet` end with their prompts.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
@@ -63,6 +64,12 @@ def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn | None) -> t
     if continued is not None:
         expander.environment.set("lastchatmessage", continued.text.plain.strip())
     return tuple(_turns([_policy_line(policies, "continue_nudge")], expander, _CONTROL))
+
+
+@Memo
+def without_name(turn: Turn) -> Turn:
+    """Return a turn without its name: SillyTavern names no message that is to be continued."""
+    return replace(turn, name="")
 
 
 def _turns(

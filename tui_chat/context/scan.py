@@ -175,7 +175,10 @@ def _attached(
             others.append(line)
         elif (message := targets.get(target)) is not None:
             sides = beside.setdefault(id(message), ([], []))
-            sides[0 if line.message.anchor_point == "before" else 1].append(line)
+            if line.message.anchor_point == "before":
+                sides[0].insert(0, line)  # each goes to the beginning
+            else:
+                sides[1].append(line)
         else:
             sentence = f"{line.called} stands beside “{target}”, which the preset does not have; "
             sentence += "it is not sent."

@@ -94,14 +94,14 @@ def _note_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
         return
     if not note.is_due(user_messages(inputs)):
         return
-    own = [note_line(note, by)] if note.text.strip() or (top and bottom) else []
-    pieces = (*top, *own, *bottom)
+    own = note_line(note, by)
+    pieces = (*top, own, *bottom)
     if by_profile and profile is not None and profile.content:
         line = _profile_line(profile)
         pieces = (line, *pieces) if profile.placement == "note_top" else (*pieces, line)
-    if len(pieces) == 1 and own:
-        yield own[0]
-    elif pieces:
+    if len(pieces) == 1:
+        yield own
+    else:
         yield _composed(_NOTE, note.placement, note.depth, note.role, pieces)
 
 
@@ -118,6 +118,8 @@ def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)
+    if inputs.chat.kind == "quiet" and inputs.chat.quiet_prompt:
+        yield _injection_line(Injection("quiet prompt", inputs.chat.quiet_prompt))
     yield from (_injection_line(each) for each in inputs.chat.injections if each.searched)
 
 

@@ -80,6 +80,8 @@ def _depth_prompt(extensions: Mapping[str, Any]) -> DepthPrompt | None:
     prompt, depth = found.get("prompt"), found.get("depth")
     if not isinstance(prompt, str) or not prompt.strip():
         return None
+    if isinstance(depth, str) and depth.strip().isdecimal():
+        depth = int(depth)
     if not isinstance(depth, int) or isinstance(depth, bool) or not 0 <= depth <= MAX_DEPTH:
         depth = 4
     return DepthPrompt(clean(prompt), depth, _ROLES.get(found.get("role"), "system"))

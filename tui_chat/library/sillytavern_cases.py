@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
@@ -37,7 +38,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile, ProfilePlacement
 from tui_chat.models.role import Role
 from tui_chat.models.settings import AuthorNote, NotePlacement
-from tui_chat.models.text import clean
+from tui_chat.models.text import GLUE, Text, clean
 
 _ROLES: Mapping[object, MessageRole] = {
     0: "system",
@@ -111,11 +112,13 @@ class _CaseReader:
         )
         kind = self._kind()
         history, hidden = self._history(kind)
-        typed = clean(_string(self._found.get("user_input"))) if kind == "normal" else ""
+        names = profile.name, role.name
+        typed = self._typed(names) if kind == "normal" else ""
         books, tiers = self._books(role)
         if not typed and kind == "normal":
             typed = preset.policies.send_if_empty
         variables = as_object(self._metadata.get("variables")) or {}
+        variables = {**variables, **self._variables("/setvar")}
         inputs = Inputs(
             self._endpoint,
             preset,
@@ -135,7 +138,8 @@ class _CaseReader:
                 injections=tuple(self._injections()),
                 lore=self._lore_rules(tiers),
                 timers=tuple(self._timers()),
-                scripts=tuple(self._scripts()),
+                global_variables=self._global_variables(),
+                scripts=tuple(self._scripts(names)),
                 strip_examples=self._settings.get("strip_examples") is True,
                 hidden_messages=hidden,
             ),
@@ -271,25 +275,67 @@ class _CaseReader:
                 named.get("scan") == "true",
             )
 
-    def _scripts(self) -> Iterator[TextScript]:
+    def _typed(self, names: tuple[str, str]) -> str:
+        """Return what is typed, after the scripts that change it before it is stored."""
+        text = Text.of(clean(_string(self._found.get("user_input"))), GLUE)
+        scripts = [
+            replace(script, applies_to=("user",))
+            for script, found in self._read_scripts(names)
+            if not (found.get("promptOnly") or found.get("markdownOnly"))
+            and 1 in as_list(found.get("placement"))
+        ]
+        return apply_scripts(text, scripts).plain
+
+    def _global_variables(self) -> Mapping[str, str]:
+        found = as_object(self._settings.get("global_variables")) or {}
+        return {
+            **{name: _text_of(value) for name, value in found.items()},
+            **self._variables("/setglobalvar"),
+        }
+
+    def _variables(self, command: str) -> Mapping[str, str]:
+        """Return the variables that commands before the request set."""
+        found: dict[str, str] = {}
+        for each in as_list(self._found.get("slash_before")):
+            words = _string(each).split(" ", 2)
+            if len(words) == 3 and words[0] == command and words[1].startswith("key="):
+                found[words[1].removeprefix("key=")] = words[2]
+        return found
+
+    def _scripts(self, names: tuple[str, str]) -> Iterator[TextScript]:
+        """Yield the scripts that change what is sent."""
+        for script, found in self._read_scripts(names):
+            if found.get("promptOnly") is True:
+                yield script
+
+    def _read_scripts(
+        self, names: tuple[str, str]
+    ) -> Iterator[tuple[TextScript, Mapping[str, Any]]]:
+        """Yield the enabled scripts; `names` are those of user and character."""
+        targets = {1: "user", 2: "assistant", 5: "lore"}
         for item in as_list(self._settings.get("regex_scripts")):
-            script = as_object(item) or {}
-            if script.get("disabled") is True or script.get("markdownOnly") is True:
+            found = as_object(item) or {}
+            if found.get("disabled") is True:
                 continue
-            targets = {1: "user", 2: "assistant", 5: "lore"}
-            placement = [each for each in as_list(script.get("placement")) if each in targets]
+            placement = [each for each in as_list(found.get("placement")) if each in targets]
             depths = [
                 depth if isinstance(depth, int) and depth >= 0 else None
-                for depth in (script.get("minDepth"), script.get("maxDepth"))
+                for depth in (found.get("minDepth"), found.get("maxDepth"))
             ]
-            yield TextScript(
-                _string(script.get("scriptName")),
-                _string(script.get("findRegex")),
-                _string(script.get("replaceString")),
-                cast("Any", tuple(targets[cast("int", each)] for each in placement)),
-                depths[0],
-                depths[1],
-                tuple(_string(each) for each in as_list(script.get("trimStrings"))),
+            pattern = _string(found.get("findRegex"))
+            if found.get("substituteRegex") in (1, 2):
+                pattern = _with_names(pattern, names, escaped=found["substituteRegex"] == 2)
+            yield (
+                TextScript(
+                    _string(found.get("scriptName")),
+                    pattern,
+                    _string(found.get("replaceString")),
+                    cast("Any", tuple(targets[cast("int", each)] for each in placement)),
+                    depths[0],
+                    depths[1],
+                    tuple(_string(each) for each in as_list(found.get("trimStrings"))),
+                ),
+                found,
             )
 
     # --- lorebooks -------------------------------------------------------------------------
@@ -301,6 +347,8 @@ class _CaseReader:
         world = _string(self._metadata.get("world_info"))
         character = role.character
         linked = character.world if character is not None else ""
+        if not linked and self._found.get("embedded_book_imported") is True:
+            linked = character.book.name if character is not None and character.book else ""
         names = [name for name in as_list(found.get("active_global")) if isinstance(name, str)]
         books: list[Lorebook] = []
         tiers: list[int] = []
@@ -333,7 +381,7 @@ class _CaseReader:
             return None
         entries = as_object(found.get("entries")) or {}
         usable = {
-            uid: {**entry, "uid": uid}
+            uid: {**_with_numbers(entry), "uid": uid}
             for uid, each in entries.items()
             if (entry := as_object(each)) is not None and _is_usable(entry)
         }
@@ -395,6 +443,22 @@ def _is_usable(entry: Mapping[str, Any]) -> bool:
     """True if SillyTavern can do something with an entry: it has a place, and a list of keys."""
     place, keys = entry.get("position"), entry.get("key")
     return isinstance(place, int) and not isinstance(place, bool) and isinstance(keys, list)
+
+
+def _with_numbers(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry whose numbers may be written as text."""
+    numbers = {
+        key: int(value)
+        for key in ("order", "depth", "scanDepth", "probability")
+        if isinstance(value := entry.get(key), str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value)
+    }
+    return {**entry, **numbers}
+
+
+def _with_names(pattern: str, names: tuple[str, str], *, escaped: bool) -> str:
+    for macro, name in zip(("{{user}}", "{{char}}"), names, strict=True):
+        pattern = pattern.replace(macro, re.escape(name) if escaped else name)
+    return pattern
 
 
 def _message(found: Mapping[str, Any], number: int) -> Message:

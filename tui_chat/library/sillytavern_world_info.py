@@ -157,23 +157,28 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
     """Remove the decorators from the content, and apply them."""
     content: str = fields["content"]
     decorators: list[str] = []
-    while content.startswith("@@") and "\n" in content:
-        line, _, content = content.partition("\n")
-        decorators.append(line.strip())
-    fields["content"] = content
-    if content.strip() in ("@@activate", "@@dont_activate"):  # without a text, it is the text
-        decorators.append(content.strip())
-    for decorator in decorators:
-        match decorator:
-            case "@@activate":
-                fields["constant"] = True
-            case "@@dont_activate":
-                fields["enabled"] = False
-            case _:
-                sentence = f"The decorator {decorator[:40]} is ignored."
-                issues.append(
-                    WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("content",))
-                )
+    lines = content.split("\n") if content.startswith("@@") else []
+    is_fallback = False
+    for number, line in enumerate(lines):
+        if not line.startswith("@@"):
+            fields["content"] = "\n".join(lines[number:])
+            break
+        if line.startswith("@@@") and not is_fallback:
+            continue  # it counts only after one that is not known
+        known = line.removeprefix("@") if line.startswith("@@@") else line
+        is_fallback = known not in _DECORATORS
+        if is_fallback:
+            sentence = f"The decorator {line.strip()[:40]} is ignored."
+            issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("content",)))
+        else:
+            decorators.append(known)
+    if "@@activate" in decorators:
+        fields["constant"] = True
+    elif decorators:
+        fields["enabled"] = False
+
+
+_DECORATORS = ("@@activate", "@@dont_activate")
 
 
 def _unsupported(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:

@@ -118,7 +118,9 @@ class _Activation:
         """Activate entries, round by round."""
         levels = sorted(self._index.levels) if self._by_places else []
         level, state, searched = 0, "first", 0
-        rounds = MAX_ROUNDS + 1 if self._by_places else min(self._index.rounds, MAX_ROUNDS + 1)
+        rounds = min(self._index.rounds, MAX_ROUNDS + 1)
+        if self._by_places and not any(book.recursive for book in self._inputs.lorebooks):
+            rounds = MAX_ROUNDS + 1
         for step in range(rounds):
             searched_before = len(self._searched_entries)
             for number, book in enumerate(self._index.books):
@@ -127,7 +129,7 @@ class _Activation:
                         self._first_in_entries[number].setdefault(key, entry)
             self._round(step, state, level)
             searched = searched_before
-            if len(self._searched_entries) > searched_before and not self._budget.overflowed:
+            if self._has_found(searched_before) and not self._budget.overflowed:
                 state = "recursion"
             elif self._widens():
                 state = "wider"
@@ -135,7 +137,11 @@ class _Activation:
                 state, level = "recursion", levels.pop(0)
             else:
                 return
-        self._hit_round_limit = self._by_places or self._index.rounds > MAX_ROUNDS + 1
+        self._hit_round_limit = self._index.rounds > MAX_ROUNDS + 1
+
+    def _has_found(self, before: int) -> bool:
+        """True if the last round activated entries whose content is to be searched."""
+        return self._index.recursive and len(self._searched_entries) > before
 
     def _widens(self) -> bool:
         """Search one message more if too few entries are active; return False if that is not to be
@@ -186,7 +192,7 @@ class _Activation:
     def _add(self, rank: int, candidate: RankedEntry, why: str) -> None:
         entry, book = candidate.keyed.entry, candidate.book
         self._activated[rank] = resolve_entry(candidate.indexed, entry, why)
-        if book.recursive and not entry.prevent_recursion:
+        if (book.recursive or self._by_places) and not entry.prevent_recursion:
             if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
                 self._searched_entries.append(entry)
             else:

@@ -62,6 +62,8 @@ class BookIndex:
     scan_depths: list[int] = field(default_factory=list[int])
     """For each book, the largest scan depth of its entries."""
     rounds: int = 1
+    recursive: bool = False
+    """True if the content of active entries is searched."""
     with_sources: list[int] = field(default_factory=list[int])
     """Ranks of the entries that may be active without a key of theirs in the conversation."""
     levels: set[int] = field(default_factory=set[int])
@@ -106,6 +108,7 @@ def _rank_entries(
         )
     index_.rounds += max((book.max_recursion for book in books if book.recursive), default=0)
     index_.rounds = max(index_.rounds, 1)
+    index_.recursive = any(book.recursive for book in books)
     return index_
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
@@ -55,6 +56,8 @@ class MacroEnvironment:
         for name, value in inputs.chat.global_variables.items():
             self._variables[GLOBAL + name.casefold()] = value
         self._set: dict[str, str | None] = {}
+        self._read: dict[str, str | None] = {}
+        """The values that were read; they do not change while one request is composed."""
         self.texts = dict(texts)
         """Values whose characters have origins of their own, by word: lore."""
         self.aliases = inputs.preset.policies.expand_history
@@ -67,10 +70,15 @@ class MacroEnvironment:
         """Return the value of a word; None if it has none."""
         if word.startswith(SET_VARIABLE):
             return self._set.get(word.removeprefix(SET_VARIABLE))
+        if word.startswith(VARIABLE) and word.removeprefix(VARIABLE) in self._set:  # deleted
+            return None
+        if word not in self._read:
+            self._read[word] = self._value(word)
+        return self._read[word]
+
+    def _value(self, word: str) -> str | None:
         if word.startswith(VARIABLE):
             name = word.removeprefix(VARIABLE)
-            if name in self._set:  # deleted
-                return None
             return self._variables.get(name) or self._default(name)
         if (text := self.texts.get(word)) is not None:
             return text.plain
@@ -82,6 +90,11 @@ class MacroEnvironment:
         """Return the value of a variable that neither preset nor session gives a value."""
         default = card_value(self._inputs, name)
         return self._variables.get(name) if default is None else default
+
+    def set_text(self, word: str, text: Text) -> None:
+        """Give a word a value whose characters have origins of their own."""
+        self.texts[word] = text
+        self._read.pop(word, None)
 
     def set(self, name: str, value: str | None) -> None:
         """Set a variable for all texts expanded later; None deletes it."""
@@ -155,6 +168,24 @@ def _reserve(inputs: Inputs) -> int:
     return reply_reserve(inputs, parameters(inputs), _limit(inputs) or None)
 
 
+def _last_id(inputs: Inputs) -> int:
+    return len(inputs.history) - 1 + inputs.has_draft + inputs.chat.hidden_messages
+
+
+def _examples(inputs: Inputs) -> str:
+    role = inputs.active_role
+    return role.character.example_dialogues.strip() if role and role.character else ""
+
+
+_START = re.compile("<START>", re.IGNORECASE)
+
+
+def _example_blocks(card: Character) -> str:
+    """Return the example dialogues as SillyTavern formats them."""
+    blocks = _START.split(card.example_dialogues.strip())
+    return "".join(f"<START>\n{block.strip()}\n" for block in blocks if block.strip())
+
+
 def _author_note(inputs: Inputs) -> str:
     notes = (settings.author_note for settings, _ in inputs.setting_places)
     return next((note.text for note in notes if note is not None), "")
@@ -169,7 +200,7 @@ _CARD: Mapping[str, Callable[[Character], str]] = {
     "chardepthprompt": lambda card: card.depth_prompt.content if card.depth_prompt else "",
     "charcreatornotes": lambda card: card.creator_notes,
     "charversion": lambda card: card.version,
-    "mesexamples": lambda card: card.example_dialogues,
+    "mesexamples": _example_blocks,
     "charfirstmessage": lambda card: next(iter(card.greetings), ""),
 }
 _CARD_ALIASES = {
@@ -179,7 +210,6 @@ _CARD_ALIASES = {
     "charjailbreak": "charinstruction",
     "creatornotes": "charcreatornotes",
     "char_version": "charversion",
-    "mesexamplesraw": "mesexamples",
     "greeting": "charfirstmessage",
 }
 _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
@@ -187,14 +217,19 @@ _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
     "groupnotmuted": lambda inputs: inputs.char_name,
     "charifnotgroup": lambda inputs: inputs.char_name,
     "notchar": lambda inputs: inputs.user_name,
-    "lastmessageid": lambda inputs: str(
-        len(inputs.history) - 1 + inputs.has_draft + inputs.chat.hidden_messages
-    ),
+    "lastmessageid": lambda inputs: str(last) if (last := _last_id(inputs)) >= 0 else "",
     "lastgenerationtype": lambda inputs: inputs.chat.kind,
     "authorsnote": lambda inputs: _author_note(inputs),
     "maxcontext": lambda inputs: str(_limit(inputs)),
     "maxprompt": lambda inputs: str(_limit(inputs) - _reserve(inputs)),
     "maxresponse": lambda inputs: str(_reserve(inputs)),
+    "input": lambda _: "",
+    "allchatrange": lambda inputs: f"0-{_last_id(inputs)}" if _last_id(inputs) >= 0 else "",
+    "lastswipeid": lambda _: "",
+    "currentswipeid": lambda _: "",
+    "firstincludedmessageid": lambda _: "",
+    "firstdisplayedmessageid": lambda _: "",
+    "mesexamplesraw": lambda inputs: _examples(inputs),
     "isotime": _time,
     "isodate": _date,
     "ismobile": lambda _: "false",

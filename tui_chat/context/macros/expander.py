@@ -112,6 +112,8 @@ def expand(
     return expander.run(nodes, requires)
 
 
+_NEW = ("if", "#if", "else", ".", "$")
+"""Macros that SillyTavern's old engine does not have."""
 _CARD = "card"
 """The kind of texts of a character card."""
 
@@ -310,6 +312,8 @@ class _Expander:
                 raise NotExpanded("has too many arguments")
             if macro.name == "trim" and not written:
                 return _Outcome.TRIM
+            if self.environment.legacy and (macro.scope is not None or macro.name in _NEW):
+                raise NotExpanded("is no macro of the legacy engine")
             if macro.name in ("if", "#if"):
                 return self._branch(macro)
             if (value := self._text_value(macro)) is not None:

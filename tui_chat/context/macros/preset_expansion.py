@@ -79,7 +79,7 @@ class Expander:
 
     def set_value(self, word: str, text: Text) -> None:
         """Give a macro its value."""
-        self.environment.texts[word] = text
+        self.environment.set_text(word, text)
 
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""

@@ -67,7 +67,8 @@ Node: TypeAlias = Literal | Macro
 _TOKENS = r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}"
 _TOKEN = re.compile(_TOKENS)
 _ALIAS = re.compile("<(user|bot|char|group)>", re.IGNORECASE)
-_TOKEN_OR_ALIAS = re.compile(f"{_TOKENS}|{_ALIAS.pattern}", re.IGNORECASE)
+_TOKEN_OR_ALIAS = re.compile(rf"\\[{{}}]|\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE)
+"""With aliases, each brace is escaped by itself."""
 _ALIASED = {"bot": "char"}
 _NAME = re.compile(r"\s*(?:(/?//)|([#/]?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))")
 
@@ -77,6 +78,7 @@ def has_macros(source: str, aliases: bool = False) -> bool:
     return (
         "{{" in source
         or "\\{\\{" in source
+        or (aliases and ("\\{" in source or "\\}" in source))
         or (aliases and "<" in source and _ALIAS.search(source) is not None)
     )
 
@@ -107,6 +109,8 @@ def parse(source: str, aliases: bool = False) -> tuple[Node, ...]:
             case alias if alias[0] == "<":
                 name = alias[1:-1].lower()
                 stack[-1].nodes.append(Macro(token.start(), at, _ALIASED.get(name, name), (), ()))
+            case escape if len(escape) == 2:
+                stack[-1].nodes.append(Literal(at - 1, at))
             case _:  # an escape
                 stack[-1].nodes.append(Literal(at - 3, at - 2))
                 stack[-1].nodes.append(Literal(at - 1, at))
