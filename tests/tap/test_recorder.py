@@ -387,3 +387,29 @@ async def test_a_locked_database_does_not_hold_the_client(tap: Recording):
     assert reply.choices[0].message.content == "Hi"
     (call,) = await tap.recorded(1)
     assert call.reply.text == "Hi"
+
+
+async def test_the_title_is_what_the_user_said(tap: Recording):
+    around = "<system-reminder>\nBe good.\n</system-reminder>\n"
+    async with gpt(tap) as client:
+        for text in (f"{around}Fix the ferry", "<env>only</env>"):
+            messages: list[Any] = [{"role": "user", "content": text}]
+            await client.chat.completions.create(model="echo", messages=messages)
+    await tap.recorded(2)
+    titles = {session.title for session in await tap.sessions()}
+    assert titles == {"Fix the ferry", "<env>only</env>"}
+
+
+async def test_the_forecast_is_confirmed_by_the_usage(tap: Recording):
+    messages: list[Any] = [{"role": "user", "content": "The ferry leaves at dawn. " * 400}]
+    async with gpt(tap) as client:
+        for text in ("More", "And more"):
+            reply = await client.chat.completions.create(model="echo", messages=messages)
+            messages.append({"role": "assistant", "content": reply.choices[0].message.content})
+            messages.append({"role": "user", "content": text})
+    _, call = await tap.recorded(2)
+    cached = call.reply.usage.cached
+    assert cached is not None
+    assert cached > 2000
+    # The offline provider estimates four characters a token; the forecast counts them.
+    assert 0.7 * cached < call.comparison.forecast.served < 1.3 * cached

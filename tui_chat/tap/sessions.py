@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from hashlib import blake2b, sha256
@@ -33,6 +34,8 @@ from tui_chat.tap.conversations import Conversation, Key, PlacedCall, message_ke
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
 _TITLE = 60
+_TAGGED = re.compile(r"<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)
+_LONGEST_SEARCHED = 100_000
 _MOST_CHAINS = 50
 """Requests of a conversation whose messages are known by id."""
 
@@ -178,8 +181,7 @@ class SessionWriter:
     def _transcript(
         self, known: _StoredConversation, placed: PlacedCall, call: Call, entries: list[Entry]
     ) -> SessionTranscript:
-        words = (m.content for m in placed.messages if m.role == "user" and m.content.strip())
-        title = one_line(next(words, "") or call.model or "Recorded conversation", _TITLE)
+        title = one_line(_first_words(placed.messages) or call.model or "Recorded", _TITLE)
         settings = call.captured.settings if call.captured is not None else None
         session = Session(
             known.session_id,
@@ -234,6 +236,13 @@ class SessionWriter:
             )
         except StoreError:
             self.dropped += 1
+
+
+def _first_words(messages: Sequence[Message]) -> str:
+    """Return the first words of the user, without what agents put around them in tags."""
+    texts = [m.content.strip() for m in messages if m.role == "user" and m.content.strip()]
+    words = (_TAGGED.sub("", text[:_LONGEST_SEARCHED]).strip() for text in texts)
+    return next(filter(None, words), texts[0] if texts else "")
 
 
 def _named(message: Message, stored: StoredCall) -> Message:
