@@ -24,7 +24,8 @@ from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
-from tui_chat.library.file_reader import FileModel, JsonFile, KnownKeys, as_list, as_object
+from tui_chat.library.file_model import FileModel
+from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object
 from tui_chat.library.located_json import Path as JsonPath
 from tui_chat.library.located_json import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook

@@ -13,10 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tui_chat.errors import InputError
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
@@ -24,7 +21,11 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.settings import SETTINGS, SettingError, Settings, read_setting
 from tui_chat.models.text import clean
 
-M = TypeVar("M", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+M = TypeVar("M", bound="BaseModel")
 
 MAX_FINDINGS = 100
 """The maximum number of findings about one file."""
@@ -38,12 +39,6 @@ FREE_KEYS = frozenset(
 )
 # fmt: on
 """Keys that are for people: kept without a finding, like keys that begin with `_`, `$` or `x-`."""
-
-
-class FileModel(BaseModel):
-    """The content of a file, with our field names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def to_camel_case(name: str) -> str:
@@ -223,6 +218,8 @@ class JsonFile:
 
     def validate(self, model: type[M], fields: object) -> M | None:
         """Check types. Returns None if there are errors, which become findings."""
+        from pydantic import ValidationError  # slow to import
+
         try:
             return model.model_validate(fields)
         except ValidationError as error:

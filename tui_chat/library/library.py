@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
 from tui_chat.library.presets import load_preset, save_preset
-from tui_chat.library.roles_and_profiles import dump_profile, load_profile, parse_role
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
@@ -111,6 +110,8 @@ class Library:
 
     def profile(self, name: str) -> Profile:
         """Read a profile. Raises InputError if it does not exist or has errors."""
+        from tui_chat.library.roles_and_profiles import load_profile  # loads pydantic
+
         return load_profile(self._path("profiles", name))
 
     def lorebook(self, name: str) -> Lorebook:
@@ -125,6 +126,8 @@ class Library:
 
     def role(self, name: str, text: str) -> Role:
         """Parse the text of a role file; the role's id defaults to the file's name."""
+        from tui_chat.library.roles_and_profiles import parse_role  # loads pydantic
+
         return parse_role(text, str(self._own / "roles" / f"{name}.json"), name)
 
     def snippet(self, name: str) -> Snippet:
@@ -156,6 +159,8 @@ class Library:
         name = file_name(profile.name)
         folder = self._own / "profiles"
         _make_folder(folder)
+        from tui_chat.library.roles_and_profiles import dump_profile  # loads pydantic
+
         write_text(dump_profile(profile), folder / f"{name}.json")
         return name
 

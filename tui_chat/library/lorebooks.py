@@ -19,8 +19,8 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
 from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
-    FileModel,
     JsonFile,
     KnownKeys,
     as_list,

@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, cast
-
-from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.library import located_json as json_text
 from tui_chat.library.file_reader import (
-    FileModel,
     JsonFile,
     KnownKeys,
     as_list,
@@ -38,11 +35,9 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.generation import (
     OWN_POLICIES,
     GenerationKind,
-    NamesPolicy,
     Policies,
-    PostProcessing,
 )
-from tui_chat.models.message import MessageRole
+from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.preset import (
     AnchorPoint,
     CacheLifetime,
@@ -50,69 +45,88 @@ from tui_chat.models.preset import (
     Preset,
     PresetMessage,
     PresetMessageType,
+    SystemPlacement,
 )
 from tui_chat.models.settings import settings_json
 
-
-def _lifetime(found: object) -> CacheLifetime | None:
-    """Parse a cache mark: true, false, or Anthropic's form."""
-    if found is None or found is False:
-        return None
-    if found in (True, {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}):
-        return "5m"
-    if found == {"type": "ephemeral", "ttl": "1h"}:
-        return "1h"
-    raise ValueError('true, false or {"type": "ephemeral", "ttl": "5m" or "1h"}')
+if TYPE_CHECKING:
+    from tui_chat.library.preset_model import MessageFile, PresetFile
 
 
-class _MessageFile(FileModel):
-    id: StrictStr | None = None
-    name: StrictStr = ""
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFields:
+    """The fields of a message in a preset file."""
+
+    id: str | None = None
+    name: str = ""
     type: PresetMessageType = "message"
     role: MessageRole | None = None
-    content: StrictStr = ""
-    enabled: StrictBool = True
-    insertion_point: StrictInt | None = None
+    content: str = ""
+    enabled: bool = True
+    insertion_point: int | None = None
     anchor_point: AnchorPoint | None = None
-    anchor_target: StrictStr | None = None
-    order: StrictInt = 0
-    cache_control: Annotated[CacheLifetime | None, BeforeValidator(_lifetime)] = None
-    requires: StrictStr = ""
+    anchor_target: str | None = None
+    order: int = 0
+    cache_control: CacheLifetime | None = None
+    requires: str = ""
     triggers: tuple[GenerationKind, ...] = ()
     card_field: CardField = ""
 
 
-class _PoliciesFile(FileModel):
-    depths: Literal["separate", "joined"] = "separate"
-    budget: Literal["history", "history_with_injections"] = "history"
-    without_anchor: Literal["last", "not_sent"] = "last"
-    names: NamesPolicy = "field"
-    squash_system: StrictBool = False
-    post_processing: PostProcessing = ""
-    expand_history: StrictBool = False
-    legacy_macros: StrictBool = False
-    example_separator: StrictStr = ""
-    pin_examples: StrictBool = False
-    card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = OWN_POLICIES.card_prompts
-    continue_nudge: StrictStr = ""
-    continue_prefill: StrictBool = False
-    impersonation_prompt: StrictStr = ""
-    send_if_empty: StrictStr = ""
+@dataclass(frozen=True, slots=True)
+class PresetFields:
+    """The fields of a preset file."""
+
+    preset_messages: tuple[MessageFields, ...]
+    name: str | None = None
+    system_placement: SystemPlacement = "hoist"
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    policies: Policies = OWN_POLICIES
 
 
-class _PresetFile(FileModel):
-    name: StrictStr | None = None
-    preset_messages: tuple[_MessageFile, ...]
-    system_placement: Literal["hoist", "in_place"] = "hoist"
-    variables: dict[str, StrictStr] = Field(default_factory=dict)
-    policies: _PoliciesFile = Field(default_factory=_PoliciesFile)
+_PLAIN: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("id", "name", "content", "anchor_target", "requires"), _is_text),
+    **dict.fromkeys(("insertion_point", "order"), lambda value: type(value) is int),
+    "type": lambda value: value in get_args(PresetMessageType),
+    "role": lambda value: value in MESSAGE_ROLES,
+    "enabled": lambda value: type(value) is bool,
+    "anchor_point": lambda value: value in get_args(AnchorPoint),
+}
+"""For each field of a message, whether a value needs no closer look."""
+
+
+def _plain(whole: Mapping[str, Any]) -> PresetFields | None:
+    """Return the fields of a file in which every value is as usual; None for pydantic to decide.
+
+    Loading pydantic takes 0.2 s and 13 MB, and the first screen needs a preset.
+    """
+    values = dict(whole)
+    messages = values.pop("preset_messages", None)
+    if not isinstance(messages, list | tuple) or values.keys() - {"name"}:
+        return None
+    found: list[MessageFields] = []
+    for message in cast("Sequence[object]", messages):
+        fields = as_object(message)
+        if fields is None or not all(
+            name in _PLAIN and _PLAIN[name](value) for name, value in fields.items()
+        ):
+            return None
+        found.append(MessageFields(**fields))
+    name = values.get("name")
+    return PresetFields(tuple(found), name) if name is None or _is_text(name) else None
 
 
 PRESET_KEYS = KnownKeys(
-    (*_PresetFile.model_fields, "parameters"), {"preset_messages": ("messages",)}
+    (*(each.name for each in fields(PresetFields)), "parameters"),
+    {"preset_messages": ("messages",)},
 )
-MESSAGE_KEYS = KnownKeys(_MessageFile.model_fields)
-_POLICY_KEYS = KnownKeys(_PoliciesFile.model_fields)
+MESSAGE_KEYS = KnownKeys(each.name for each in fields(MessageFields))
+_POLICY_NAMES = tuple(each.name for each in fields(Policies))
+_POLICY_KEYS = KnownKeys(_POLICY_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +173,28 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
         whole = {**whole, "policies": taken.fields}
         if taken.extras:
             extras["policies"] = taken.extras
-    found = None if file.failed else file.validate(_PresetFile, whole)
+    found = None if file.failed else _plain(whole) or _checked(file, whole)
     if found is None:
         return ParsedPreset(None, file, at)
+    given = found.policies
+    if not isinstance(given, Policies):
+        given = Policies(**given.model_dump())
     preset = Preset(
         name=found.name or default_name,
         messages=tuple(_messages(found.preset_messages, kept)),
         system_placement=found.system_placement,
         variables=MappingProxyType(found.variables),
         settings=settings,
-        policies=Policies(**found.policies.model_dump()),
+        policies=given,
         extras=MappingProxyType(extras),
     )
     return ParsedPreset(preset, file, at)
+
+
+def _checked(file: JsonFile, whole: Mapping[str, Any]) -> PresetFile | None:
+    from tui_chat.library.preset_model import PresetFile
+
+    return file.validate(PresetFile, whole)
 
 
 def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -199,7 +222,7 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _messages(
-    found: tuple[_MessageFile, ...], extras: Sequence[Mapping[str, Any]]
+    found: Sequence[MessageFields | MessageFile], extras: Sequence[Mapping[str, Any]]
 ) -> Iterator[PresetMessage]:
     used = {message.id for message in found}
     for index, (message, unknown) in enumerate(zip(found, extras, strict=True)):
@@ -276,7 +299,7 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
         _spelled(name, style): list(cast("tuple[str, ...]", value))
         if isinstance(value, tuple)
         else value
-        for name in _PoliciesFile.model_fields
+        for name in _POLICY_NAMES
         if (value := getattr(preset.policies, name)) != getattr(OWN_POLICIES, name)
     }
     policies |= preset.extras.get("policies", {})

@@ -15,8 +15,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, PlainValidator, StrictInt, StrictStr
 
 from tui_chat.files import MAX_BYTES, input_name, read_text
+from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
-    FileModel,
     JsonFile,
     KnownKeys,
     as_object,
