@@ -175,6 +175,12 @@ def test_responses_searches_in_files_and_failures() -> None:
     assert found.failures == ("A web search failed.",)
 
 
+def test_responses_searches_with_several_queries() -> None:
+    several = {**SEARCH, "action": {"type": "search", "query": "a", "queries": ["a", "b"]}}
+    found = references(whole(RESPONSES, {"output": [several], "status": "completed"}))
+    assert found.queries == ("a", "b")
+
+
 # Anthropic
 
 
@@ -248,6 +254,7 @@ def test_anthropic_citations_cover_their_block(
         found = whole(ANTHROPIC, {"content": blocks, "stop_reason": "end_turn"})
     assert cited(found) == [("so it is", label)]
     assert references(found).citations[0].where == where
+    assert references(found).citations[0].quote == citation["cited_text"]
 
 
 def test_anthropic_results_are_sources_and_errors_are_failures() -> None:

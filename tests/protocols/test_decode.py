@@ -282,6 +282,8 @@ GEMINI_BODIES: list[dict[str, Any]] = [
                 {"text": "t"},
                 {"inlineData": {"mimeType": "image/png", "data": PNG, "displayName": "d"}},
                 {"fileData": {"fileUri": "gs://x"}, "videoMetadata": {"fps": 2}},
+                {"fileData": {"fileUri": "gs://y", "mimeType": "image/png", "x": 1}},
+                {"inlineData": {"mimeType": "image/png", "data": PNG, "x": 1}},
             ),
             content(
                 "model",

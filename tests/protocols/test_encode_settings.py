@@ -24,12 +24,15 @@ from tests.protocols.requests import (
     user,
 )
 from tui_chat.compose import compose
-from tui_chat.context import Inputs
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level, Note, Sourced
 from tui_chat.models.preset import Preset
+from tui_chat.models.settings import ResponseFormat
 from tui_chat.models.text import Origin, OriginKind
 
+OLLAMA = Protocol.OLLAMA
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 SAMPLING = chat(user(), temperature=0.5, top_p=0.9, max_tokens=99, stop=["a"], seed=7)
 
 SAID: list[tuple[Protocol, dict[str, Any], list[str]]] = [
@@ -365,3 +368,28 @@ def test_no_note_denies_an_existing_setting() -> None:
     for target in (ANTHROPIC, GEMINI):
         for note in notes_of(request, target, CHAT, "m"):
             assert "has no such setting" not in note.sentence
+
+
+@pytest.mark.parametrize(
+    ("protocol", "form", "sent"),
+    [
+        (CHAT, ResponseFormat("schema", SCHEMA), {"name": "reply", "schema": SCHEMA}),
+        (RESPONSES, ResponseFormat("schema", SCHEMA), {"name": "reply", "schema": SCHEMA}),
+        (OLLAMA, ResponseFormat("schema", SCHEMA), SCHEMA),
+        (OLLAMA, ResponseFormat("schema", {}), "json"),
+        (OLLAMA, ResponseFormat("json"), "json"),
+    ],
+)
+def test_a_schema_without_a_name_or_content(
+    protocol: Protocol, form: ResponseFormat, sent: Any
+) -> None:
+    to = Endpoint("e", protocol, "https://e.invalid", models=("m",))
+    settings = SessionSettings(response_format=form)
+    body = json.loads(compose(Inputs(to, Preset("p"), draft="x", settings=settings)).payload.body)
+    if protocol is OLLAMA:
+        assert body["format"] == sent
+    else:
+        found = (
+            body["response_format"]["json_schema"] if protocol is CHAT else body["text"]["format"]
+        )
+        assert sent.items() <= found.items()

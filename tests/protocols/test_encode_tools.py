@@ -244,6 +244,7 @@ def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> Non
     out = encoded(envelope, target)
     aliases = dict(out.aliases)
     assert aliases == {"a b": "a_b_2", "a/b": "a_b_3"}
+    assert [note.code for note in out.notes].count("tool-renamed") == 2
     reply = Message(
         "assistant", tool_calls=(ToolCall("2", "a_b_2", "{}"), ToolCall("3", "a_b", ""))
     )

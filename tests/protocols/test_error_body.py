@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui_chat.errors import Refused
-from tui_chat.protocols.common.error_body import response_error
+from tui_chat.protocols.common.error_body import find_error, response_error
 
 
 def refuse(status: int, body: Any) -> Refused:
@@ -203,3 +203,11 @@ def test_how_long_to_wait(message: str, details: Any, seconds: float | None, wai
 def test_no_body_breaks_it(body: bytes) -> None:
     assert str(refuse(500, body)).isprintable()
     assert refuse(999, body).status == 999
+
+
+@pytest.mark.parametrize("key", ["code", "status", "status_code"])
+@pytest.mark.parametrize("value", [429, "429"])
+def test_the_status_inside_of_an_error(key: str, value: object) -> None:
+    found = find_error({"error": {"message": "Slow down.", key: value}})
+    assert found is not None
+    assert (found.status, found.code) == (429, "429")
