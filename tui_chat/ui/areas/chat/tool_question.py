@@ -320,6 +320,7 @@ class ToolQuestion(Vertical, can_focus=True):
         if self.has_focus:
             chunks.append(Text("Esc back to the draft", "dim"))
         self._options.show(chunks)
+        self.refresh(layout=True)  # its height depends on the lines of the options
 
 
 class OptionLines(Widget):
