@@ -96,31 +96,43 @@ def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file.
+    """Return the tables of a TOML file; see `parse_toml`. Raises ConfigError."""
+    return parse_toml(read_toml_text(path), input_name(path))
 
-    Raises ConfigError, which names file and fault, if the file cannot be read, is not a regular
-    file, is larger than 1 MiB, is not TOML, or is nested too deeply.
+
+def read_toml_text(path: Path) -> str:
+    """Return the text of a TOML file. Raises ConfigError, which names file and fault, if it cannot
+    be read, is not a regular file, is larger than 1 MiB, or is not UTF-8.
+    """
+    try:
+        return read_file(path, _MAX_TOML_BYTES).decode("utf-8")
+    except InputError as error:
+        raise ConfigError(str(error), advice=error.advice) from None
+    except UnicodeDecodeError as error:
+        fault = f"is not TOML, which is UTF-8 text: {error}"
+        raise ConfigError(f"{input_name(path)}: {fault}") from None
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; `name` is what errors call it.
+
+    Raises ConfigError, which says where the fault is, if it is not TOML or nested too deeply.
     """
     import tomllib  # only needed here
 
     try:
-        text = read_file(path, _MAX_TOML_BYTES).decode("utf-8")
         if any(line.count(".") > _MAX_TOML_DOTS for line in text.split("\n")):
-            raise ConfigError(f"{path}: {_TOML_TOO_DEEP}")
+            raise ConfigError(f"{name}: {_TOML_TOO_DEEP}")
         table = tomllib.loads(text)
-    except InputError as error:
-        raise ConfigError(str(error), advice=error.advice) from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not TOML, which is UTF-8 text: {error}") from None
     except RecursionError:
-        raise ConfigError(f"{path}: {_TOML_TOO_DEEP}") from None
+        raise ConfigError(f"{name}: {_TOML_TOO_DEEP}") from None
     except ValueError as error:  # TOMLDecodeError, and a number of too many digits
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
+        raise ConfigError(f"{name}: is not TOML: {error}") from None
     level: list[Any] = [table]
     for _ in range(_MAX_TOML_DEPTH):
         level = [child for value in level for child in _inner_values(value)]
     if level:
-        raise ConfigError(f"{path}: {_TOML_TOO_DEEP}")
+        raise ConfigError(f"{name}: {_TOML_TOO_DEEP}")
     return table
 
 

@@ -104,7 +104,7 @@ def test_models_are_listed_with_limits_and_prices(home: Run):
     [haiku] = [each for each in found if each["endpoint"] == "anthropic"]
     assert haiku["context_limit"] >= 200_000
     assert haiku["input_price"] > 0
-    assert "claude-haiku-4-5" in home("models", "CLAUDE-haiku").out
+    assert str(haiku["model"]) in home("models", "CLAUDE-haiku").out
     assert "No models." in home("models", "no-such-model").err
     assert home("models", "--endpoint", "antropic").code == 2
 

@@ -2,7 +2,7 @@
 wired app or a headless command.
 
 commands          the commands and their flags, by subject: session_commands, library_commands,
-                  endpoint_commands
+                  endpoint_commands, config_commands
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message and prints the reply (markdown_output: on a terminal)
@@ -19,6 +19,9 @@ prices            shows and updates prices; prints what replies cost (`usage`)
 refresh_prices    writes the prices that ship; for maintainers, not a command
 refresh_facts     writes the published facts about models; for maintainers, not a command
 serve             shows the app in a browser (serve_access: who may use it)
+config_file       shows, opens and checks config.toml
+keys              keys in the system's keyring
+doctor            checks this machine
 completion        names for the shells' completion
 db                maintains the database file
 import_export     conversations from files and to files, or from files to the screen

@@ -12,6 +12,7 @@ from click.exceptions import NoArgsIsHelpError
 from tui_chat import __version__
 from tui_chat.cli import completion
 from tui_chat.cli.completion import PROGRAM, SHELLS
+from tui_chat.cli.config_commands import CONFIG_COMMANDS
 from tui_chat.cli.db import db
 from tui_chat.cli.endpoint_commands import ENDPOINT_COMMANDS
 from tui_chat.cli.library_commands import LIBRARY_COMMANDS
@@ -411,7 +412,14 @@ def completion_command(shell: str) -> None:
     write_text(completion.script(cli, shell))
 
 
-for _command in (*SESSION_COMMANDS, *LIBRARY_COMMANDS, *ENDPOINT_COMMANDS, tap, db):
+for _command in (
+    *SESSION_COMMANDS,
+    *LIBRARY_COMMANDS,
+    *ENDPOINT_COMMANDS,
+    *CONFIG_COMMANDS,
+    tap,
+    db,
+):
     cli.add_command(_command)
 
 

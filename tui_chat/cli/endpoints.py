@@ -195,7 +195,7 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
         async for check in check_endpoint(endpoint, model, client):
             checks.append(check)
             if show:
-                _show(check)
+                show_check(check)
     finally:
         await client.aclose()
     return checks
@@ -207,12 +207,13 @@ def _chat_url(endpoint: Endpoint, model: str) -> str:
     return tiny_chat(endpoint, model, stream=True).url
 
 
-def _show(check: Check) -> None:
+def show_check(check: Check, *, width: int = 7) -> None:
+    """Print a check; `width` is that of the column with its name."""
     sign = Styled(_SIGNS[check.result], _COLOURS[check.result])
     took = f"  ({check.seconds:.2f} s)" if check.seconds is not None else ""
-    write_line("  ", sign, f"  {check.name:<7} {check.sentence}{took}")
+    write_line("  ", sign, f"  {check.name:<{width}} {check.sentence}{took}")
     if check.advice:
-        write_line(f"{'':14}{check.advice}")
+        write_line(f"{'':{width + 7}}{check.advice}")
 
 
 def _config(settings: dict[str, object]) -> Config:
@@ -293,7 +294,7 @@ async def check_endpoint(
         for name in ("server", "model", "chat", "stream", "usage"):
             yield Check(name, "skipped", "Not tried without a key.")
         return
-    server, models = await _check_server(endpoint, client)
+    server, models = await check_server(endpoint, client)
     yield server
     if server.result == "failed" and models is None:
         for name in ("model", "chat", "stream", "usage"):
@@ -323,10 +324,12 @@ async def _check_key(endpoint: Endpoint) -> Check:
     return Check("key", "ok", f"Found: {describe_key_reference(endpoint.key)}.")
 
 
-async def _check_server(
+async def check_server(
     endpoint: Endpoint, client: HttpClient
 ) -> tuple[Check, tuple[str, ...] | None]:
-    """Return the check, and the listed models; None if the server cannot be reached."""
+    """Ask a server for its models. Return the check, and the models; None if the server cannot be
+    reached.
+    """
     began = monotonic()
     try:
         models = await list_models(endpoint, client)

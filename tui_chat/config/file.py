@@ -55,7 +55,7 @@ Unknown keys are errors, so that a misspelled setting is noticed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -63,10 +63,11 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from tui_chat.config.key_places import place_of
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
-from tui_chat.files import read_toml
+from tui_chat.files import input_name, parse_toml, read_toml_text
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts, spellings
@@ -79,23 +80,26 @@ _MOST_FAULTS = 5
 
 def read_config_file(path: Path, defaults: Config) -> Config:
     """Return the defaults overridden by the file. Raises ConfigError with file, key and fault."""
-    raw = read_toml(path)
+    text, name = read_toml_text(path), input_name(path)
+    raw = parse_toml(text, name)
     try:
         found = FileTable.model_validate(raw)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)
-        sentences = "; ".join(_fault(fault) for fault in faults[:_MOST_FAULTS])
+        sentences = "; ".join(_fault(text, fault) for fault in faults[:_MOST_FAULTS])
         more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
         # Values are not repeated, since they may be keys; therefore `from None`, too.
-        raise ConfigError(f"{path}: {sentences}{more}") from None
+        raise ConfigError(f"{name}: {sentences}{more}") from None
     endpoints = {endpoint.name: endpoint for endpoint in defaults.endpoints}
-    for name, given in found.endpoints.items():
+    for each, given in found.endpoints.items():
         try:
-            endpoints[name] = _override(endpoints.get(name), name, given)
+            endpoints[each] = _override(endpoints.get(each), each, given)
         except _Incomplete as error:
-            raise ConfigError(f"{path}: endpoints.{name}.{error}: is missing") from None
+            where = _where(text, ("endpoints", each))
+            raise ConfigError(f"{name}: endpoints.{each}.{error}: is missing{where}") from None
         except ValueError as error:
-            raise ConfigError(f"{path}: endpoints.{name}.base_url: {error}") from None
+            where = _where(text, ("endpoints", each, "base_url"))
+            raise ConfigError(f"{name}: endpoints.{each}.base_url: {error}{where}") from None
     anywhere = tuple(
         (pattern if pattern.endswith("*") else spellings(pattern)[-1], facts)
         for pattern, facts in _facts(found.models)
@@ -105,7 +109,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
         endpoints=tuple(replace(each, facts_anywhere=anywhere) for each in endpoints.values()),
         endpoint=found.endpoint or defaults.endpoint,
         model=found.model or defaults.model,
-        title_model=_title_model(path, found.title_model, endpoints),
+        title_model=_title_model(text, name, found.title_model, endpoints),
         theme=found.theme or defaults.theme,
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),
@@ -113,12 +117,14 @@ def read_config_file(path: Path, defaults: Config) -> Config:
     )
 
 
-def _title_model(path: Path, given: str, endpoints: Mapping[str, Endpoint]) -> str:
+def _title_model(text: str, file: str, given: str, endpoints: Mapping[str, Endpoint]) -> str:
     name = given.partition("/")[0]
     if name and name not in endpoints:
         known = ", ".join(endpoints)
         advice = f"Available: {known}."
-        raise ConfigError(f"{path}: title_model: there is no endpoint “{name}”", advice=advice)
+        where = _where(text, ("title_model",))
+        sentence = f"{file}: title_model: there is no endpoint “{name}”{where}"
+        raise ConfigError(sentence, advice=advice)
     return given
 
 
@@ -134,14 +140,22 @@ def _tool(name: str, given: ToolTable) -> Tool:
     )
 
 
-def _fault(fault: ErrorDetails) -> str:
+def _where(text: str, steps: Sequence[str]) -> str:
+    """Return line and column of a key as words to add; empty if they cannot be told."""
+    place = place_of(text, steps)
+    return f" (at line {place[0]}, column {place[1]})" if place else ""
+
+
+def _fault(text: str, fault: ErrorDetails) -> str:
     """Return a fault as a sentence with its place."""
     steps = [str(step) for step in fault["loc"] if step != "[key]"]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     if fault["type"] != "extra_forbidden":
-        return f"{place}: {fault['msg'].removeprefix('Value error, ')}"
-    meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
-    return f"{place}: is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
+        sentence = fault["msg"].removeprefix("Value error, ")
+    else:
+        meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
+        sentence = "is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
+    return f"{place}: {sentence}{_where(text, steps)}"
 
 
 class _Incomplete(Exception):

@@ -147,12 +147,19 @@ class PriceTierTable(Strict):
     """Prices of requests with more than `above` tokens of input."""
 
     above: int = Field(ge=0, le=10**9)
+    """Tokens of input beyond which these prices hold."""
     input: _Dollars | None = None
+    """All input."""
     output: _Dollars | None = None
+    """All output."""
     cached: _Dollars | None = None
+    """Input that the provider still had in its cache; not set: as all input."""
     cache_write: _Dollars | None = None
+    """Input that was put into the provider's cache, for five minutes where there is a choice;
+    not set: as all input."""
     cache_write_1h: _Dollars | None = None
     reasoning: _Dollars | None = None
+    """Output spent on reasoning; not set: as all output."""
 
 
 def _ascending(tiers: tuple[PriceTierTable, ...]) -> tuple[PriceTierTable, ...]:
@@ -163,15 +170,25 @@ class PricesTable(Strict):
     """US dollars per million tokens; see `models.prices.Prices`."""
 
     input: _Dollars | None = None
+    """All input."""
     output: _Dollars | None = None
+    """All output."""
     cached: _Dollars | None = None
+    """Input that the provider still had in its cache; not set: as all input."""
     cache_write: _Dollars | None = None
+    """Input that was put into the provider's cache, for five minutes where there is a choice;
+    not set: as all input."""
     cache_write_1h: _Dollars | None = None
     reasoning: _Dollars | None = None
+    """Output spent on reasoning; not set: as all output."""
     per_request: _Dollars | None = None
+    """US dollars for each request besides."""
     tiers: Annotated[tuple[PriceTierTable, ...], AfterValidator(_ascending)] = ()
+    """Other prices of requests with more input."""
     starts: date | None = Field(None, alias="from")
+    """The first day on which the prices hold."""
     until: date | None = None
+    """The last day on which they hold."""
 
 
 def _efforts(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -212,14 +229,20 @@ class FactsTable(Strict):
     context_limit: _Tokens | None = None
     sampling: bool | None = None
     sampling_efforts: Annotated[tuple[str, ...], AfterValidator(_sampling_efforts)] | None = None
+    """The reasoning efforts at which they are; the empty text is the model's own default. Counts
+    only where `sampling` is not set."""
     developer_role: bool | None = None
     mid_history_system: bool | None = None
     prefill: bool | None = None
     max_output: _Tokens | None = None
     strict_keys: bool | None = None
+    """True if OpenAI Chat's server refuses unknown keys and an empty `tools`; a captured request
+    then loses them. Not set: they are passed on, with a warning."""
     stream_usage: bool | None = None
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
+    """How OpenAI Chat's reply limit is called; not set: as at the endpoint."""
     prices: PricesTable | None = None
+    """US dollars per million tokens; they go before those that come with the program."""
     efforts: _Efforts | None = None
     reasons_by_default: bool | None = None
     budgets: Annotated[tuple[int, ...], AfterValidator(_budgets)] | None = None
@@ -231,7 +254,9 @@ class FactsTable(Strict):
     hosted_beside_functions: bool | None = None
     reasons: bool | None = None
     input_media: _Media | None = None
+    """What it accepts: some of `text`, `image`, `audio`, `video`, `pdf`."""
     output_media: _Media | None = None
+    """What it can reply with: some of the same."""
 
 
 def _pattern(pattern: str) -> str:
@@ -265,6 +290,7 @@ class EndpointTable(Strict):
     """One of `[endpoints.NAME]`; see `models.endpoint.Endpoint`."""
 
     protocol: Protocol | None = None
+    """How the provider is spoken to; required for a new endpoint."""
     base_url: Annotated[str, AfterValidator(_base_url)] | None = None
     key: Annotated[str, AfterValidator(_key)] = ""
     auth: Annotated[str, AfterValidator(_auth)] = ""
@@ -276,13 +302,19 @@ class EndpointTable(Strict):
     query: Annotated[dict[str, str], AfterValidator(_no_secrets)] = Field(default_factory=dict)
     proxy: Annotated[str, AfterValidator(_proxy)] = ""
     timeouts: TimeoutsTable | None = None
+    """How long to wait."""
     retries: RetriesTable | None = None
+    """How often to try again."""
     facts: _Facts = Field(default_factory=dict)
+    """Facts about models here, by name or by how the name begins: `"gpt-5*"`."""
     system_fallback: Literal["hoist", "user"] = "hoist"
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     max_tokens: int | None = Field(None, gt=0)
+    """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the
+    most that the model accepts."""
     provider_keeps: bool = False
     parameters: Annotated[Settings, PlainValidator(_parameters)] = NO_SETTINGS
+    """Settings of requests where neither session nor preset nor role has them: docs/settings.md."""
 
 
 def _schema(given: dict[str, Any] | str) -> dict[str, Any]:
@@ -304,9 +336,11 @@ class ToolTable(Strict):
     """One of `[tools.NAME]`; see `models.tool.Tool`."""
 
     description: str = ""
+    """What the model is told about the tool."""
     parameters: Annotated[dict[str, Any] | str, AfterValidator(_schema)] = Field(
         default_factory=dict
     )
+    """The JSON Schema of the arguments, as a table or as JSON text."""
     command: tuple[str, ...] = ()
     consent: Literal["ask", "always"] = "ask"
     offered: bool = True
@@ -329,14 +363,23 @@ class FileTable(Strict):
     """The whole file."""
 
     endpoint: str | None = None
+    """The endpoint of new sessions; without it the offline provider."""
     model: str | None = None
+    """The model of new sessions; without it the endpoint's first."""
     title_model: Annotated[str, AfterValidator(_title_model)] = ""
+    """The model that writes titles of sessions, as `ENDPOINT/MODEL`; without it none does."""
     theme: str | None = None
+    """The name of a color theme; the command palette lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
+    """How the end of a long reply is announced while another window has the focus."""
     keys: dict[str, str] = Field(default_factory=dict)
+    """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
     endpoints: dict[_EndpointName, EndpointTable] = Field(default_factory=dict)
+    """Providers by name. The name of a built-in one changes only what its table sets."""
     models: _Facts = Field(default_factory=dict)
+    """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
     tools: dict[_ToolName, ToolTable] = Field(default_factory=dict)
+    """Tools that models may call, by name."""
 
 
 def known_keys() -> tuple[str, ...]:

@@ -17,14 +17,18 @@ import os
 import re
 import shlex
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from typing import Any
 
 from tui_chat.errors import KeyMissing
 
 COMMAND_SECONDS = 60.0
 """Seconds that a key command may take: a password manager may ask for a fingerprint first."""
+
+SERVICE = "tui-chat"
+"""The keyring's service of the keys that `tui-chat keys` stores; their names are endpoints."""
 
 _MAX_OUTPUT = 65_536
 """Bytes of a command's output that are searched for the key."""
@@ -88,7 +92,29 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
     )
 
 
-def _from_keyring(service: str, name: str) -> Secret:
+def store_key(service: str, name: str, key: Secret) -> None:
+    """Put a key into the system's keyring. Raises KeyMissing, with advice."""
+    checked = _checked(
+        key,
+        "This is not a key: it holds characters that no key contains, or nothing.",
+        "Give the key alone, without quotation marks.",
+    )
+    with _keyring_of("written to") as keyring:
+        keyring.set_password(service, name, checked.reveal())
+
+
+def delete_key(service: str, name: str) -> bool:
+    """Remove a key from the system's keyring; False if it has none. Raises KeyMissing."""
+    with _keyring_of("changed") as keyring:
+        if keyring.get_password(service, name) is None:
+            return False
+        keyring.delete_password(service, name)
+    return True
+
+
+@contextmanager
+def _keyring_of(verb: str) -> Generator[Any]:
+    """Give the module for the system's keyring, and raise KeyMissing for whatever it raises."""
     try:
         keyring = import_module("keyring")
     except ImportError:
@@ -98,22 +124,33 @@ def _from_keyring(service: str, name: str) -> Secret:
             advice="Install it with `pip install 'tui-chat[keyring]'`, or use “env:NAME”.",
         ) from None
     try:
-        found = Secret(keyring.get_password(service, name) or "")
+        yield keyring
     except Exception as error:  # backends raise exceptions of any type
         raise KeyMissing(
-            f"The system's keyring could not be read ({type(error).__name__}).",
+            f"The system's keyring could not be {verb} ({type(error).__name__}).",
             advice="Unlock it, or use “env:NAME” or “command:...” for this key.",
         ) from None
+
+
+def _from_keyring(service: str, name: str) -> Secret:
+    with _keyring_of("read") as keyring:
+        found = Secret(keyring.get_password(service, name) or "")
     if not found.reveal().strip():
         raise KeyMissing(
             f"The system's keyring has no entry {service}/{name}.",
-            advice=f"Put the key there with `keyring set {service} {name}`.",
+            advice=f"Put the key there with {_command_to_set(service, name)}.",
         )
     return _checked(
         found,
         f"The keyring's entry {service}/{name} holds characters that no key contains.",
-        f"Set it again with `keyring set {service} {name}`.",
+        f"Set it again with {_command_to_set(service, name)}.",
     )
+
+
+def _command_to_set(service: str, name: str) -> str:
+    if service == SERVICE:
+        return f"`tui-chat keys set {name}`"
+    return f"`keyring set {service} {name}`"
 
 
 async def _from_command(command: str) -> Secret:

@@ -1,0 +1,298 @@
+"""`tui-chat config`, `keys` and `doctor`."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tests.e2e.terminal_app import TerminalApp
+from tui_chat.cli.config_file import TEMPLATE
+
+SECRET = "sk-secret-0123456789"
+COMMENTED = """\
+# mine
+theme = "tui-chat-light"   # at noon
+
+[endpoints.work]
+protocol = "openai_chat"
+base_url = "https://llm.example.org/v1"
+key = "env:WORK_LLM_KEY"
+"""
+
+
+class Keyring(ModuleType):
+    """A stand-in for the keyring package, which needs a desktop session."""
+
+    def __init__(self) -> None:
+        super().__init__("keyring")
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, name: str) -> str | None:
+        return self.kept.get((service, name))
+
+    def set_password(self, service: str, name: str, key: str) -> None:
+        self.kept[service, name] = key
+
+    def delete_password(self, service: str, name: str) -> None:
+        del self.kept[service, name]
+
+
+@pytest.fixture
+def keyring(monkeypatch: pytest.MonkeyPatch) -> Keyring:
+    found = Keyring()
+    monkeypatch.setitem(sys.modules, "keyring", found)
+    return found
+
+
+@pytest.fixture
+def home(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs a command in the home `tmp_path`."""
+    for name in ("OPENAI_API_KEY", "WORK_LLM_KEY", "TUI_CHAT_MODEL", "VISUAL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*words: object, stdin: str | None = None) -> Done:
+        if stdin is not None:
+            stream = io.TextIOWrapper(io.BytesIO(stdin.encode()))
+            monkeypatch.setattr(sys, "stdin", stream)
+        return run("--config-dir", tmp_path, "--data-dir", tmp_path / "data", *words)
+
+    return call
+
+
+# --- config ------------------------------------------------------------------------------
+
+
+def test_path_show_and_check_without_a_file(home: Run, tmp_path: Path):
+    path = tmp_path / "config.toml"
+    assert home("config", "path").out == f"{path}\n"
+    assert home("config", "check").out == f"{path} does not exist; the defaults hold.\n"
+    assert "endpoint       = loopback   (default)" in home("config", "show").out
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_show_says_what_set_each_setting(home: Run, tmp_path: Path, monkeypatch):
+    (tmp_path / "config.toml").write_text(COMMENTED)
+    monkeypatch.setenv("TUI_CHAT_MODEL", "m-1")
+    shown = json.loads(home("--endpoint", "work", "config", "show", "--json").out)
+    assert (shown["endpoint"], shown["model"], shown["theme"]) == ("work", "m-1", "tui-chat-light")
+    assert shown["sources"] == {
+        "endpoint": "--endpoint",
+        "model": "TUI_CHAT_MODEL",
+        "theme": str(tmp_path / "config.toml"),
+        "notify": "default",
+        "title_model": "default",
+    }
+    assert [each["name"] for each in shown["endpoints"]] == ["work"]
+    assert "endpoints.work" in home("config", "show").out
+
+
+def test_faults_have_line_and_column(home: Run, tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.write_text(COMMENTED)
+    assert home("config", "check").out == f"{path} has no faults.\n"
+    for line, place, words in [
+        ('keey = "x"', "line 8, column 1", "did you mean “key”?"),
+        ("timeouts = { connect = -1 }", "line 8, column 14", "timeouts.connect"),
+        ("models = [\n  1,\n]", "line 8, column 1", "models.0"),
+        ("[endpoints.new]", "line 8, column 12", "endpoints.new.protocol: is missing"),
+        ("nonsense", "line 8, column 9", "is not TOML"),
+    ]:
+        text = f"{COMMENTED}{line}\n"
+        path.write_text(text)
+        done = home("config", "check")
+        assert done.code == 2
+        assert place in done.err, done.err
+        assert words in done.err, done.err
+        done = home("config", "check", "-", stdin=text)
+        assert done.code == 2
+        assert place in done.err
+    other = tmp_path / "other.toml"
+    other.write_text('endpoint = "none"')
+    done = home("config", "check", other)
+    assert done.code == 2
+    assert "There is no endpoint “none”." in done.err
+
+
+def test_edit_opens_the_editor_and_checks(home: Run, tmp_path: Path, monkeypatch):
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("EDITOR", "true")
+    assert home("config", "edit").code == 0
+    assert path.read_text() == TEMPLATE
+    assert tomllib.loads(TEMPLATE) == {}
+    monkeypatch.setenv("EDITOR", "sed -i 1d")
+    path.write_text(COMMENTED)
+    assert home("config", "edit").code == 0
+    assert path.read_text() == COMMENTED.removeprefix("# mine\n")
+    monkeypatch.setenv("EDITOR", "sed -i s/theme/them/")
+    done = home("config", "edit")
+    assert done.code == 2
+    assert "(at line 1, column 1)" in done.err
+    for editor, words in [("false", "false ended with 1"), ("/no/editor", "cannot be started")]:
+        monkeypatch.setenv("EDITOR", editor)
+        done = home("config", "edit")
+        assert (done.code, words in done.err) == (2, True)
+
+
+# --- keys --------------------------------------------------------------------------------
+
+
+def test_a_key_is_set_listed_and_deleted_and_never_printed(
+    home: Run, tmp_path: Path, keyring: Keyring
+):
+    path = tmp_path / "config.toml"
+    path.write_text("# mine\n")
+    said = ""
+    done = home("keys", "set", "openai", stdin=f"{SECRET}\nmore\n")
+    assert done.code == 0, done.err
+    assert keyring.kept == {("tui-chat", "openai"): SECRET}
+    assert path.read_text() == '# mine\n\n[endpoints.openai]\nkey = "keyring:tui-chat/openai"\n'
+    said += done.out + done.err
+    listed = {each["endpoint"]: each for each in json.loads(home("keys", "list", "--json").out)}
+    assert listed["openai"] == {
+        "endpoint": "openai", "key": "keyring:tui-chat/openai", "state": "found",
+    }  # fmt: skip
+    assert "is not set" in listed["openai-responses"]["state"]
+    assert "loopback" not in listed
+    done = home("keys", "list")
+    said += done.out + done.err
+    assert home("keys", "set", "openai", stdin="sk-other").code == 0
+    assert path.read_text().count("[endpoints.openai]") == 1
+    assert home("keys", "delete", "openai").code == 0
+    assert keyring.kept == {}
+    done = home("keys", "delete", "openai")
+    assert done.code == 3
+    assert "tui-chat/openai" in done.err
+    assert SECRET not in said
+    assert SECRET not in path.read_text()
+
+
+def test_an_endpoint_with_a_table_is_left_to_its_author(home: Run, tmp_path: Path, keyring):
+    (tmp_path / "config.toml").write_text(COMMENTED)
+    done = home("keys", "set", "work", stdin=SECRET)
+    assert done.code == 0
+    assert 'key = "keyring:tui-chat/work"' in done.out
+    assert (tmp_path / "config.toml").read_text() == COMMENTED
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code", "said"),
+    [
+        (("set", "openai"), "two words", 3, "not a key"),
+        (("set", "openai"), "", 3, "not a key"),
+        (("set", "opnai"), SECRET, 2, "openai"),
+        (("set", "loopback"), SECRET, 2, "needs no key"),
+        (("delete", "none"), "", 2, "no endpoint"),
+    ],
+)
+def test_bad_keys_and_names(
+    words: tuple[str, ...], stdin: str, code: int, said: str, home: Run, keyring: Keyring
+):
+    done = home("keys", *words, stdin=stdin)
+    assert done.code == code
+    assert said in done.err
+    assert SECRET not in done.err
+    assert keyring.kept == {}
+
+
+def test_without_the_keyring_a_sentence_says_how_to_get_it(home: Run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    done = home("keys", "set", "openai", stdin=SECRET)
+    assert done.code == 3
+    assert "tui-chat[keyring]" in done.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
+def test_a_typed_key_is_not_shown(tmp_path: Path):
+    fake = tmp_path / "modules"
+    fake.mkdir()
+    (fake / "keyring.py").write_text(
+        f"def set_password(*given): open({str(tmp_path / 'kept')!r}, 'w').write(given[-1])\n"
+    )
+    environ = {"PYTHONPATH": str(fake)}
+    with TerminalApp(tmp_path, ("keys", "set", "openai"), environ=environ) as app:
+        app.until(lambda: app.shows("Key of openai"))
+        app.type(f"{SECRET}\r")
+        assert app.wait() == 0
+    assert (tmp_path / "kept").read_text() == SECRET
+    assert SECRET not in app.text()
+
+
+# --- doctor ------------------------------------------------------------------------------
+
+
+def checks(done: Done) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for check in json.loads(done.out)["checks"]:
+        found.setdefault(check["name"], []).append(check["result"])
+    return found
+
+
+def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
+    done = home("doctor", "--json")
+    assert done.code == 0
+    found = checks(done)
+    assert {
+        "program",
+        "packages",
+        "terminal",
+        "config",
+        "files",
+        "database",
+        "keys",
+        "endpoint",
+    } <= (set(found))
+    assert all("failed" not in results for results in found.values())
+    assert [*tmp_path.iterdir()] == []
+    assert "Nothing was sent" in home("doctor").out
+
+
+def test_what_is_wrong_is_said_with_advice(home: Run, tmp_path: Path):
+    (tmp_path / "config.toml").write_text("endpoint = 5")
+    assert checks(home("doctor", "--json"))["config"] == ["failed"]
+    (tmp_path / "config.toml").write_text(f'endpoint = "openai"\n{COMMENTED}')
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "bad.json").write_text("{")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "chat.db").write_bytes(b"no database at all" * 100)
+    done = home("doctor", "--json")
+    assert done.code == 1
+    found = checks(done)
+    assert found["database"][0] == "failed"
+    assert found["files"] == ["ok", "warning"]
+    assert found["endpoint"] == ["failed"]
+    text = home("doctor").out
+    assert "tui-chat keys set openai" in text
+    assert "Does not work: database, endpoint." in text
+
+
+def test_online_asks_the_endpoints(home: Run, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("WORK_LLM_KEY", SECRET)
+    (tmp_path / "config.toml").write_text(
+        COMMENTED.replace("https://llm.example.org", "http://127.0.0.1:9")
+    )
+    done = home("doctor", "--online", "--json")
+    servers = [each for each in json.loads(done.out)["checks"] if each["name"] == "server"]
+    assert [each["result"] for each in servers if each["sentence"].startswith("loopback:")] == [
+        "ok"
+    ]
+    assert [each["result"] for each in servers if each["sentence"].startswith("work:")] == [
+        "failed"
+    ]
+    assert done.code == 1
+    assert SECRET not in done.out
+
+
+def test_a_folder_that_cannot_be_written_to(home: Run, tmp_path: Path):
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o500)
+    if os.access(folder, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    assert checks(home("doctor", "--json"))["database"] == ["ok", "failed"]

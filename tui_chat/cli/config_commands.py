@@ -1,0 +1,163 @@
+"""The commands about this machine: the configuration, keys and the doctor, declared for click."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tui_chat.cli import completion
+
+_INPUT = click.Path(path_type=Path, allow_dash=True)
+
+
+@click.group()
+def config() -> None:
+    """Show, edit and check the configuration file."""
+
+
+@config.command("path")
+@click.pass_obj
+def config_path(settings: dict[str, object]) -> None:
+    """Print the path of the configuration file.
+
+    \b
+    Example:
+      cat "$(tui-chat config path)"
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.config_file import print_path
+
+    print_path(settings)
+
+
+@config.command("show")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def config_show(settings: dict[str, object], as_json: bool) -> None:
+    """Print the settings that hold, and whether the file, the environment or a flag set them.
+
+    \b
+    Example:
+      TUI_CHAT_MODEL=gpt-5 tui-chat config show
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.config_file import show
+
+    show(settings, as_json=as_json)
+
+
+@config.command("edit")
+@click.pass_obj
+def config_edit(settings: dict[str, object]) -> None:
+    """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
+
+    A file that does not exist is created, with everything in it commented out.
+
+    \b
+    Example:
+      EDITOR=nano tui-chat config edit
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.config_file import edit
+
+    edit(settings)
+
+
+@config.command("check")
+@click.argument("file", required=False, type=_INPUT)
+@click.pass_obj
+def config_check(settings: dict[str, object], file: Path | None) -> None:
+    """Check the configuration file, or FILE (- for the standard input).
+
+    Faults are printed with line and column; exits with 2 then.
+
+    \b
+    Examples:
+      tui-chat config check
+      tui-chat config check new.toml
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.config_file import check
+
+    check(settings, file)
+
+
+@click.group()
+def keys() -> None:
+    """Keep the keys of endpoints in the system's keyring. Needs the extra “keyring”.
+
+    No command prints a key.
+    """
+
+
+@keys.command("set")
+@click.argument("name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint)
+@click.pass_obj
+def keys_set(settings: dict[str, object], name: str) -> None:
+    """Store the key of an endpoint, and make the endpoint use it.
+
+    The key is typed without being shown, or is the first line of the standard input. It is stored
+    as tui-chat/ENDPOINT; config.toml gets the reference, never the key.
+
+    \b
+    Examples:
+      tui-chat keys set openai
+      pass show openai | tui-chat keys set openai
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.keys import set_key
+
+    set_key(settings, name)
+
+
+@keys.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def keys_list(settings: dict[str, object], as_json: bool) -> None:
+    """List where each endpoint's key is, and whether it is there.
+
+    The keyring may ask for its password. Commands that print keys are not run.
+
+    \b
+    Example:
+      tui-chat keys list --json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.keys import list_keys
+
+    list_keys(settings, as_json=as_json)
+
+
+@keys.command("delete")
+@click.argument("name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint)
+@click.pass_obj
+def keys_delete(settings: dict[str, object], name: str) -> None:
+    """Remove the key of an endpoint from the keyring. config.toml stays as it is.
+
+    \b
+    Example:
+      tui-chat keys delete openai
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.keys import remove_key
+
+    remove_key(settings, name)
+
+
+@click.command()
+@click.option("--online", is_flag=True, help="Also ask the endpoints that have a key.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def doctor(settings: dict[str, object], online: bool, as_json: bool) -> None:
+    """Check this machine: versions, terminal, configuration, files, database, keys, endpoints.
+
+    Each check says what to do if it fails. Nothing is sent without --online. Exits with 1 if
+    something does not work.
+
+    \b
+    Examples:
+      tui-chat doctor
+      tui-chat doctor --online --json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.doctor import run_doctor
+
+    if not run_doctor(settings, online=online, as_json=as_json):
+        sys.exit(1)
+
+
+CONFIG_COMMANDS: tuple[click.Command, ...] = (config, keys, doctor)

@@ -1,0 +1,140 @@
+"""`tui-chat config`: the configuration file and what it amounts to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, cast
+
+from tui_chat import paths
+from tui_chat.cli.library_output import config_of
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.errors import InputError
+from tui_chat.files import input_name, make_private_folder, write_text
+from tui_chat.models.settings import settings_json
+from tui_chat.providers.keys import describe_key_reference
+
+TEMPLATE = """\
+# The configuration of tui-chat. Every key: docs/configuration.md
+# A line that begins with "#" is a comment; remove it to use the line.
+
+# endpoint = "openai"            # of new sessions
+# model = "gpt-5-mini"
+# theme = "tui-chat-light"
+# notify = "osc777"              # when a long reply ends out of focus; or osc9, bell, off
+
+# [keys]
+# new = "Ctrl+N, F9"             # an action's id and its keys; "" removes them
+
+# [endpoints.work]
+# protocol = "openai_chat"       # or openai_responses, anthropic, gemini, ollama
+# base_url = "https://llm.example.org/v1"
+# key = "env:WORK_LLM_KEY"       # a reference, never the key itself; also keyring:, command:
+# models = ["gpt-5-mini", "gpt-5"]
+"""
+"""A new configuration file; every line of it is a comment."""
+
+
+def config_file(settings: dict[str, object]) -> Path:
+    """Return the path of the configuration file, which need not exist."""
+    return (cast("Path | None", settings["config_dir"]) or paths.config_dir()) / "config.toml"
+
+
+def print_path(settings: dict[str, object]) -> None:
+    """Print the path of the configuration file."""
+    write_line(str(config_file(settings)))
+
+
+def show(settings: dict[str, object], *, as_json: bool) -> None:
+    """Print the settings that hold, and where each is from. Raises ConfigError."""
+    config, path = config_of(settings), config_file(settings)
+    defaults = Config(config_dir=config.config_dir, data_dir=config.data_dir)
+    of_file = load_config(config.config_dir, config.data_dir, {}, {})
+    flags = cast("dict[str, str | None]", settings["flags"])
+    sources = {
+        name: "--" + name
+        if flags.get(name)
+        else f"TUI_CHAT_{name.upper()}"
+        if os.environ.get(f"TUI_CHAT_{name.upper()}")
+        else str(path)
+        if getattr(of_file, name) != getattr(defaults, name)
+        else "default"
+        for name in ("endpoint", "model", "theme", "notify", "title_model")
+    }
+    own = [each for each in config.endpoints if each not in BUILT_IN_ENDPOINTS]
+    endpoints = [
+        {
+            "name": each.name,
+            "protocol": each.protocol.value,
+            "base_url": each.base_url,
+            "key": describe_key_reference(each.key) if each.key else "",
+            "models": list(each.models),
+            "parameters": settings_json(each.settings),
+        }
+        for each in own
+    ]
+    if as_json:
+        body: dict[str, Any] = {name: getattr(config, name) for name in sources}
+        body |= {"sources": sources, "keys": dict(config.keys), "endpoints": endpoints}
+        body |= {"tools": [tool.name for tool in config.tools]}
+        body |= {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
+        write_json(body)
+        return
+    rows = [(name, str(getattr(config, name)) or "—", source) for name, source in sources.items()]
+    rows += [(f"keys.{name}", keys or "none", str(path)) for name, keys in config.keys]
+    rows += [
+        (f"tools.{tool.name}", " ".join(tool.command) or "—", str(path)) for tool in config.tools
+    ]
+    rows += [
+        (f"endpoints.{each['name']}", f"{each['protocol']} at {each['base_url']}", str(path))
+        for each in endpoints
+    ]
+    rows += [("config_dir", str(config.config_dir), ""), ("data_dir", str(config.data_dir), "")]
+    for name, value, source in rows:
+        write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
+
+
+def check(settings: dict[str, object], file: Path | None) -> None:
+    """Print that a configuration has no faults. Raises ConfigError with place, line and column."""
+    path = file or config_file(settings)
+    if file is None:
+        config_of(settings)
+        if not path.exists():
+            write_line(f"{path} does not exist; the defaults hold.")
+            return
+    else:
+        from tui_chat.config.file import read_config_file
+
+        config = read_config_file(path, Config())
+        config.endpoint_named(config.endpoint)
+    write_line(f"{input_name(path)} has no faults.")
+
+
+def edit(settings: dict[str, object]) -> None:
+    """Open the configuration file in the user's editor, and check it afterwards.
+
+    A new file has everything commented out. Raises InputError if the editor fails, and ConfigError
+    for what is wrong in the file.
+    """
+    from tui_chat.ui.terminal.external_programs import editor_command
+
+    path = config_file(settings)
+    command = editor_command(os.environ)
+    if not path.exists():
+        try:
+            make_private_folder(path.parent)
+        except OSError as error:
+            raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
+        write_text(TEMPLATE, path)
+    try:
+        code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603
+    except OSError as error:
+        raise InputError(
+            f"{command[0]} cannot be started: {error.strerror}.",
+            advice="Set EDITOR to the command of your editor.",
+        ) from error
+    if code:
+        raise InputError(f"{command[0]} ended with {code}.")
+    check(settings, None)

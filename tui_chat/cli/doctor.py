@@ -1,0 +1,240 @@
+"""`tui-chat doctor`: what works on this machine, what does not, and what to do about it.
+
+Nothing is sent without `--online`, and nothing is written. No key is printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import locale
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tui_chat import __version__, paths
+from tui_chat.cli.app import open_http_client, open_library
+from tui_chat.cli.config_file import config_file
+from tui_chat.cli.endpoints import Check, Result, check_server, show_check
+from tui_chat.cli.keys import key_states
+from tui_chat.cli.library_output import config_of
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.config import LOOPBACK_URL, Config
+from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError
+from tui_chat.library.presets import load_preset
+
+if TYPE_CHECKING:
+    from tui_chat.models.endpoint import Endpoint
+
+PACKAGES = ("textual", "httpx", "aiosqlite", "splintr-rs", "pydantic", "click", "keyring")
+SMALLEST = (80, 24)
+"""Columns and rows that the screen is made for."""
+LEAST_ROOM = 100_000_000
+"""Bytes that should be free for the database."""
+
+
+def run_doctor(settings: dict[str, object], *, online: bool, as_json: bool) -> bool:
+    """Print all checks; return True if none failed."""
+    checks = list(_checks(settings, online=online))
+    failed = [check for check in checks if check.result == "failed"]
+    if as_json:
+        write_json({"works": not failed, "checks": [asdict(check) for check in checks]})
+        return not failed
+    for check in checks:
+        show_check(check, width=10)
+    write_line("")
+    if failed:
+        write_line(f"Does not work: {', '.join(dict.fromkeys(check.name for check in failed))}.")
+    else:
+        write_line("Everything that is needed works.")
+    if not online:
+        write_line("Nothing was sent; --online asks the endpoints too.")
+    return not failed
+
+
+def _checks(settings: dict[str, object], *, online: bool) -> Iterator[Check]:
+    yield from _program()
+    yield from _terminal()
+    try:
+        config = config_of(settings)
+    except ConfigError as error:
+        yield Check("config", "failed", str(error), error.advice or "`tui-chat config edit`")
+        config = Config(
+            config_dir=config_file(settings).parent,
+            data_dir=cast("Path | None", settings["data_dir"]) or paths.data_dir(),
+        )
+    else:
+        path = config_file(settings)
+        there = "has no faults" if path.exists() else "does not exist; the defaults hold"
+        yield Check("config", "ok", f"{path} {there}.")
+    yield from _files(config)
+    yield from _database(paths.database_file(config.data_dir))
+    yield from _endpoints(config, online=online)
+
+
+# --- the program and its terminal ------------------------------------------------------
+
+
+def _program() -> Iterator[Check]:
+    system = f"{platform.system()} {platform.release()} ({platform.machine()})"
+    python = f"Python {platform.python_version()} at {sys.executable}"
+    yield Check("program", "ok", f"tui-chat {__version__}, {python}, on {system}.")
+    found = {name: _version(name) for name in PACKAGES}
+    words = ", ".join(f"{name} {number}" for name, number in found.items() if number)
+    yield Check("packages", "ok", f"{words}.")
+    if not found["keyring"]:
+        advice = "`pip install 'tui-chat[keyring]'`, if you want it."
+        yield Check("packages", "warning", "The keyring cannot be used for keys.", advice)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _terminal() -> Iterator[Check]:
+    kind = os.environ.get("TERM", "")
+    if not sys.stdout.isatty():
+        sentence = "The output is no terminal, so nothing can be told about yours."
+        yield Check("terminal", "skipped", sentence)
+        return
+    size = shutil.get_terminal_size()
+    colors = _colors(kind)
+    inside = [name for name, key in (("tmux", "TMUX"), ("ssh", "SSH_TTY")) if os.environ.get(key)]
+    words = [f"TERM={kind or 'not set'}", f"{size.columns} x {size.lines}", colors, *inside]
+    result: Result = "failed" if kind in ("", "dumb", "unknown") else "ok"
+    advice = "Set TERM to the kind of your terminal, such as xterm-256color."
+    yield Check("terminal", result, f"{', '.join(words)}.", advice if result == "failed" else "")
+    if size.columns < SMALLEST[0] or size.lines < SMALLEST[1]:
+        sentence = f"The terminal is smaller than {SMALLEST[0]} x {SMALLEST[1]}."
+        yield Check("terminal", "warning", sentence, "Enlarge it, or use a smaller font.")
+    encoding = (sys.stdout.encoding or locale.getpreferredencoding()).lower()
+    if encoding.replace("-", "") != "utf8":
+        sentence = f"The encoding is {encoding}, in which many characters cannot be shown."
+        yield Check("terminal", "warning", sentence, "Set LANG to a UTF-8 locale: C.UTF-8.")
+
+
+def _colors(kind: str) -> str:
+    if os.environ.get("NO_COLOR"):
+        return "no colors, since NO_COLOR is set"
+    if os.environ.get("COLORTERM", "") in ("truecolor", "24bit") or "direct" in kind:
+        return "16 million colors"
+    return "256 colors" if "256" in kind else "few colors (COLORTERM=truecolor says more)"
+
+
+# --- files and the database ------------------------------------------------------------
+
+
+def _files(config: Config) -> Iterator[Check]:
+    library = open_library(config)
+    faults: list[str] = []
+    counts: list[str] = []
+    for kind in ("presets", "roles", "profiles", "lorebooks"):
+        own = {
+            name: path
+            for name, path in library.files(kind).items()
+            if path.parent.parent == config.config_dir
+        }
+        counts.append(f"{len(own)} {kind}")
+        for name, path in own.items():
+            try:
+                match kind:
+                    case "presets":
+                        load_preset(path)
+                    case "roles":
+                        library.role(name, library.role_text(name))
+                    case "profiles":
+                        library.profile(name)
+                    case "lorebooks":
+                        library.lorebook(name)
+            except InputError as error:
+                faults.append(str(error))
+    yield Check("files", "ok", f"Your own: {', '.join(counts)}.")
+    for fault in faults:
+        yield Check("files", "warning", fault, "`tui-chat presets check FILE` says more.")
+
+
+def _database(path: Path) -> Iterator[Check]:
+    from tui_chat.store.maintenance import upkeep
+
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not path.exists():
+        yield Check("database", "ok", f"{path} does not exist yet; the first start creates it.")
+    else:
+        try:
+            found = upkeep.status(path)
+        except (StoreError, InputError) as error:
+            yield Check("database", "failed", str(error), error.advice)
+        else:
+            counts = f"{found.sessions:,} sessions, {found.messages:,} messages"
+            used = "; another program has it open" if found.in_use else ""
+            size = f"{found.bytes / 1e6:,.1f} MB"
+            yield Check("database", "ok", f"{path}: {size}, {counts}{used}.")
+            if found.pending:
+                sentence = "It has an older version; the next start of the app migrates it."
+                yield Check("database", "warning", sentence, "`tui-chat db backup` makes a copy.")
+    if not os.access(folder, os.W_OK):
+        advice = "Choose another folder with --data-dir."
+        yield Check("database", "failed", f"{folder} cannot be written to.", advice)
+    elif (free := shutil.disk_usage(folder).free) < LEAST_ROOM:
+        sentence = f"Only {free / 1e6:,.0f} MB are free in {folder}."
+        yield Check("database", "warning", sentence, "Make room; `tui-chat db vacuum` may help.")
+
+
+# --- keys and endpoints ----------------------------------------------------------------
+
+
+def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
+    states = asyncio.run(key_states(config))
+    present = {name for name, _, state in states if state in ("found", "not tried")}
+    keyless = {each.name for each in config.endpoints} - {name for name, *_ in states}
+    names = ", ".join(name for name, *_ in states if name in present)
+    yield Check("keys", "ok", f"There are keys for {names}." if names else "There are no keys.")
+    try:
+        default = config.endpoint_named(config.endpoint)
+    except ConfigError as error:
+        yield Check("endpoint", "failed", str(error), error.advice)
+        return
+    usable = default.name in present | keyless
+    model = config.model or next(iter(default.models), "its first model")
+    sentence = f"New sessions use {model} at {default.name}"
+    if usable:
+        offline = ", which answers offline" if default.base_url.startswith(LOOPBACK_URL) else ""
+        yield Check("endpoint", "ok", f"{sentence}{offline}.")
+    else:
+        state = next(state for name, _, state in states if name == default.name)
+        advice = f"`tui-chat keys set {default.name}`, or another `endpoint` in config.toml."
+        yield Check("endpoint", "failed", f"{sentence}, but: {state}", advice)
+    if online:
+        asked = [each for each in config.endpoints if each.name in present or each is default]
+        yield from asyncio.run(_ask(asked))
+
+
+async def _ask(endpoints: list[Endpoint]) -> list[Check]:
+    client = open_http_client()
+    try:
+        answers = await asyncio.gather(
+            *(check_server(each, client) for each in endpoints), return_exceptions=True
+        )
+    finally:
+        await client.aclose()
+    checks: list[Check] = []
+    for endpoint, answer in zip(endpoints, answers, strict=True):
+        if isinstance(answer, TuiChatError):
+            checks.append(Check("server", "failed", f"{endpoint.name}: {answer}", answer.advice))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            check, _ = answer
+            sentence = f"{endpoint.name}: {check.sentence}"
+            checks.append(Check("server", check.result, sentence, check.advice, check.seconds))
+    return checks

@@ -1,0 +1,116 @@
+"""`tui-chat keys`: keys of endpoints in the system's keyring. No key is ever printed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_chat.cli import output
+from tui_chat.cli.library_output import config_of
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.errors import InputError, KeyMissing
+from tui_chat.files import make_private_folder, read_standard_input, read_text, write_text
+from tui_chat.models.sanitize import one_line
+from tui_chat.providers.keys import (
+    SERVICE,
+    Secret,
+    delete_key,
+    describe_key_reference,
+    resolve_key,
+    store_key,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui_chat.config import Config
+    from tui_chat.models.endpoint import Endpoint
+
+LONGEST_KEY = 65_536
+"""Maximum bytes of a key on the standard input."""
+
+
+def set_key(settings: dict[str, object], name: str) -> None:
+    """Store a key that is typed without echo, or the first line of the standard input, and make the
+    endpoint use it. Raises InputError.
+    """
+    config = config_of(settings)
+    endpoint = config.endpoint_named(name)
+    if endpoint.key_header(("", "")) is None:
+        raise InputError(f"The endpoint “{name}” needs no key.")
+    store_key(SERVICE, name, _typed_key(name))
+    write_line(f"The key is in the keyring as {SERVICE}/{name}.")
+    reference = f"keyring:{SERVICE}/{name}"
+    if endpoint.key != reference:
+        _use(config.config_dir / "config.toml", name, reference)
+
+
+def _typed_key(name: str) -> Secret:
+    if sys.stdin.isatty():
+        return Secret(click.prompt(f"Key of {name}", hide_input=True, err=True))
+    text = read_standard_input(LONGEST_KEY).decode("utf-8", "replace")
+    return Secret(text.strip().partition("\n")[0])
+
+
+def _use(path: Path, name: str, reference: str) -> None:
+    """Let the configuration name the key; what is in the file stays as it is."""
+    text = read_text(path) if path.exists() else ""
+    word = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    header = f"[endpoints.{word}]"
+    if re.search(rf"^\s*\[\s*endpoints\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]", text, re.M):
+        write_line(f"Set this in {header} of {path}, to use it:\n  key = {json.dumps(reference)}")
+        return
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
+    before = f"{text.rstrip()}\n\n" if text.strip() else ""
+    write_text(f"{before}{header}\nkey = {json.dumps(reference)}\n", path)
+    write_line(f"{path} uses it now.")
+
+
+def remove_key(settings: dict[str, object], name: str) -> None:
+    """Remove the key of an endpoint from the keyring. Raises InputError."""
+    config_of(settings).endpoint_named(name)
+    if not delete_key(SERVICE, name):
+        raise KeyMissing(f"The keyring has no entry {SERVICE}/{name}.")
+    write_line(f"The keyring has no key of {name} any more.")
+
+
+def list_keys(settings: dict[str, object], *, as_json: bool) -> None:
+    """Print where the key of each endpoint is, and whether it is there. Raises ConfigError."""
+    states = asyncio.run(key_states(config_of(settings)))
+    if as_json:
+        write_json(
+            [
+                {"endpoint": name, "key": reference, "state": state}
+                for name, reference, state in states
+            ]
+        )
+        return
+    rows = [("ENDPOINT", "KEY", "STATE")]
+    rows += [(one_line(name), one_line(key), one_line(state, 200)) for name, key, state in states]
+    write_line(output.table(rows, (2, 20)))
+
+
+async def key_states(config: Config) -> list[tuple[str, str, str]]:
+    """Return name, key reference and state of each endpoint that needs a key."""
+    wanted = [each for each in config.endpoints if each.key_header(("", "")) is not None]
+    return [(each.name, describe_key_reference(each.key), await key_state(each)) for each in wanted]
+
+
+async def key_state(endpoint: Endpoint) -> str:
+    """Return `found`, `not tried` for a command, which may do anything, or why there is no key."""
+    if endpoint.key.startswith("command:"):
+        return "not tried"
+    try:
+        await resolve_key(endpoint.key, os.environ)
+    except KeyMissing as error:
+        return str(error)
+    return "found"
