@@ -11,6 +11,16 @@ history_costs     the tokens of a history and the sums that truncation needs
 summaries         a message of the history that stands for earlier ones
 history           phase 2: truncate the history to the budget, inject messages by depth
 skeleton          phase 3: walk the list, fill the anchors
+session_texts     author's note, depth prompt, profile at a depth, injected texts
+speakers          the names of speakers, by the preset's policy
+conversation      the conversation as it is sent: names, scripts, macros
+examples          example dialogues, split into blocks
+generation        what continue, impersonate and quiet add
+depths            the policy “joined”: one message per depth, order and role
+filling           the policy “history_with_injections”: what is charged, in which order
+finishing         squashing and post-processing of the finished list
+draft             the turn that ends the conversation
+scripts           replacements by regular expressions
 budget            notes about where the tokens went
 builder           build_context, which reads like these phases
 """

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tui_chat.library.character_cards import CardFile
-from tui_chat.library.file_reader import as_list, as_object
+from tui_chat.library.file_reader import as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.lorebook import Lorebook
@@ -84,7 +84,7 @@ def _depth_prompt(extensions: Mapping[str, Any]) -> DepthPrompt | None:
         depth = int(depth)
     if not isinstance(depth, int) or isinstance(depth, bool) or not 0 <= depth <= MAX_DEPTH:
         depth = 4
-    return DepthPrompt(clean(prompt), depth, _ROLES.get(found.get("role"), "system"))
+    return DepthPrompt(clean(prompt), depth, choose(_ROLES, found.get("role"), "system"))
 
 
 def _book(value: object, name: str, source: str) -> Lorebook | None:

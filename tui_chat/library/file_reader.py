@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 M = TypeVar("M", bound="BaseModel")
+T = TypeVar("T")
 
 MAX_FINDINGS = 100
 """The maximum number of findings about one file."""
@@ -39,6 +40,11 @@ FREE_KEYS = frozenset(
 )
 # fmt: on
 """Keys that are for people: kept without a finding, like keys that begin with `_`, `$` or `x-`."""
+
+
+def choose(table: Mapping[Any, T], value: object, default: T) -> T:
+    """Return what a table has for a value of a file, which may be of any type."""
+    return table.get(value, default) if isinstance(value, str | int) else default
 
 
 def to_camel_case(name: str) -> str:

@@ -22,7 +22,7 @@ from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
-from tui_chat.library.file_reader import JsonFile, as_list, as_object
+from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_presets import ImportNote, parse_sillytavern_preset
 from tui_chat.models.chat_settings import (
@@ -106,9 +106,9 @@ class _CaseReader:
         profile = Profile(
             _string(persona.get("name")) or "User",
             _string(persona.get("description")),
-            _PROFILE_PLACES.get(persona.get("position", 0), "anchor"),
+            choose(_PROFILE_PLACES, persona.get("position", 0), "anchor"),
             _whole(persona.get("depth"), 2),
-            _ROLES.get(persona.get("role", 0), "system"),
+            choose(_ROLES, persona.get("role", 0), "system"),
         )
         kind = self._kind()
         history, hidden = self._history(kind)
@@ -165,8 +165,8 @@ class _CaseReader:
         cards = [field for field, key in prefers if self._settings.get(key) is not False]
         policies = replace(
             imported.preset.policies,
-            post_processing=_POST_PROCESSING.get(
-                self._settings.get("custom_prompt_post_processing"), ""
+            post_processing=choose(
+                _POST_PROCESSING, self._settings.get("custom_prompt_post_processing"), ""
             ),
             legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
@@ -246,8 +246,8 @@ class _CaseReader:
         return AuthorNote(
             content,
             _whole(value("depth", 4), 4),
-            cast("Any", _ROLES.get(value("role", 0), "system")),
-            _NOTE_PLACES.get(value("position", 1), "depth"),
+            cast("Any", choose(_ROLES, value("role", 0), "system")),
+            choose(_NOTE_PLACES, value("position", 1), "depth"),
             _whole(value("interval", 1), 1),
             note.get("allow_wi_scan", self._settings.get("note_allow_wi_scan")) is True,
         )
@@ -317,7 +317,9 @@ class _CaseReader:
             found = as_object(item) or {}
             if found.get("disabled") is True:
                 continue
-            placement = [each for each in as_list(found.get("placement")) if each in targets]
+            placement = [
+                each for each in as_list(found.get("placement")) if choose(targets, each, "")
+            ]
             depths = [
                 depth if isinstance(depth, int) and depth >= 0 else None
                 for depth in (found.get("minDepth"), found.get("maxDepth"))
@@ -354,7 +356,7 @@ class _CaseReader:
         tiers: list[int] = []
         used: set[str] = set()
         strategy = self._world_info().get("world_info_character_strategy", 1)
-        ranks = {0: (1, 1), 1: (1, 2), 2: (2, 1)}.get(strategy, (1, 2))
+        ranks = choose({0: (1, 1), 1: (1, 2), 2: (2, 1)}, strategy, (1, 2))
 
         def add(name: str, tier: int, book: Lorebook | None) -> None:
             if book is not None and name not in used:

@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
-from tui_chat.library.file_reader import JsonFile, as_list, as_object
+from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, NamesPolicy, Policies
 from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
@@ -190,7 +190,7 @@ class _PresetImporter:
             depths="joined",
             budget="history_with_injections",
             without_anchor="not_sent",
-            names=_NAMES_POLICIES.get(names, "other_speakers"),
+            names=choose(_NAMES_POLICIES, names, "other_speakers"),
             squash_system=self.found.get("squash_system_messages") is True,
             expand_history=True,
             example_separator=text("new_example_chat_prompt", "[Example Chat]"),

@@ -3,5 +3,9 @@
 activation      the contributor: which entries are active, and within which budget
 book_index      books prepared for searching: ranked entries, their keys, their messages
 keys            the keys of a book, found in a text all at once
+conditions      what holds an entry back besides its keys: filters and timing
+groups          of the active entries of a group one remains
+lore_budget     the tokens of entries: each book's budget, and the session's
+explanation     why each entry is active, or not
 patterns        keys that are regular expressions in JavaScript's syntax
 """

@@ -23,7 +23,7 @@ and budgets hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,7 +44,7 @@ from tui_chat.context.lorebooks.lore_budget import LoreBudget
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.lorebook import LorebookEntry, SecondaryLogic
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
@@ -58,7 +58,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     if not inputs.lorebooks:
         return NOTHING_TO_ADD
     books_index = book_index(inputs)
-    search = _Activation(inputs, count, books_index)
+    search = Activation(inputs, count, books_index)
     search.run()
     notes = [note for book in books_index.books for note in book.notes]
     messages: list[ResolvedMessage] = []
@@ -77,7 +77,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     )
 
 
-class _Activation:
+class Activation:
     """One search of the conversation for keys."""
 
     def __init__(self, inputs: Inputs, count: Counter, books_index: BookIndex) -> None:
@@ -102,6 +102,8 @@ class _Activation:
         """True if `MAX_ROUNDS` ended the search."""
         self._steps: dict[tuple[int, int], int] = {}
         """Steps of backtracking, by book and key."""
+        self._lost: dict[int, str] = {}
+        """Why entries whose keys occur were not activated, by rank."""
         self._too_slow: set[tuple[int, int]] = set()
         """Keys, by book, that exceeded their step limit."""
         self._wider = 0
@@ -181,13 +183,16 @@ class _Activation:
         for rank in ranks:
             candidate = candidates[rank]
             self._done.add(rank)
+            entry, sticky = candidate.keyed.entry, self._conditions.is_sticky(candidate)
             if rank not in kept:
-                continue
-            sticky = self._conditions.is_sticky(candidate)
-            if not (sticky or is_drawn(candidate, self._inputs.seed)):
-                continue
-            if self._budget.charge(candidate):
+                groups = ", ".join(f"“{group}”" for group in entry.groups)
+                self._lost[rank] = f"Another entry of its group {groups} is active."
+            elif not (sticky or is_drawn(candidate, self._inputs.seed)):
+                self._lost[rank] = f"Its probability of {entry.probability:g} % was not drawn."
+            elif self._budget.charge(candidate):
                 self._add(rank, candidate, found[rank])
+            else:
+                self._lost[rank] = "It does not fit into the token budget of lore."
 
     def _add(self, rank: int, candidate: RankedEntry, why: str) -> None:
         entry, book = candidate.keyed.entry, candidate.book
@@ -396,6 +401,34 @@ class _Activation:
             case _:
                 return primary
 
+    def outcome(self, rank: int) -> tuple[bool, str]:
+        """Return whether an entry is active after the search, and why, as a sentence."""
+        if rank in self._activated:
+            return True, self._activated[rank].why
+        candidate = self._index.candidates[rank]
+        keyed, index = candidate.keyed, candidate.indexed.index
+        held_back = self._conditions.held_back(candidate)
+        if held_back or rank in self._lost:
+            return False, held_back or self._lost[rank]
+        if not keyed.keys:
+            return False, "It has no keys and is not always active."
+        depth = self._depth(candidate)
+        if depth <= 0:
+            return False, "Its scan depth is 0, so nothing is searched for its keys."
+        in_texts = self._first_in_texts[candidate.number]
+        found = [key for key in keyed.keys if in_texts.get(key, depth) < depth]
+        if not found:
+            messages = "message" if depth == 1 else f"{depth} messages"
+            return False, f"None of its keys occurs in the newest {messages}."
+        text = self._newest[in_texts[found[0]]]
+        where = "the draft" if text is None else MessageOrigin(text).label
+        occurs = f"“{index.keys[found[0]].text}” occurs in {where}"
+        if keyed.entry.delay_until_recursion:
+            return False, f"{occurs}, but only the content of other entries activates it."
+        words = ", ".join(f"“{index.keys[key].text}”" for key in keyed.secondary)
+        condition = _CONDITIONS[keyed.entry.secondary_logic]
+        return False, f"{occurs}, but its condition is not met: {condition} {words}."
+
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:
@@ -429,6 +462,14 @@ class _Activation:
             ranks = sorted(self._activated, reverse=True)
         for rank in ranks:
             yield candidates[rank].keyed.entry, self._activated[rank]
+
+
+_CONDITIONS: Mapping[SecondaryLogic, str] = {
+    "and_any": "any of",
+    "and_all": "all of",
+    "not_any": "none of",
+    "not_all": "not all of",
+}
 
 
 def _has_blank_key(entry: LorebookEntry) -> bool:
