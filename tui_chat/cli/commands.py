@@ -321,7 +321,12 @@ def convert(
     FILE may be - for the standard input. Without --from, the body may also be inside other text,
     such as a curl command. Changes and losses are reported on the standard error stream, or with
     --report as notes. Converted to its own protocol, a request stays the same.
-    """
+
+    \b
+    Examples:
+      tui-chat convert request.json --to gemini --report
+      pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.captured import run_convert
     from tui_chat.models.endpoint import Protocol
 
@@ -343,7 +348,11 @@ def inspect(settings: dict[str, object], file: Path, call: int | None, as_json: 
 
     Of a HAR file, list the provider calls; open the one of --call, or explain it with --json, in
     the form of `tap --json`.
-    """
+
+    \b
+    Example:
+      tui-chat inspect request.json
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.captured import run_inspect
 
     run_inspect(settings, file, call, as_json=as_json)
@@ -360,7 +369,11 @@ def read(file: Path, protocol: str) -> None:
     FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
     "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (the
     provider's own counts) and "error". A reply that was cut or refused is parsed as far as it goes.
-    """
+
+    \b
+    Example:
+      tui-chat read reply.sse --protocol anthropic
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.captured import run_read
     from tui_chat.models.endpoint import Protocol
 
@@ -373,7 +386,12 @@ def read(file: Path, protocol: str) -> None:
 @click.option("--alias", default="", metavar="MODEL", help="Answers for unknown model names.")
 @click.option("--script", type=_FILE, help="A JSON file that the model “script” plays.")
 def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
-    """Serve the offline provider on a loopback address."""
+    """Serve the offline provider on a loopback address.
+
+    \b
+    Example:
+      tui-chat loopback --port 8765
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.endpoints import run_loopback
 
     run_loopback(host, port, alias, script)
@@ -390,7 +408,11 @@ def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool,
 
     Prints the address to open; only who has it can use the app. Without --allow-remote, only this
     machine can connect. Needs the extra “serve”. See docs/serve.md.
-    """
+
+    \b
+    Example:
+      tui-chat serve --port 8000
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.app import run_serve
 
     run_serve(settings, host, port, url, remote=allow_remote)
@@ -399,11 +421,13 @@ def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool,
 @cli.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion_command(shell: str) -> None:
-    """Print the script that completes tui-chat's command line in a shell: commands, options, files,
-    and the names of sessions, presets, roles, profiles, models and endpoints.
+    """Print the script for completion in a shell.
+
+    It completes commands, options, files, and the names of sessions, presets, roles, profiles,
+    models and endpoints.
 
     \b
-    Put the matching line into the file that the shell reads at its start:
+    Examples, each for the file that the shell reads at its start:
       bash (~/.bashrc)    eval "$(tui-chat completion bash)"
       zsh (~/.zshrc)      eval "$(tui-chat completion zsh)"   (after compinit)
       fish (~/.config/fish/config.fish)    tui-chat completion fish | source

@@ -144,10 +144,10 @@ def keys_delete(settings: dict[str, object], name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def doctor(settings: dict[str, object], online: bool, as_json: bool) -> None:
-    """Check this machine: versions, terminal, configuration, files, database, keys, endpoints.
+    """Check this machine, and say what to do.
 
-    Each check says what to do if it fails. Nothing is sent without --online. Exits with 1 if
-    something does not work.
+    It looks at versions, terminal, configuration, files, database, keys and endpoints. Nothing is
+    sent without --online. Exits with 1 if something does not work.
 
     \b
     Examples:

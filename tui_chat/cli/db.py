@@ -248,7 +248,11 @@ def status(path: Path, as_json: bool) -> None:
     """Show version, size, counts and backup.
 
     Also the migrations, and whether a program has the database open.
-    """
+
+    \b
+    Example:
+      tui-chat db status --json
+    """  # noqa: D301 -- click wants the character itself
     run_status(path, as_json=as_json)
 
 
@@ -258,7 +262,12 @@ def status(path: Path, as_json: bool) -> None:
 )
 @click.pass_obj
 def migrate(path: Path, target: int | None) -> None:
-    """Migrate the database, after a backup. The app does so when it starts."""
+    """Migrate the database, after a backup. The app does so when it starts.
+
+    \b
+    Example:
+      tui-chat db migrate
+    """  # noqa: D301 -- click wants the character itself
     run_migrate(path, target)
 
 
@@ -267,7 +276,12 @@ def migrate(path: Path, target: int | None) -> None:
 @click.option("--yes", "sure", is_flag=True, help="Do not ask for confirmation.")
 @click.pass_obj
 def rollback(path: Path, target: int | None, sure: bool) -> None:
-    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first."""
+    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first.
+
+    \b
+    Example:
+      tui-chat db rollback --to 3
+    """  # noqa: D301 -- click wants the character itself
     run_rollback(path, target, sure=sure)
 
 
@@ -279,7 +293,11 @@ def backup(path: Path, file: Path | None, force: bool) -> None:
     """Copy the database to FILE.
 
     The default is a new file beside it. The app may be open.
-    """
+
+    \b
+    Example:
+      tui-chat db backup chat-copy.db
+    """  # noqa: D301 -- click wants the character itself
     run_backup(path, file, force=force)
 
 
@@ -287,7 +305,12 @@ def backup(path: Path, file: Path | None, force: bool) -> None:
 @click.argument("file", type=_FILE)
 @click.pass_obj
 def restore(path: Path, file: Path) -> None:
-    """Replace the database by the copy FILE. The previous database is kept beside it."""
+    """Replace the database by the copy FILE. The previous database is kept beside it.
+
+    \b
+    Example:
+      tui-chat db restore chat-copy.db
+    """  # noqa: D301 -- click wants the character itself
     run_restore(path, file)
 
 
@@ -299,7 +322,11 @@ def check(path: Path, as_json: bool) -> None:
 
     Checks pages, references, branches, counts, search index, values and hashes. Exits with 1 if
     there are faults.
-    """
+
+    \b
+    Example:
+      tui-chat db check
+    """  # noqa: D301 -- click wants the character itself
     if not run_check(path, as_json=as_json):
         sys.exit(1)
 
@@ -310,14 +337,23 @@ def repair(path: Path) -> None:
     """Rebuild counts and search index.
 
     For databases where `check` finds them wrong. Changes no messages.
-    """
+
+    \b
+    Example:
+      tui-chat db repair
+    """  # noqa: D301 -- click wants the character itself
     run_repair(path)
 
 
 @db.command()
 @click.pass_obj
 def vacuum(path: Path) -> None:
-    """Compact the file after deletions."""
+    """Compact the file after deletions.
+
+    \b
+    Example:
+      tui-chat db vacuum
+    """  # noqa: D301 -- click wants the character itself
     run_vacuum(path)
 
 
@@ -329,5 +365,9 @@ def salvage(path: Path, file: Path | None, target: Path) -> None:
     """Save what can be read of a damaged file.
 
     FILE (default: the database) is read page by page and never changed.
-    """
+
+    \b
+    Example:
+      tui-chat db salvage --to rescued.db
+    """  # noqa: D301 -- click wants the character itself
     run_salvage(file or path, target)

@@ -20,7 +20,12 @@ def endpoints() -> None:
 @click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
 @click.pass_obj
 def endpoints_list(settings: dict[str, object], as_json: bool, look: bool) -> None:
-    """List the built-in endpoints and those of config.toml."""
+    """List the built-in endpoints and those of config.toml.
+
+    \b
+    Example:
+      tui-chat endpoints list --discover
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.endpoints import run_list
 
     run_list(settings, as_json=as_json, look=look)
@@ -36,7 +41,11 @@ def endpoints_facts(
 ) -> None:
     """Print what is known of models at an endpoint, in the form of config.toml, and from where:
     limits, efforts, sampling. Without MODEL, of the endpoint's own models.
-    """
+
+    \b
+    Example:
+      tui-chat endpoints facts openai gpt-5
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.endpoints import run_facts
 
     run_facts(settings, name, models, as_json=as_json)
@@ -56,7 +65,11 @@ def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: 
     """Test an endpoint: its key, server and models, and a tiny real chat.
 
     Exits with 1 if a check fails.
-    """
+
+    \b
+    Example:
+      tui-chat endpoints test openai --model gpt-5
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.endpoints import run_test
 
     if not run_test(settings, name, model, as_json=as_json):
@@ -80,7 +93,12 @@ def prices() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def prices_show(settings: dict[str, object], model: str, name: str, as_json: bool) -> None:
-    """Print what a model costs today, and whose prices those are. Exits with 1 if unknown."""
+    """Print what a model costs today, and whose prices those are. Exits with 1 if unknown.
+
+    \b
+    Example:
+      tui-chat prices show gpt-5 --json
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.prices import run_show
 
     if not run_show(settings, model, name, as_json=as_json):
@@ -93,7 +111,11 @@ def prices_show(settings: dict[str, object], model: str, name: str, as_json: boo
 def prices_update(settings: dict[str, object], place: str) -> None:
     """Fetch the data of genai-prices from GitHub and use it. If it cannot be read, the prices
     stay as they are.
-    """
+
+    \b
+    Example:
+      tui-chat prices update
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.prices import run_update
 
     run_update(settings, place)
@@ -110,9 +132,16 @@ def prices_update(settings: dict[str, object], place: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def usage(settings: dict[str, object], group: Any, as_json: bool) -> None:
-    """Print tokens and costs of all replies, and of the requests that wrote titles and summaries.
-    A fork's copies are counted once; deleted sessions that are still in the trash count too.
-    """
+    """Print tokens and costs of all replies.
+
+    Requests that wrote titles and summaries are included. A fork's copies are counted once;
+    deleted sessions that are still in the trash count too.
+
+    \b
+    Examples:
+      tui-chat usage --by model
+      tui-chat usage --by month --json
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.prices import run_usage
 
     run_usage(settings, group, as_json=as_json)

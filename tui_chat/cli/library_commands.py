@@ -169,6 +169,10 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
     Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
     has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
     ("depth", or "depth 3") are compared if present. See docs/presets.md.
+
+    \b
+    Example:
+      tui-chat presets test cases/ --update
     """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.preset import run_test
 

@@ -32,7 +32,12 @@ def import_command(
     of messages. They are detected by content. `-` is the standard input; for a folder, every such
     file in it is imported. Messages that are already stored are not added again. Exits with 1 if
     something could not be read; the rest is imported.
-    """
+
+    \b
+    Examples:
+      tui-chat import chatgpt.zip
+      tui-chat import --dry-run --json exports/
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.import_export import run_import
 
     if not run_import(settings, files, dry_run=dry_run, as_json=as_json):
@@ -72,7 +77,12 @@ def export_command(
     """Write a session to a file or the standard output.
 
     SESSION is an id, the start of one, or a title.
-    """
+
+    \b
+    Examples:
+      tui-chat export "A walk" --format html --output walk.html
+      tui-chat export --all > everything.json
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.import_export import run_export
 
     if without_requests and kind == "json":
@@ -234,7 +244,13 @@ def sessions_fork(settings: dict[str, object], session: str, message: str, title
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def sessions_list(settings: dict[str, object], as_json: bool, **filters: Any) -> None:
-    """List sessions, most recently active first."""
+    """List sessions, most recently active first.
+
+    \b
+    Examples:
+      tui-chat sessions list --tag outdoors --limit 20
+      tui-chat sessions list --deleted --json
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.session_output import Filters, run_list
 
     run_list(settings, Filters(**filters), as_json=as_json)
@@ -292,7 +308,11 @@ def search_command(
 
     Searches texts, reasoning, tool calls, titles and roles. All words must occur; "words in quotes"
     must be adjacent, and word* matches a beginning. Exits with 1 if nothing is found.
-    """
+
+    \b
+    Example:
+      tui-chat search '"north wall" garden*' --newest
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.session_output import run_search
     from tui_chat.models.search import Query
 
@@ -318,7 +338,11 @@ def view_command(settings: dict[str, object], paths: tuple[Path, ...]) -> None:
     without one, the folders of known programs are listed. A file is read when it is opened, and
     followed while it grows. Needs no account or network, and does not touch your own
     conversations or the files.
-    """
+
+    \b
+    Example:
+      tui-chat view chatgpt.zip
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.import_export import run_view
 
     run_view(settings, paths)

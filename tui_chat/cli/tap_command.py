@@ -84,7 +84,11 @@ def tap(settings: dict[str, object], **flags: Any) -> None:
     program's command after --, and it is started with the right environment variables. Requests
     and replies pass unchanged and unbuffered. Each conversation becomes a session, which a running
     app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
-    """
+
+    \b
+    Example:
+      tui-chat tap -- claude -p "Hi"
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.tap import TapOptions, run_tap
 
     protocol = flags.pop("protocol")

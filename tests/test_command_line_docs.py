@@ -1,0 +1,62 @@
+"""docs/command-line.md is what --help prints, and every example there can be parsed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from tui_chat.cli.commands import cli
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def commands(command: click.Command, path: str = "tui-chat") -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands that are not groups, with their names."""
+    if isinstance(command, click.Group):
+        for name, each in command.commands.items():
+            yield from commands(each, f"{path} {name}")
+    else:
+        yield path, command
+
+
+EXAMPLES = [
+    (path, example.strip())
+    for path, command in commands(cli)
+    for example in re.findall(r"^ *.*tui-chat [a-z].*$", command.help or "", re.M)
+]
+
+
+def test_the_reference_is_up_to_date():
+    code = runpy.run_path(str(DOCS / "command_line.py"))
+    text = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert code["text"]() == text, "run `python docs/command_line.py`"
+
+
+def test_every_command_has_an_example():
+    assert {path for path, _ in commands(cli)} - {path for path, _ in EXAMPLES} == set()
+
+
+@pytest.mark.parametrize(("path", "example"), EXAMPLES)
+def test_every_example_can_be_parsed(
+    path: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An example of another command is one, too: `ask -s "$(tui-chat sessions fork ...)"`."""
+    monkeypatch.chdir(tmp_path)
+    Path("cases").mkdir()
+    for found in re.findall(r"tui-chat (.*)", re.sub(r'"?\$\([^)]*\)"?', "x", example)):
+        line = re.split(r"[|<>;)]|   \(", found)[0]
+        context = cli.make_context("tui-chat", shlex.split(line), resilient_parsing=True)
+        rest = [*context._protected_args, *context.args]
+        command: click.Command = cli
+        while isinstance(command, click.Group):
+            name, command, rest = command.resolve_command(context, rest)
+            assert command is not None
+            if isinstance(command, click.Group):
+                continue
+            command.make_context(name, rest, parent=context)
