@@ -481,7 +481,8 @@ def test_plain_text_keeps_its_indentation() -> None:
         ("alpha beta gamma", ["alpha ", "beta ", "gamma"]),
         ("alpha beta", ["alpha ", "beta"]),
         ("abcdefghij klm", ["abcdefgh", "ij klm"]),
-        ("a bcdefghijk", ["a bcdefg", "hijk"]),  # a space too far to the left
+        ("a bcdefgh", ["a ", "bcdefgh"]),
+        ("a bcdefghijk", ["a bcdefg", "hijk"]),  # the word is longer than a line
         ("        indented", ["        ", "indented"]),
         ("你好世界 你好", ["你好世界", " 你好"]),
         ("e\u0301" * 12, ["e\u0301" * 8, "e\u0301" * 4]),
