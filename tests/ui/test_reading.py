@@ -43,14 +43,14 @@ def test_turns_begin_with_the_user():
     ]  # fmt: skip
     assert tokens_of(turns) == ([0, 165, 0], True)
     assert [turn_at(turns, index) for index in range(6)] == [0, 1, 1, 1, 1, 2]
-    assert facts_of(turns[1], 165, is_reported=True) == "4 messages · 1 call · 165 tokens"
+    assert facts_of(turns[1], 165, is_reported=True) == "165 tokens · 1 call · 4 messages"
     assert words_of(entries[1]) == "One"
 
 
 def test_tokens_are_estimated_where_none_were_reported():
     turns = user_turns([entry("user", "x" * 400), entry("assistant", "y" * 40)])
     assert tokens_of(turns) == ([110], False)
-    assert facts_of(turns[0], 110, is_reported=False) == "2 messages · ~110 tokens"
+    assert facts_of(turns[0], 110, is_reported=False) == "~110 tokens · 2 messages"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_the_contents_lead_to_a_turn(viewer: TuiChat):
         await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
         offered = viewer.screen.query_one(OptionList)
         assert offered.option_count == TURNS
-        assert "2 messages · 9,005 tokens" in str(offered.get_option_at_index(0).prompt)
+        assert "9,005 tokens · 2 messages" in str(offered.get_option_at_index(0).prompt)
         viewer.screen.query_one(Input).value = "question 7"
         await until(pilot, lambda: offered.option_count == 2)  # also the seventh turn
         await pilot.press("down", "enter")

@@ -59,6 +59,14 @@ async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: 
         assert viewer.focused is viewer.query_one("Transcript")
 
 
+async def test_only_keys_that_read_are_shown(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
+        assert {"y", "t", "E", "K", "slash", "b"} <= keys
+        assert not keys & {"r", "e", "f", "d", "C", "p", "x"}
+
+
 async def test_another_conversation_opens_at_once(viewer: TuiChat):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)

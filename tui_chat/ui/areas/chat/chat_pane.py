@@ -73,6 +73,7 @@ class ChatPane(Vertical, OnePassWidget):
         super().__init__()
         self.title_line = TitleLine()
         self.transcript = Transcript()
+        self.transcript.is_read_only = bool(read_only)
         self.token_strip = TokenStrip()
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""

@@ -29,9 +29,7 @@ HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} 
 """The hint while nothing happens, with a key for each `{action}`."""
 TRANSCRIPT_HINT = "j k messages · g G begin, end · c code · / find · ← → versions · {help} all keys"
 """The hint while the transcript has the focus."""
-READING_HINT = (
-    "j k messages · y copy · c code · / find · ← → versions · {search} search · {help} all keys"
-)
+READING_HINT = "j k messages · t contents · y copy · / find · {search} search · {help} all keys"
 """The hint while a read-only transcript has the focus."""
 NO_REPLY = "No reply yet: {regenerate} generates one"
 """What precedes the hint if the branch ends with a user message."""

@@ -49,6 +49,11 @@ from tui_chat.ui.areas.chat.transcript_messages import (
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
 NO_MESSAGE = "There is no message yet."
+
+_WRITING_ACTIONS = frozenset(
+    ("retry", "edit", "fork", "delete", "continue", "undo", "pin", "answer", "run")
+)
+"""Actions that begin, change or send something: a read-only transcript does not have them."""
 CODE_STEP = 16
 """Cells that a key scrolls lines of code by."""
 
@@ -109,6 +114,8 @@ class Transcript(TranscriptCanvas):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self.is_read_only = False
+        """True if nothing can be sent or changed."""
         self._last_code: tuple[str, int] = "", -1
         """Entry and index of the code block that was copied last."""
         self._last_link: tuple[str, int] = "", -1
@@ -127,6 +134,12 @@ class Transcript(TranscriptCanvas):
 
     def _refuse(self, why: str) -> None:
         self.post_message(ActionRefused(why))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Remove actions that change something from a read-only transcript."""
+        if self.is_read_only and action in _WRITING_ACTIONS:
+            return False
+        return super().check_action(action, parameters)
 
     # Moving
 

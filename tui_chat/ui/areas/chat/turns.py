@@ -70,9 +70,9 @@ def facts_of(turn: UserTurn, tokens: int, *, is_reported: bool) -> str:
     """Return the facts about a turn in the table of contents."""
     about = "" if is_reported else "~"
     facts = [
-        f"{turn.count:,} message{'s' * (turn.count != 1)}",
-        f"{turn.calls:,} call{'s' * (turn.calls != 1)}" if turn.calls else "",
         f"{about}{tokens:,} tokens" if tokens else "",
+        f"{turn.calls:,} call{'s' * (turn.calls != 1)}" if turn.calls else "",
+        f"{turn.count:,} message{'s' * (turn.count != 1)}",
     ]
     return " · ".join(filter(None, facts))
 
