@@ -1,11 +1,11 @@
-"""Pictures of the form with the settings of the session."""
+"""Pictures of the form with the settings of the session, and of a temporary session."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, until
+from tests.ui.app_under_test import make_app, opened, say, until
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
@@ -23,3 +23,17 @@ async def test_session_settings(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: isinstance(app.screen, SessionSettingsForm))
         await pilot.press(*"0.8", "down", *"3", "up", "up")
         await album.take(pilot, "session settings")
+
+
+async def test_temporary_session(album: Album, tmp_path: Path) -> None:
+    """With a message, and the question when it is left."""
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await pilot.press("f6")
+        await until(pilot, lambda: app.workspace is not None and app.workspace.state.is_temporary)
+        await say(pilot, "Just between us.")
+        await album.take(pilot, "temporary session")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await album.take(pilot, "leaving it")

@@ -150,7 +150,8 @@ class TuiChat(App[None]):
             self.notifications.handle(event, self.main.undo_key)
             self.main.handle(event)
             if self.workspace is not None:
-                self.reply_alerts.handle(event, self.workspace.state.entries)
+                state = self.workspace.state
+                self.reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
 
     # --- keys, help and palette ----------------------------------------------------------
 

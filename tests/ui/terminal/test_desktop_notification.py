@@ -83,10 +83,21 @@ def test_tmux_reports_whether_the_window_is_visible(says: str, unseen: bool, tmp
 
 
 @pytest.mark.parametrize(
-    ("away", "seconds", "rings"), [(True, 60, 1), (False, 60, 0), (True, 1, 0)]
+    ("away", "seconds", "is_temporary", "texts"),
+    [
+        (True, 60, False, ["hello"]),
+        (False, 60, False, []),
+        (True, 1, False, []),
+        (True, 60, True, ["The reply has ended."]),
+    ],
 )
 async def test_a_long_reply_notifies_an_absent_user(
-    away: bool, seconds: int, rings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    away: bool,
+    seconds: int,
+    is_temporary: bool,
+    texts: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     app = make_app(tmp_path, model="echo")
     told: list[str] = []
@@ -100,6 +111,10 @@ async def test_a_long_reply_notifies_an_absent_user(
     monkeypatch.setattr(f"{module}.LONG_REPLY", 2 if seconds < 2 else 0)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
+        assert app.workspace is not None
+        if is_temporary:
+            await app.workspace.temporary.open()
+            await app.chat.drafts.restore()
         app.app_focus = not away
         app.query_one(Composer).text = "hello"
         app.query_one(Composer).action_submit()  # a key would bring the focus back
@@ -107,4 +122,4 @@ async def test_a_long_reply_notifies_an_absent_user(
         await app.workers.wait_for_complete(
             [each for each in app.workers if each.group == "notice"]
         )
-        assert len(told) == rings
+        assert told == texts

@@ -89,8 +89,12 @@ class ReplyAlerts:
         self._streaming_id = ""
         """The id of the reply that is streaming in the active session."""
 
-    def handle(self, event: WorkspaceEvent, entries: tuple[Entry, ...]) -> None:
-        """Follow the replies; `entries` are the active branch's."""
+    def handle(
+        self, event: WorkspaceEvent, entries: tuple[Entry, ...], *, is_temporary: bool = False
+    ) -> None:
+        """Follow the replies; `entries` are the active branch's. Of a reply in a temporary session
+        nothing is quoted: desktops keep notifications.
+        """
         from tui_chat.workspace.events import BackgroundReplyEnded, BranchChanged
 
         last = entries[-1] if entries else None
@@ -101,11 +105,11 @@ class ReplyAlerts:
                 self._streaming_id = last.message.id
             elif last.message.id == self._streaming_id:
                 self._streaming_id = ""
-                self._reply_ended(last)
+                self._reply_ended(last, is_quoted=not is_temporary)
 
-    def _reply_ended(self, entry: Entry, title: str = "") -> None:
+    def _reply_ended(self, entry: Entry, title: str = "", *, is_quoted: bool = True) -> None:
         if (entry.seconds or 0) >= LONG_REPLY:
-            text = describe_ending(entry)
+            text = describe_ending(entry) if is_quoted else "The reply has ended."
             work = self._notify(f"{title}: {text}" if title else text)
             # Without a description Textual makes one of all the arguments, however large.
             self._app.run_worker(work, group="notice", description="notify that a reply ended")
