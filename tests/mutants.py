@@ -1,6 +1,6 @@
 """Mutation testing: change the code in small ways, and see if a test notices.
 
-    uv run python -m tests.mutants [--sample 200] [--seed 1] [--only PART_OF_A_PATH]
+    uv run python -m tests.mutants [--sample 200] [--seed 1] [--only PART_OF_A_PATH] [--seconds 15]
 
 A mutant differs from a function of `context/` or `protocols/` in one place: another comparison, a
 condition negated, a constant changed, a call left out. The tests are collected once. Each mutant
@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -183,8 +183,8 @@ class Runner:
     """Takes the place of pytest's loop over the tests."""
 
     mutants: list[Mutant]
+    most_seconds: float
     failed: bool = False
-    survivors: list[Mutant] = field(default_factory=list)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -200,6 +200,8 @@ class Runner:
         killed: dict[str, int] = {}
         for count, mutant in enumerate(self.mutants, 1):
             chosen = sorted((s, i) for i, s in seconds.items() if mutant.function in calls[i])
+            while len(chosen) > 1 and sum(s for s, _ in chosen) > self.most_seconds:
+                chosen.pop()
             verdict = self._try(
                 mutant, [items[i] for _, i in chosen], sum(s for s, _ in chosen), live
             )
@@ -293,6 +295,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of tests for a mutant, at most")
     chosen = parser.parse_args()
     os.nice(5)
     files = [path for folder in MUTATED for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -312,7 +315,7 @@ def main() -> None:
         "--assert=plain",
         *TESTS,
     ]
-    sys.exit(pytest.main(words, plugins=[Runner(sorted(sample, key=lambda each: each.function))]))
+    sys.exit(pytest.main(words, plugins=[Runner(sample, chosen.seconds)]))
 
 
 if __name__ == "__main__":

@@ -98,6 +98,7 @@ def folder(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the examples are for a POSIX shell")
 @pytest.mark.parametrize("block", parameters("sh"))
 def test_every_command_works(block: str, folder: Path, run: Run):
     for words, instead in REPLACED.items():
