@@ -2,10 +2,11 @@
 
     uv run python -m tests.benchmarks.tap [ROUNDS]
 
-One run alternates three ways: straight to a server, through a proxy that keeps nothing but copies,
-and through one whose exchanges are explained and stored as `tui-chat tap --json` does. The request
-has the size of a coding agent's (100 kB), the reply streams 200 events. Prints medians, the
-difference to the direct way, and their ratio; the goal is less than 2 ms to the first byte.
+One run alternates three ways: straight to a server, through the proxy alone, and through one whose
+calls are explained and stored as `tui-chat tap --json` does; all in one process, so that what is
+measured is the work and not how the system schedules processes. The request has the size of a
+coding agent's (100 kB), the reply streams 200 events. Prints medians, the difference to the direct
+way, and their ratio; the goal is less than 2 ms to the first byte.
 """
 
 from __future__ import annotations
@@ -14,11 +15,24 @@ import asyncio
 import json
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from tests.tap.wire import raw_server, tap_before
+from tui_chat.cli.app import new_id
+from tui_chat.cli.tap_json import call_json
+from tui_chat.store import Store
+from tui_chat.tap.proxy import TapProxy
+from tui_chat.tap.recorder import Recorder
+from tui_chat.tap.sessions import SessionWriter
+from tui_chat.tap.upstreams import Upstream, route_to
 
 ROUNDS = 200
+PAUSE = 0.1
+"""Seconds between two requests."""
 EVENTS = 200
 TEXT = "The ferry leaves at dawn. " * 4000
 
@@ -79,21 +93,46 @@ class Client:
         return first, time.perf_counter() - began
 
 
+@asynccontextmanager
+async def recording(upstream: int, folder: Path) -> AsyncIterator[int]:
+    """Run a proxy whose calls are explained and stored as the command does; yields its port."""
+    async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
+        writer = SessionWriter(
+            store, now=time.time, new_id=new_id, endpoint_name=lambda protocol, url: ""
+        )
+        recorder = Recorder(
+            on_call=lambda call: json.dumps(call_json(call, 0.0, ())),
+            on_other=lambda exchange: None,
+            prices_of=lambda call, tier: None,
+            writer=writer,
+        )
+        route = route_to(Upstream("http", "127.0.0.1", upstream))
+        async with TapProxy(route, recorder.follow) as proxy:
+            yield proxy.port
+            await recorder.finish(10)
+
+
 async def measure(rounds: int) -> None:
-    async with raw_server(upstream) as port, tap_before(port) as tap:
-        ports = {"direct": port, "proxy": tap.proxy.port}
-        times: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
-        clients = {name: await Client(at).__aenter__() for name, at in ports.items()}
-        for number in range(rounds):
-            for name, client in clients.items():
-                times[name].append(await client.ask(number))
-            for exchange in tap.exchanges:
-                exchange.request.free()
-                exchange.response.free()
-            tap.exchanges.clear()
-        for client in clients.values():
-            await client.__aexit__()
-        report(times)
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            raw_server(upstream) as port,
+            tap_before(port) as tap,
+            recording(port, Path(folder)) as recorded,
+        ):
+            ports = {"direct": port, "proxy": tap.proxy.port, "recorded": recorded}
+            times: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
+            clients = {name: await Client(at).__aenter__() for name, at in ports.items()}
+            for number in range(rounds):
+                for name, client in clients.items():
+                    times[name].append(await client.ask(number))
+                    await asyncio.sleep(PAUSE)  # an agent runs its tools meanwhile
+                for exchange in tap.exchanges:
+                    exchange.request.free()
+                    exchange.response.free()
+                tap.exchanges.clear()
+            for client in clients.values():
+                await client.__aexit__()
+            report(times)
 
 
 def report(times: dict[str, list[tuple[float, float]]]) -> None:

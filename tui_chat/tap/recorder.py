@@ -31,6 +31,8 @@ from tui_chat.tap.sessions import SessionWriter, StoredCall
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
 """Seconds between two steps of following a reply: reading what came, and storing it."""
+PATIENCE_SECONDS = 0.3
+"""Seconds after which a request is read although its response has not begun."""
 _SMALL = 64 * 1024
 """Bytes of a response that are read on the event loop; more are read in a thread."""
 MOST_FOLLOWED = 256
@@ -148,6 +150,7 @@ class Recorder:
         while exchange.requested is None and exchange.ended is None:
             await _change(exchange)
         call = placed = None
+        await self._let_pass(exchange)
         if exchange.requested is not None:
             async with self._reading:
                 call = await asyncio.to_thread(read_call, exchange, self._protocol)
@@ -170,6 +173,20 @@ class Recorder:
         finally:
             done.set()
             self._stored.pop(exchange.number)
+
+    async def _let_pass(self, exchange: Exchange) -> None:
+        """Wait for the response's first byte, but not for long: reading a request takes the
+        interpreter from the proxy for milliseconds, which nobody notices once a reply has begun.
+        """
+        end = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        while exchange.first_byte is None and exchange.ended is None:
+            exchange.changed.clear()
+            rest = end - asyncio.get_running_loop().time()
+            try:
+                await asyncio.wait_for(exchange.changed.wait(), max(0.0, rest))
+            except TimeoutError:
+                break
+        exchange.changed.set()
 
     def _is_wanted(self, call: Call) -> bool:
         names = (call.protocol.value, call.model, call.exchange.path)
