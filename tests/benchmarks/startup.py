@@ -90,6 +90,9 @@ def main() -> None:
         newest = asyncio.run(make_many(many))
         python = sys.executable
         os.environ["TERM"] = "xterm-256color"
+        # As for a user, whose modules are compiled once: without this, each start compiles them.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "compiled"))
 
         def ours(data: Path) -> str:
             return f"{python} -m tui_chat --config-dir {folder} --data-dir {data}"

@@ -20,7 +20,13 @@ from tui_chat.store import Store
 from tui_chat.store.database import Database
 from tui_chat.store.sessions import SessionStore
 from tui_chat.workspace.events import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
-from tui_chat.workspace.external_changes import CHECK_INTERVAL, FOLLOW_INTERVAL, QUIET
+from tui_chat.workspace.external_changes import (
+    CHECK_INTERVAL,
+    FOLLOW_INTERVAL,
+    IDLE_AFTER,
+    IDLE_INTERVAL,
+    QUIET,
+)
 
 RECORD = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
 OpenOther = Callable[[], Awaitable[Store]]
@@ -154,6 +160,19 @@ async def test_replies_of_a_killed_program_are_interrupted(
     assert workspace.state.entries[-1].message.content == "As far as"
     assert {each.status for each in workspace.state.sessions} == {"interrupted"}
     assert workspace.state.partial is None
+
+
+async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_program: OpenOther):
+    clock = Clock()
+    workspace, heard = await make_workspace(clock=clock)
+    assert await workspace.replies.submit("mine")
+    await settled(workspace, heard)
+    other = await other_program()
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    clock.time += IDLE_AFTER
+    assert await workspace.external_changes.check() == IDLE_INTERVAL
+    await other.sessions.update(workspace.state.session_id, title="theirs")
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
 
 
 async def test_changes_of_sessions_by_other_programs_are_noticed(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
-from tui_chat.context.contributors import Contributor, contribute
+from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution, Contributor, contribute
 from tui_chat.context.conversation import changed_turns
 from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
@@ -45,7 +45,6 @@ from tui_chat.context.history_costs import (
     with_changed,
 )
 from tui_chat.context.inputs import Inputs, with_answered_as_draft, without_expired_sounds
-from tui_chat.context.lorebooks.activation import activate_lorebooks
 from tui_chat.context.macros.preset_expansion import Expander, expand_all
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
@@ -76,7 +75,15 @@ Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
 
 
-CONTRIBUTORS: tuple[Contributor, ...] = (activate_lorebooks,)
+def _lore(inputs: Inputs, count: Counter) -> Contribution:
+    if not inputs.lorebooks:
+        return NOTHING_TO_ADD
+    from tui_chat.context.lorebooks.activation import activate_lorebooks  # few sessions have books
+
+    return activate_lorebooks(inputs, count)
+
+
+CONTRIBUTORS: tuple[Contributor, ...] = (_lore,)
 """The default contributors."""
 
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks."""
+IDLE_INTERVAL = 3.0
+"""Seconds between two checks when no other program has written for `IDLE_AFTER` seconds."""
+IDLE_AFTER = 10.0
 FOLLOW_INTERVAL = 0.25
 """Seconds between two checks while a reply is followed. Its receiver writes about as often."""
 QUIET = 2.0
@@ -51,7 +54,7 @@ class ExternalChanges:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._commits = -1
+        self._commits: int = -1
         """The number of commits by others at the last check."""
         self._changed_at = -inf
         """The clock's time when a commit was last noticed."""
@@ -82,8 +85,10 @@ class ExternalChanges:
             await self._check()
         except StoreError:
             return _ERROR_PAUSE
-        following = self._workspace.state.followed is not None
-        return FOLLOW_INTERVAL if following else CHECK_INTERVAL
+        if self._workspace.state.followed is not None:
+            return FOLLOW_INTERVAL
+        is_idle = self._workspace.clock() - self._changed_at >= IDLE_AFTER
+        return IDLE_INTERVAL if is_idle else CHECK_INTERVAL
 
     async def _check(self) -> None:
         workspace, store, clock = self._workspace, self._workspace.store, self._workspace.clock

@@ -246,3 +246,23 @@ async def test_the_terminal_cursor_follows_the_text_for_input_methods() -> None:
         await stands_at(3, 4)
         await pilot.press("ctrl+j", *"字" * 24)
         await stands_at(5, 4)  # a line is wrapped
+
+
+async def test_the_cursor_stands_still_after_some_blinks_until_a_key_comes() -> None:
+    async with Stage().run_test() as pilot:
+        composer = pilot.app.query_one(Composer)
+        await pilot.press("a")
+        composer.blink_timer.pause()
+
+        def blinks(times: int) -> list[bool]:
+            seen: list[bool] = []
+            for _ in range(times):
+                composer._toggle_cursor_blink_visible()
+                seen.append(composer._cursor_visible)
+            return seen
+
+        assert blinks(4) == [False, True, False, True]
+        assert blinks(40)[-20:] == [True] * 20
+        await pilot.press("b")
+        composer.blink_timer.pause()
+        assert blinks(2) == [False, True]
