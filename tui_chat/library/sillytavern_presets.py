@@ -237,10 +237,10 @@ class _PresetImporter:
     def _order_list(self) -> list[tuple[str, bool]]:
         for each in as_list(self.found.get("prompt_order")):
             entry = as_object(each) or {}
-            if entry.get("character_id") == _GLOBAL_ORDER:
+            if str(entry.get("character_id")) == str(_GLOBAL_ORDER):
                 rows = [as_object(row) or {} for row in as_list(entry.get("order"))]
                 return [
-                    (row["identifier"], row.get("enabled") is not False)
+                    (row["identifier"], row.get("enabled") is True)
                     for row in rows
                     if isinstance(row.get("identifier"), str)
                 ]
@@ -327,6 +327,8 @@ class _PresetImporter:
         """Return a message at its depth; disabled if that is invalid."""
         depth = prompt.found.get("injection_depth")
         order = _number(prompt.found.get("injection_order", _DEFAULT_ORDER)) - _DEFAULT_ORDER
+        if isinstance(depth, float) and depth.is_integer():
+            depth = int(depth)
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
             if message.enabled:
                 sentence = f"“{prompt.name}” has an invalid depth; it is disabled."

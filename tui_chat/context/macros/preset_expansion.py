@@ -152,6 +152,7 @@ def _expansion_of(
             original=original,
         ),
         line,
+        keeps_blanks=environment.aliases,
     )
     if program.unclosed is not None:
         expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))
@@ -159,8 +160,10 @@ def _expansion_of(
     return expansion
 
 
-def _without_blanks(expansion: Expansion, line: ResolvedMessage) -> Expansion:
-    """Drop the white space that is left of a text full of `{{setvar}}`."""
+def _without_blanks(
+    expansion: Expansion, line: ResolvedMessage, *, keeps_blanks: bool
+) -> Expansion:
+    """Drop the white space that is left of a text full of `{{setvar}}`, unless it is to be kept."""
     if expansion.text.plain.strip():
         return expansion
     text, level, code = _NOTHING, Level.INFO, "empty-content"
@@ -168,7 +171,9 @@ def _without_blanks(expansion: Expansion, line: ResolvedMessage) -> Expansion:
         code = "empty-value"
         lacks = f"“{expansion.lacks}”, which has no value"
         sentence = f"{line.called} requires {lacks}; it is not sent."
-    elif any(span.origin.kind is OriginKind.MACRO for span in expansion.text.spans):
+    elif (keeps_blanks and expansion.text.plain) or any(
+        span.origin.kind is OriginKind.MACRO for span in expansion.text.spans
+    ):
         text, level, code = expansion.text, Level.WARNING, "blank-content"
         sentence = f"{line.called} is only white space; it is sent, but some providers refuse that."
     else:
