@@ -58,6 +58,8 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
     assert sent is not None
     assert sent.is_exact, "the inspector has its requests"
+    used = await workspace.usage.session(workspace.state.session_id)
+    assert used.replies == 2, "they are counted while it is open"
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
     await workspace.undo()
     assert PLANTED in workspace.state.entries[-1].message.content

@@ -96,7 +96,7 @@ class UsageReports:
         """Return the sum of a session, all its branches included. Raises StoreError."""
         workspace, total = self._workspace, UsageSum()
         known = await workspace.replies.prices()
-        async for reply in workspace.store.usage.requests(session_id):
+        async for reply in workspace.store_of(session_id).usage.requests(session_id):
             total.add(reply, known_cost(reply, workspace.state.config, known))
         return total
 
