@@ -23,6 +23,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import counter_for
@@ -203,7 +204,8 @@ def test_a_field_of_a_card_contains_no_other_field():
     ],
 )
 def test_names(policy: Any, expected: list[tuple[str, str]]):
-    history = (replace(TALK[0], name="Zed", speaker_chosen=True), TALK[1])
+    chosen = MessageSemantics(is_speaker_chosen=True)
+    history = (replace(TALK[0], name="Zed", semantics=chosen), TALK[1])
     turns = request(CHAT, policies=replace(JOINED, names=policy), history=history, draft="").turns
     assert [(turn.name, turn.text.plain) for turn in turns] == expected
 

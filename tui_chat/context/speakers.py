@@ -46,7 +46,7 @@ class Speakers:
             return ""
         if self.policy == "content":
             return f"{self.name_of(message)}: "
-        if self.policy == "other_speakers" and message.speaker_chosen:
+        if self.policy == "other_speakers" and message.semantics.is_speaker_chosen:
             name = self.name_of(message)
             return "" if name == self.user else f"{name}: "
         return ""

@@ -27,13 +27,6 @@ _ROLES: Mapping[object, MessageRole] = {
     1: "user",
     2: "assistant",
 }
-_KNOWN = frozenset(
-    (
-        *("name", "description", "personality", "scenario", "first_mes", "alternate_greetings"),
-        *("mes_example", "system_prompt", "post_history_instructions", "creator", "creator_notes"),
-        *("character_version", "tags", "nickname", "character_book"),
-    )
-)
 
 
 def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
@@ -66,9 +59,37 @@ def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
         nickname=text("nickname"),
         book=_book(fields.get("character_book"), card.name, source),
         world=world if isinstance(world, str) else "",
-        extras=MappingProxyType({key: each for key, each in fields.items() if key not in _KNOWN}),
+        card=MappingProxyType(dict(card.json)),
     )
     return Role(role_id, clean(card.name), character=character)
+
+
+def card_of_role(role: Role, picture: bytes = b"") -> CardFile:
+    """Return the card of a role: the JSON that it was read from with the role's present name, or a
+    new one for a role that was none.
+    """
+    if role.character is None:
+        empty: dict[str, Any] = {"alternate_greetings": [], "tags": [], "extensions": {}}
+        empty |= dict.fromkeys(_TEXT_FIELDS, "")
+        data: Mapping[str, Any] = {
+            "name": role.name,
+            "system_prompt": role.system_prompt,
+            **empty,
+        }
+        return CardFile({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, picture)
+    card = dict(role.character.card)
+    if clean(CardFile(card).name) != role.name:
+        inner = as_object(card.get("data"))
+        card["char_name" if "char_name" in card and "name" not in card else "name"] = role.name
+        if inner is not None:
+            card["data"] = {**inner, "name": role.name}
+    return CardFile(card, picture)
+
+
+_TEXT_FIELDS = (
+    *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
+    *("post_history_instructions", "creator", "character_version"),
+)
 
 
 def _texts(value: object) -> list[str]:

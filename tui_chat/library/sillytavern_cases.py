@@ -37,6 +37,7 @@ from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile, ProfilePlacement
 from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import AuthorNote, NotePlacement
 from tui_chat.models.text import GLUE, Text, clean
 
@@ -472,7 +473,7 @@ def _message(found: Mapping[str, Any], number: int) -> Message:
         clean(_string(found.get("mes"))),
         f"message-{number}",
         name=_string(found.get("name")),
-        speaker_chosen=bool(found.get("force_avatar")),
+        semantics=MessageSemantics(is_speaker_chosen=bool(found.get("force_avatar"))),
     )
 
 

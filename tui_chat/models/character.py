@@ -51,8 +51,8 @@ class Character:
     """The lorebook in the card."""
     world: str = ""
     """The name of a lorebook that the card is linked to; empty for none."""
-    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Unknown keys of the card, kept for the next save."""
+    card: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """The JSON of the card's file, with what is unknown here; an export writes it again."""
 
     @property
     def greetings(self) -> tuple[str, ...]:

@@ -74,8 +74,6 @@ class Message:
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
     """Images, audio and files. They follow the text unless `semantics.layout` says otherwise."""
-    speaker_chosen: bool = False
-    """True if its name was chosen for it alone, as by SillyTavern's `/sendas`."""
 
 
 NAME_LENGTH = 32

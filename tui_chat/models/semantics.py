@@ -185,6 +185,8 @@ class MessageSemantics:
     stream, oldest first; an empty one had only reasoning or calls. No protocol sends them back."""
     references: References = NO_REFERENCES
     """What a reply rests on. For the reader: no protocol sends it back."""
+    is_speaker_chosen: bool = False
+    """True if the message's name was chosen for it alone, as by SillyTavern's `/sendas`."""
     summary: Summary | None = None
     """What it sums up, if it is a summary of earlier messages."""
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tui_chat.errors import InputError
+from tui_chat.models.json_values import pack
 from tui_chat.models.role import Role
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.rows import ROLE, role_of, settings_text
+from tui_chat.store.rows import ROLE, character_of, role_of, settings_text
 
 
 class RoleStore:
@@ -19,7 +21,9 @@ class RoleStore:
         self._now = now
 
     async def list(self) -> tuple[Role, ...]:
-        """Return all roles by name, disabled ones too; those of one name oldest first."""
+        """Return all roles by name, disabled ones too; those of one name oldest first. They are
+        without their character cards.
+        """
         rows = await self._database.read(
             lambda tx: tx.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
         )
@@ -29,10 +33,19 @@ class RoleStore:
         """Return a role; None if there is none with this id."""
         return await self._database.read(lambda tx: find_role(tx, role_id))
 
-    async def save(self, role: Role) -> None:
-        """Add a role, or replace the one with its id. Raises `InputError` if it has no id."""
+    async def save(self, role: Role, picture: bytes = b"") -> None:
+        """Add a role, or replace the one with its id; a role without a character card keeps the
+        stored one. Raises `InputError` if it has no id.
+        """
         now = self._now()
-        await self._database.write(lambda tx: save_role(tx, role, now))
+        await self._database.write(lambda tx: save_role(tx, role, now, picture))
+
+    async def picture(self, role_id: str) -> bytes:
+        """Return the picture of a role's character card (PNG); empty if it has none."""
+        row = await self._database.read(
+            lambda tx: tx.row("SELECT picture FROM characters WHERE role_id = ?", role_id)
+        )
+        return b"" if row is None else bytes(row[0])
 
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, without a role, and remember its name."""
@@ -48,8 +61,8 @@ class RoleStore:
         await self._database.write(work)
 
 
-async def save_role(tx: Transaction, role: Role, now: float) -> None:
-    """Add a role, or replace the one with its id."""
+async def save_role(tx: Transaction, role: Role, now: float, picture: bytes = b"") -> None:
+    """Add a role, or replace the one with its id; see `RoleStore.save`."""
     if not role.role_id:
         raise InputError("A role needs an id.")
     await tx.run(
@@ -61,12 +74,23 @@ async def save_role(tx: Transaction, role: Role, now: float) -> None:
         *(role.role_id, role.name, role.system_prompt, role.model),
         *(settings_text(role.settings), role.preset, role.status, now, now),
     )
+    if role.character is not None:
+        await tx.run(
+            "INSERT INTO characters (role_id, character, picture) VALUES (?, ?, ?) "
+            "ON CONFLICT (role_id) DO UPDATE SET character = excluded.character, "
+            "picture = iif(excluded.picture = x'', picture, excluded.picture)",
+            *(role.role_id, pack(role.character), picture),
+        )
 
 
 async def find_role(tx: Transaction, role_id: str) -> Role | None:
     """Return a role; None if there is none with this id."""
     row = await tx.row(f"SELECT {ROLE} FROM roles WHERE role_id = ?", role_id)
-    return None if row is None else role_of(row)
+    if row is None:
+        return None
+    card = await tx.row("SELECT character FROM characters WHERE role_id = ?", role_id)
+    role = role_of(row)
+    return role if card is None else replace(role, character=character_of(card))
 
 
 async def require_enabled_role(tx: Transaction, role_id: str) -> Role:

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Literal, cast
 
+from tui_chat.models.character import Character
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.role import Role
@@ -208,6 +209,13 @@ def role_of(row: Row) -> Role:
             for name, value in zip(_ROLE, row, strict=True)
         ]
     return Role(*values)
+
+
+def character_of(row: Row) -> Character:
+    """Return the character card of a row with nothing but that."""
+    with decoding("character"):
+        refuse_bytes(row)
+        return unpack(Character, str(row[0]))
 
 
 def settings_text(settings: Settings) -> str:

@@ -64,6 +64,9 @@ class Branches:
         what follows it. Nothing happens beyond the first and last version.
         """
         workspace = self._workspace
+        if workspace.state.session is None:
+            workspace.sessions.show_greeting(step)
+            return
         with workspace.reporting():
             await workspace.active_store.branches.activate_sibling(entry_id, step)
             await workspace.sessions.reload_branch()
@@ -93,7 +96,7 @@ class Branches:
             parent = state.entries[-1].message.id if state.entries else None
             message = Message("system", text, timestamp=workspace.now().timestamp())
             await workspace.active_store.messages.add(session.session_id, message, parent)
-            if parent is None:
+            if state.session is None:
                 await workspace.sessions.confirm_created(session)
             return True
 

@@ -346,6 +346,7 @@ class Replies:
         workspace = self.workspace
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with workspace.reporting():
+            is_new = workspace.state.session is None or parent_id is None
             session = workspace.state.session or await workspace.sessions.create(draft)
             session_id = session.session_id
             end: Entry | None = None
@@ -395,7 +396,7 @@ class Replies:
                 return False
             await self._refresh(session_id)
             workspace.update(begun_replies=frozenset())
-            if parent_id is None:
+            if is_new:
                 await workspace.sessions.confirm_created(session)
             return True
         return False

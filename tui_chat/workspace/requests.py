@@ -129,10 +129,11 @@ class Requests:
         names, is not known yet, and finding it may take seconds.
         """
         state = self._workspace.state
-        if not state.lorebooks or self._searched == _search_key(state):
+        books = state.searched_lorebooks
+        if not books or self._searched == _search_key(state):
             return True
-        work = sum(len(book.entries) for book in state.lorebooks)
-        work += min(max(map(_scan_depth, state.lorebooks)), len(self._history))
+        work = sum(len(book.entries) for book in books)
+        work += min(max(map(_scan_depth, books)), len(self._history))
         return work < LONG_SEARCH
 
     async def search_lore(self) -> None:
@@ -272,7 +273,7 @@ class Requests:
             now=self._workspace.now(),
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),
-            lorebooks=state.lorebooks,
+            lorebooks=state.searched_lorebooks,
             variables=state.variables,
             tools=tuple(tool.definition for tool in state.tools) or None,
             correction=self.calibration.correction(state.endpoint.name, state.effective_model),

@@ -65,10 +65,12 @@ class Roles:
         if role_id is None:
             recent = await self._recent()
             enabled = [role for role in roles if role.status == "enabled"]
-            return None if recent[:1] == [_NO_ROLE] or not enabled else enabled[0]
+            if recent[:1] == [_NO_ROLE] or not enabled:
+                return None
+            return await self._workspace.store.roles.get(enabled[0].role_id)
         if role_id == _NO_ROLE:
             return None
-        role = next((each for each in roles if each.role_id == role_id), None)
+        role = await self._workspace.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
         if role.status == "disabled":
@@ -104,7 +106,7 @@ class Roles:
             role = _validated(role)
             role = replace(role, role_id=role.role_id or workspace.new_id())
             await workspace.store.roles.save(role)
-            await self._show_changed(role.role_id, role)
+            await self._show_changed(role.role_id, await workspace.store.roles.get(role.role_id))
             return role
         return None
 

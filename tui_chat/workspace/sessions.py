@@ -16,9 +16,11 @@ from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Unpack
 
+from tui_chat.context.macros.expander import expanded_text
 from tui_chat.errors import InputError, StoreError, TuiChatError
+from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session, SessionSummary
-from tui_chat.models.text import clean
+from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.workspace.events import BranchChanged, BranchEndLoaded, Failed, SessionsChanged
 
 if TYPE_CHECKING:
@@ -213,7 +215,30 @@ class Sessions:
         self._loading = None  # a branch that is still being read is not shown any more
         self._set_loaded(True)
         workspace.requests.release_conversation()
-        workspace.update(BranchChanged(), entries=())
+        workspace.update(BranchChanged(), entries=self._greeting(0))
+
+    def _greeting(self, number: int) -> tuple[Entry, ...]:
+        """Return the opening of a new chat: a greeting of the role's character card, with its
+        macros expanded. It is stored when the session is created.
+        """
+        workspace = self._workspace
+        character = workspace.state.role.character if workspace.state.role is not None else None
+        greetings = character.greetings if character is not None else ()
+        if not greetings:
+            return ()
+        origin = Origin(OriginKind.SYSTEM, "greeting")
+        text = expanded_text(greetings[number], workspace.requests.inputs(""), origin)
+        message = Message(
+            "assistant", text, id=workspace.new_id(), timestamp=workspace.now().timestamp()
+        )
+        return (Entry(message, sibling=number, siblings=len(greetings)),)
+
+    def show_greeting(self, step: int) -> None:
+        """Show the greeting of a new chat that is `step` after the shown one, if there is one."""
+        entries = self._workspace.state.entries
+        if entries and 0 <= entries[0].sibling + step < entries[0].siblings:
+            found = self._greeting(entries[0].sibling + step)
+            self._workspace.update(BranchChanged(), entries=found)
 
     # --- the active session --------------------------------------------------------------
 
@@ -230,7 +255,7 @@ class Sessions:
     async def create_in(self, store: Store, title: str) -> Session:
         """Add the session of the active new chat to a store."""
         state = self._workspace.state
-        return await store.sessions.create(
+        session = await store.sessions.create(
             session_id=state.session_id,
             title=title,
             role_id=state.role.role_id if state.role else None,
@@ -241,6 +266,13 @@ class Sessions:
             lorebooks=state.lorebook_names,
             settings=state.settings,
         )
+        if state.entries:
+            shown = state.entries[0]
+            for number in range(shown.siblings):
+                greeting = shown if number == shown.sibling else self._greeting(number)[0]
+                await store.messages.add(session.session_id, greeting.message, None)
+            await store.branches.activate(session.session_id, shown.message.id)
+        return session
 
     async def confirm_created(self, session: Session) -> None:
         """Note that the first message of a session is stored: the session was open last, and the

@@ -194,6 +194,7 @@ class WorkspaceState:
     profile_name: str = ""
     """The name of the profile's file; empty for none."""
     lorebooks: tuple[Lorebook, ...] = ()
+    """The session's; see `searched_lorebooks`."""
     lorebook_names: tuple[str, ...] = ()
     """The names of the lorebooks' files, including those that cannot be read."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -254,6 +255,14 @@ class WorkspaceState:
         if self.role_missing:
             return "deleted"
         return "disabled" if self.role is not None and self.role.status == "disabled" else ""
+
+    @property
+    def searched_lorebooks(self) -> tuple[Lorebook, ...]:
+        """The lorebooks of the session, and the one in its role's character card."""
+        character = self.role.character if self.role is not None and not self.role_fault else None
+        if character is None or character.book is None:
+            return self.lorebooks
+        return (*self.lorebooks, character.book)
 
     @property
     def effective_model(self) -> str:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import (
     GLOBAL,
     LORE_WORDS,
@@ -110,6 +111,13 @@ def expand(
     if is_card:
         expander.values = (whole,)
     return expander.run(nodes, requires)
+
+
+def expanded_text(source: str, inputs: Inputs, origin: Origin) -> str:
+    """Return a text that stands alone with its macros expanded."""
+    if not has_macros(source):
+        return source
+    return expand(source, parse(source), origin, MacroEnvironment(inputs)).text.plain
 
 
 _NEW = ("if", "#if", "else", ".", "$")
