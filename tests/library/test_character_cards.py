@@ -135,6 +135,7 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + zlib.compress(bytes(40 * 2**20)))
         (b"", "line 1|empty"),
         (b'{"name": "a preset"}', "not a character card"),
     ],
+    ids=range(13),
 )
 def test_other_files_are_refused_with_their_name(content: bytes, fault: str):
     with pytest.raises(InputError, match=fault) as caught:
