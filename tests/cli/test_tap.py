@@ -130,6 +130,32 @@ def test_without_a_command_it_runs_until_a_signal(
         assert process.wait(20) == (0 if number == signal.SIGINT else 143)
 
 
+def test_it_ends_at_once_while_a_reply_arrives(environ: dict[str, str], tmp_path: Path):
+    folder = ["--data-dir", str(tmp_path / "data")]
+    command = [sys.executable, "-m", "tui_chat", *folder, "tap", "--listen", "0"]
+    with subprocess.Popen(
+        [*command, "--upstream", "offline"], env=environ, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        base = process.stdout.readline().split()[2].rstrip(";")
+        body = {"model": "flaky-stall", "messages": [{"role": "user", "content": "Hi"}]}
+        data = json.dumps({**body, "stream": True}).encode()
+        request = urllib.request.Request(f"{base}/v1/chat/completions", data)
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert reply.readline().startswith(b"data: ")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(8) == 0
+    listed = subprocess.run(
+        [sys.executable, "-m", "tui_chat", *folder, "sessions", "list", "--json"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    (session,) = json.loads(listed.stdout)
+    assert session["status"] == "stopped"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

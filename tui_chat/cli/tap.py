@@ -45,8 +45,13 @@ OFFLINE = "offline"
 """The name of the offline provider as an upstream."""
 _PORT = 8788
 """The port without a command; with one, any free port."""
+_LINGER_SECONDS = 1.0
+"""Seconds in which connections of a command that has ended may end by themselves."""
 _FINISH_SECONDS = 10.0
 """Seconds to record what has ended when the proxy ends."""
+_END_SIGNALS = tuple(
+    found for name in ("SIGTERM", "SIGHUP") if (found := getattr(signal, name, None)) is not None
+)
 _ERROR_STREAM = 2
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
@@ -135,16 +140,18 @@ class _Tap:
                 route, recorder.follow, host=host, port=port,
                 allow_remote=options.allow_remote, **extra,
             )  # fmt: skip
-            try:
-                await stack.enter_async_context(proxy)
-            except OSError as error:
-                raise InputError(f"{host}:{port} cannot be used: {error.strerror}.") from error
-            variables = client_variables(proxy.base_url, upstream)
-            if options.command:
-                self._code = await self._run_command(variables)
-            else:
-                self._greet(proxy, upstream, variables)
-                await self._wait()
+            async with AsyncExitStack() as listening:
+                try:
+                    await listening.enter_async_context(proxy)
+                except OSError as error:
+                    raise InputError(f"{host}:{port} cannot be used: {error.strerror}.") from error
+                variables = client_variables(proxy.base_url, upstream)
+                if options.command:
+                    self._code = await self._run_command(variables)
+                    await recorder.wait(_LINGER_SECONDS)
+                else:
+                    self._greet(proxy, upstream, variables)
+                    await self._wait()
             await recorder.finish(_FINISH_SECONDS)
             self._say_end(recorder, writer)
         return self._code
@@ -222,7 +229,7 @@ class _Tap:
             sentence = f"Error: the command “{command[0]}” cannot be run: {error.strerror}."
             write_line(sentence, err=True)
             return _NOT_EXECUTABLE
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in _END_SIGNALS:
             with suppress(ValueError, NotImplementedError):
                 loop.add_signal_handler(number, _send, process, number)
         code = await process.wait()
@@ -231,7 +238,7 @@ class _Tap:
     async def _wait(self) -> None:
         """Wait until the program is to end."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, *_END_SIGNALS):
             with suppress(ValueError, NotImplementedError):
                 loop.add_signal_handler(number, self._end_by, number)
         await self._stop.wait()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import logging
 import socket
 import struct
 from collections import deque
@@ -38,6 +39,7 @@ from tui_chat.tap.http_messages import (
 )
 from tui_chat.tap.upstreams import Route, Upstream, protocol_of_path
 
+_LOG = logging.getLogger(__name__)
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a body that are kept if nothing else is said; no provider takes a larger one."""
 CONNECT_SECONDS = 30.0
@@ -340,6 +342,8 @@ class _Connection:
             await self._end_of_upstream()
         except OSError as error:  # either side was reset
             await self._end_of_upstream(reset=True, fault=str(error))
+        except Exception as error:  # a defect of ours must not leave the client waiting
+            _LOG.error("a response was not passed on: %s", type(error).__name__)
         if not self._upstream_ended.done():
             self._upstream_ended.set_result(None)
 

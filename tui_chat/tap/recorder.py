@@ -127,10 +127,14 @@ class Recorder:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def finish(self, seconds: float) -> None:
-        """Wait until all exchanges that have ended are reported, for so many seconds at most."""
+    async def wait(self, seconds: float) -> None:
+        """Wait until all exchanges are reported, for so many seconds at most."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=seconds)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait like `wait`, then leave the rest."""
+        await self.wait(seconds)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
