@@ -27,6 +27,8 @@ from tests.ui.app_under_test import make_app, opened, replied  # noqa: E402
 COLUMNS, ROWS = 150, 40
 WIDTH, HEIGHT = 8.4, 18
 """Pixels of a cell."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Browsers draw several spaces as one."""
 DRAFT = "Tell me about the river, and what to pack."
 
 Row = tuple[tuple[str, Style], ...]
@@ -107,7 +109,7 @@ def draw(row: Row) -> str:
             size = Segment(text.strip()).cell_length * WIDTH
             above.append(
                 f'<text x="{left:.4g}" y="13.5" textLength="{size:.4g}" fill="{color}"{marks}>'
-                f"{escape(text.strip())}</text>"
+                f"{escape(text.strip()).replace('  ', NO_BREAK * 2)}</text>"
             )
     return "".join(below + above)
 
