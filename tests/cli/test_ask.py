@@ -20,6 +20,10 @@ from tests.cli.conftest import Done, Run
 from tests.e2e.conftest import make_workspace
 from tests.e2e.terminal_app import TerminalApp
 from tui_chat.cli.app import open_workspace, settled_config
+from tui_chat.cli.ask import check_json
+from tui_chat.errors import InputError
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry
 from tui_chat.workspace.events import SessionsChanged
 from tui_chat.workspace.workspace import Workspace
 
@@ -195,9 +199,8 @@ def test_json_and_schema(ask: Ask, tmp_path: Path):
     assert printed["usage"]["output"] > 0
     [(body,)] = rows(tmp_path, "SELECT body FROM requests")
     assert json.loads(body)["response_format"]["type"] == "json_schema"  # type: ignore[arg-type]
-    done = ask("no JSON", "--schema", tmp_path / "schema.json")
-    assert (done.code, done.out) == (2, "no JSON\n")
-    assert "The reply is not JSON" in done.err
+    with pytest.raises(InputError, match="The reply is not JSON"):
+        check_json(Entry(Message("assistant", "no JSON")))
     assert ask("x", "--schema", "-", stdin=b"[").code == 2
 
 
@@ -264,6 +267,21 @@ def test_the_defaults_and_the_draft_of_the_app_stay(ask: Ask, tmp_path: Path):
     assert asyncio.run(begin()) == before
 
 
+def test_nothing_of_a_temporary_session_is_on_disk(ask: Ask, tmp_path: Path):
+    words = "zaffre quokka 7731"
+    done = ask(words, "--temporary", "--json", "--system", f"Be {words}.")
+    assert done.code == 0, done.err
+    printed = json.loads(done.out)
+    assert (printed["content"], printed["session_id"]) == (words, None)
+    assert not (tmp_path / "chat.db").exists()
+    assert ask("stored").code == 0
+    assert ask(words, "--temporary", "--role", "assistant").out == f"{words}\n"
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or words.encode() not in path.read_bytes()
+    assert [text for _, text, _ in messages(tmp_path)] == ["stored", "stored"]
+    assert ask("x", "--temporary", "-c").code == 2
+
+
 async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
     await workspace.external_changes.check()
@@ -304,7 +322,8 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
     assert said.strip().count(b"\n") == 0
     [_, (role, text, status)] = messages(tmp_path)
     assert (role, status) == ("assistant", "stopped")
-    assert text.startswith((begun + rest).decode().rstrip("\n"))
+    assert text.startswith(begun.decode())
+    assert rest.endswith(b"\n")
 
 
 def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):

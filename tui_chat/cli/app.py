@@ -110,22 +110,28 @@ def settled_config(
     )
 
 
-async def open_workspace(config: Config, *, remembers: bool = True) -> Workspace:
-    """Open the store and return a workspace on it; `remembers`: see there. Raises InputError and
-    StoreError.
+async def open_workspace(
+    config: Config, *, remembers: bool = True, in_memory: bool = False
+) -> Workspace:
+    """Open the store, with `in_memory` an empty one that nothing is written of, and return a
+    workspace on it; `remembers`: see there. Raises InputError and StoreError.
     """
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
-    try:
-        make_private_folder(config.data_dir)
-    except OSError as error:
-        raise InputError(
-            f"{config.data_dir} cannot be created: {error.strerror}.",
-            advice="Choose another folder with --data-dir.",
-        ) from error
-    store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
+    if in_memory:
+        store = await Store.open_in_memory(now=time.time, new_id=new_id)
+    else:
+        try:
+            make_private_folder(config.data_dir)
+        except OSError as error:
+            raise InputError(
+                f"{config.data_dir} cannot be created: {error.strerror}.",
+                advice="Choose another folder with --data-dir.",
+            ) from error
+        path = paths.database_file(config.data_dir)
+        store = await Store.open(path, now=time.time, new_id=new_id)
     collect_seldom()
     keep_heap_small()
     return Workspace(

@@ -31,7 +31,14 @@ from tui_chat.cli.output import (
     write_reply,
     write_text,
 )
-from tui_chat.cli.workspace import NO_CHOICES, Choices, choose, command_workspace, open_session
+from tui_chat.cli.workspace import (
+    NO_CHOICES,
+    Choices,
+    choose,
+    command_workspace,
+    find_role,
+    open_session,
+)
 from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.models.envelope import Level
@@ -71,6 +78,8 @@ class Question:
     attachments: tuple[Path, ...] = ()
     schema: Path | None = None
     """A file with the JSON Schema of the reply."""
+    temporary: bool = False
+    """True to write nothing to disk."""
     stream: bool = True
     as_json: bool = False
     raw: bool = False
@@ -92,6 +101,8 @@ def run_ask(settings: dict[str, object], question: Question) -> None:
     choices = _with_schema(question)
     if question.system and choices.role is None and not (question.session or question.last):
         choices = replace(choices, role="")
+    if question.temporary and (question.session or question.last):
+        raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
     question = replace(question, choices=choices)
     config = settled_config(**cast("dict[str, Any]", settings))
     asyncio.run(_ask(config, question, text, parts))
@@ -144,7 +155,8 @@ def _with_schema(question: Question) -> Choices:
 
 
 async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
-    async with command_workspace(config, create=True) as (workspace, failures):
+    is_stored = not question.temporary
+    async with command_workspace(config, create=is_stored) as (workspace, failures):
         if question.session:
             await open_session(workspace, failures, question.session)
         elif question.last:
@@ -153,7 +165,11 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
                 raise InputError("There is no session to continue.", advice="Omit -c.")
             await workspace.sessions.activate(sessions[0].session_id)
             failures.warn()
-        await choose(workspace, question.choices)
+        choices = question.choices
+        if question.temporary:
+            await _open_temporary(workspace, failures, choices.role)
+            choices = replace(choices, role=None)
+        await choose(workspace, choices)
         workspace.update(is_streamed=question.stream)
         printer = _Printer(workspace, question)
         workspace.subscribe(printer.follow)
@@ -171,7 +187,8 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         except asyncio.CancelledError:  # Ctrl+C
             await workspace.replies.stop_all(for_good=True)
             printer.end()
-            write_line(f"Stopped. What arrived is in session {_session_id(workspace)}.", err=True)
+            where = "" if question.temporary else f" What arrived is in {_session(workspace)}."
+            write_line(f"Stopped.{where}", err=True)
             raise
         finally:
             printer.end()
@@ -179,7 +196,14 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
             write_json(_reply_json(workspace))
         printer.summarize()
         if question.schema is not None:
-            _check_json(workspace.state.entries[-1])
+            check_json(workspace.state.entries[-1])
+
+
+async def _open_temporary(workspace: Workspace, failures: Failures, role: str | None) -> None:
+    """Open a session of which nothing is written to disk, with the role of this name."""
+    role_id = find_role(workspace.state.roles, role).role_id if role else role
+    await workspace.temporary.open(role_id)
+    failures.raise_first()
 
 
 async def _send(
@@ -202,6 +226,8 @@ async def _send(
                 await workspace.sessions.create(text)
         await workspace.branches.add_system_message(system)
         failures.raise_first()
+        # The session was read again, and with it what it has stored.
+        await choose(workspace, replace(question.choices, role=None))
     if not await workspace.replies.submit(text, parts):
         failures.raise_first()
         raise InputError("The message could not be sent.", advice="Try again.")
@@ -328,7 +354,7 @@ class _Printer:
         words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
         words += [f"{entry.usage.output:,} out"] if entry.usage.output is not None else []
         words += [f"${timing.cost:.4f}"] if timing.cost else []
-        words += [f"session {_session_id(self._workspace)}"]
+        words += [_session(self._workspace)]
         write_line(" · ".join(map(one_line, words)), err=True)
 
 
@@ -401,15 +427,16 @@ def _target_of(question: Question) -> _Target:
     return _Rendered(MarkdownOutput(size.columns, size.lines, colour=colour))
 
 
-def _session_id(workspace: Workspace) -> str:
-    return workspace.state.session_id[:12]
+def _session(workspace: Workspace) -> str:
+    state = workspace.state
+    return "not stored" if state.is_temporary else f"session {state.session_id[:12]}"
 
 
 def _reply_json(workspace: Workspace) -> dict[str, Any]:
     entry = workspace.state.entries[-1]
     message, timing = entry.message, workspace.replies.timing(entry)
     return {
-        "session_id": workspace.state.session_id,
+        "session_id": None if workspace.state.is_temporary else workspace.state.session_id,
         "message_id": message.id,
         "endpoint": entry.endpoint,
         "model": entry.model,
@@ -431,7 +458,8 @@ def _reply_json(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def _check_json(entry: Entry) -> None:
+def check_json(entry: Entry) -> None:
+    """Raise InputError if a reply is not JSON."""
     try:
         json.loads(entry.message.content)
     except (ValueError, RecursionError) as error:
@@ -449,7 +477,9 @@ async def _answer(workspace: Workspace, call: PendingToolCall) -> None:
     NeedsUser if there is nobody to ask.
     """
     name, arguments = one_line(call.call.name), one_line(call.call.arguments, 2000)
-    where = f"It waits in session {_session_id(workspace)}; answer it in the app."
+    where = f"It waits in {_session(workspace)}; answer it in the app."
+    if workspace.state.is_temporary:
+        where = "Without --temporary it would wait in a session for the app."
     if not call.can_run:
         raise NeedsUser(f"The model calls “{name}”, which has no command.", advice=where)
     question = f"The model calls {name} with {arguments or 'no arguments'}\nRun it? [y/N] "

@@ -149,6 +149,7 @@ def cli(
     help="A setting; repeatable.",
 )
 @click.option("--schema", type=_INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+@click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
 @click.option("--json", "as_json", is_flag=True, help="Print the reply and its facts as JSON.")

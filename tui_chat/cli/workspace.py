@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat import paths
@@ -80,18 +78,15 @@ async def command_workspace(
 
     Raises InputError and StoreError.
     """
-    with ExitStack() as folders:
-        if not create and not paths.database_file(config.data_dir).exists():
-            folder = folders.enter_context(TemporaryDirectory(prefix="tui-chat-"))
-            config = replace(config, data_dir=Path(folder))
-        workspace = await open_workspace(config, remembers=False)
-        try:
-            failures = Failures(workspace)
-            await workspace.start_new_chat()
-            failures.warn()
-            yield workspace, failures
-        finally:
-            await workspace.close()
+    in_memory = not create and not paths.database_file(config.data_dir).exists()
+    workspace = await open_workspace(config, remembers=False, in_memory=in_memory)
+    try:
+        failures = Failures(workspace)
+        await workspace.start_new_chat()
+        failures.warn()
+        yield workspace, failures
+    finally:
+        await workspace.close()
 
 
 async def open_session(workspace: Workspace, failures: Failures, name: str) -> None:
