@@ -107,6 +107,7 @@ def report_json(report: Report) -> dict[str, object]:
         "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
         "messages_added": report.added,
         "session_ids": report.session_ids,
+        "role": None if report.card is None else report.card[0].name,
         "faults": [
             {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
             for fault in report.faults
@@ -127,6 +128,10 @@ def _print_report(report: Report, dry_run: bool) -> None:
             f"{report.grown:,} {grown}, {report.known:,} already there; "
             f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
         )
+    elif report.card is not None:
+        role = one_line(report.card[0].name)
+        would = "would become" if dry_run else "is now"
+        write_line(f"{name}: the character “{role}” {would} a role; begin a session with it.")
     elif not report.faults:
         write_line(f"{name}: no conversations found.")
     for note, count in report.notes.items():

@@ -46,6 +46,7 @@ class ImportExport:
             reports = await import_files(workspace.store, paths, dry_run=dry_run, progress=progress)
             if not dry_run:
                 await workspace.sessions.refresh_list()
+                await workspace.roles.refresh()
             return reports
         return ()
 

@@ -7,6 +7,8 @@
    remains when the import is stopped.
 3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files without
    conversations are ignored there.
+4. A character card (a picture, JSON or a CharX archive) becomes a role. Its id is derived from the
+   names of the character and its creator, so a newer version of a card replaces the older one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
@@ -26,8 +30,12 @@ from tui_chat.files import open_file
 from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import Source
 from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.library.character_cards import LARGEST_CARD, is_card_file, read_card
+from tui_chat.library.character_roles import role_of_card
+from tui_chat.library.png_text import SIGNATURE as PNG
 
 if TYPE_CHECKING:
+    from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
     from tui_chat.store import Store
 
@@ -75,6 +83,8 @@ class Report:
     """What could not be imported unchanged: sentences and how often each applies."""
     session_ids: list[str] = field(default_factory=list[str])
     """Ids of the sessions of the file, in its order."""
+    card: tuple[Role, bytes] | None = None
+    """The role of a character card, and its picture."""
 
     @property
     def failed(self) -> bool:
@@ -113,6 +123,9 @@ async def import_files(
         if progress is not None:
             progress(batch[-1][0])
         batch = await next_batch
+    for report in reports:
+        if report.card is not None and not dry_run:
+            await store.roles.save(*report.card)
     return reports
 
 
@@ -163,15 +176,47 @@ def _found_in(report: Report) -> Iterator[FoundConversation]:
             yield from _in_folder(report.path, report)
             return
         with open_file(report.path) as file:
-            if file.read(4) == b"PK\x03\x04":
-                yield from _in_archive(file, report)
+            start = file.read(len(PNG))
+            if start == PNG:
+                _read_card(file, report)
+                return
+            if start.startswith(b"PK\x03\x04"):
+                if _has_card(file):
+                    _read_card(file, report)
+                else:
+                    yield from _in_archive(file, report)
                 return
             report.size = file.seek(0, 2)
             file.seek(0)
             source = Source(report.path, report.path.name)
-            yield from read_conversations(_pieces(file, report), source=source)
+            for found in read_conversations(_pieces(file, report), source=source):
+                if found.unknown and not found.place and _may_be_card(file, report.size):
+                    _read_card(file, report)
+                    return
+                yield found
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InputError(f"cannot be read: {_reason(error)}") from error
+
+
+def _has_card(file: IO[bytes]) -> bool:
+    """Return True if an archive is a CharX card."""
+    with suppress(zipfile.BadZipFile, NotImplementedError), zipfile.ZipFile(file) as archive:
+        return "card.json" in archive.namelist()
+    return False
+
+
+def _may_be_card(file: IO[bytes], size: int) -> bool:
+    file.seek(0)
+    return size <= LARGEST_CARD and is_card_file(file.read())
+
+
+def _read_card(file: IO[bytes], report: Report) -> None:
+    file.seek(0)
+    source = report.path.name
+    card = read_card(file.read(LARGEST_CARD + 1), source)
+    creator = str(card.fields.get("creator") or "")
+    digest = sha256(f"{card.name}\0{creator}".encode("utf-8", "replace")).hexdigest()
+    report.card = role_of_card(card, f"card-{digest[:16]}", source), card.picture
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -54,13 +54,13 @@ class Roles:
             if not await store.roles.list():
                 await store.roles.save(FIRST_ROLE)
             await store.settings.set("roles_begun", "yes")  # a user who deletes it does not want it
-        await self._refresh()
+        await self.refresh()
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
         """Return the role of a new chat; see `Sessions.new`. Raises InputError if it is disabled
         or gone.
         """
-        await self._refresh()
+        await self.refresh()
         roles = self._workspace.state.roles
         if role_id is None:
             recent = await self._recent()
@@ -95,7 +95,7 @@ class Roles:
         """Remember that a session was created with a role; empty for none. Raises StoreError."""
         recent = [role_id, *(each for each in await self._recent() if each != role_id)]
         await self._workspace.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
-        await self._refresh()
+        await self.refresh()
 
     async def save(self, role: Role) -> Role | None:
         """Add a role (without an id) or change the one with its id; its status disables it. Return
@@ -119,7 +119,7 @@ class Roles:
     async def _show_changed(self, role_id: str, role: Role | None) -> None:
         """Update the state to a changed role; None if it was deleted."""
         workspace = self._workspace
-        await self._refresh()
+        await self.refresh()
         state = workspace.state
         if state.session is not None and state.session.role_id == role_id:
             before = state.role_fault
@@ -134,7 +134,8 @@ class Roles:
             await workspace.settings.apply_new_chat(role)
         workspace.publish(BranchChanged())
 
-    async def _refresh(self) -> None:
+    async def refresh(self) -> None:
+        """Read the list of roles again. Raises StoreError."""
         ranks = {role_id: rank for rank, role_id in enumerate(await self._recent())}
         roles = await self._workspace.store.roles.list()
 

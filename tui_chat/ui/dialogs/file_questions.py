@@ -115,6 +115,9 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
             f"{report.known:,} already stored",
         ]
         lines.append(f"{name}: {', '.join(parts)}; {report.added:,} messages added.")
+    elif report.card is not None:
+        role = one_line(report.card[0].name, 60)
+        lines.append(f"{name}: the character “{role}” is now a role. Begin a session with it.")
     elif not report.faults:
         lines.append(f"{name}: no conversations in it.")
     notes = list(report.notes.items())
