@@ -86,7 +86,11 @@ def read_file(path: Path, limit: int) -> bytes:
 
 def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
     """Read a UTF-8 file; a byte order mark is dropped, line ends become LF. Raises InputError."""
-    found = read_file(path, max_bytes)
+    return decode_text(read_file(path, max_bytes), path)
+
+
+def decode_text(found: bytes, path: Path) -> str:
+    """Return the content of a file as `read_text` does. Raises InputError."""
     try:
         return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:

@@ -23,8 +23,9 @@ from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_text
+from tui_chat.files import STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
+from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
@@ -152,7 +153,7 @@ def _recompose(path: Path) -> Composed:
 
 def _lorebook(path: Path) -> Lorebook:
     """Read a lorebook, and print its warnings. Raises InputError."""
-    found = read_lorebook(read_text(path, max_bytes=MAX_BYTES), path.stem)
+    found = read_lorebook(read_file_text(path), path.stem)
     found.file.raise_errors(str(path))
     assert found.book is not None  # it had no errors
     for finding in found.file.findings():

@@ -28,7 +28,8 @@ from tui_chat.cli.output import write_body, write_compact, write_json, write_lin
 from tui_chat.compose import encode
 from tui_chat.config import load_config
 from tui_chat.errors import InputError, ProviderError, Refused
-from tui_chat.files import STANDARD_INPUT, input_name, read_input
+from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
+from tui_chat.library.file_reader import read_content
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
@@ -51,7 +52,7 @@ def run_inspect(
     """
     from tui_chat.cli.har import holds_har
 
-    text = read_input(file).decode("utf-8", "replace")
+    text = read_content(file, LARGEST_REQUEST).decode("utf-8", "replace")
     try:
         if holds_har(text):
             found = _har_call(text, call, as_json=as_json)
@@ -114,7 +115,7 @@ def _take_terminal() -> None:
 
 def run_read(file: Path, protocol: Protocol) -> None:
     """Print a reply as JSON. Raises InputError if the file cannot be read."""
-    reply, error = read_reply(read_input(file), protocol)
+    reply, error = read_reply(read_content(file, LARGEST_REQUEST), protocol)
     write_json(reply_json(reply, error))
 
 
@@ -213,7 +214,7 @@ def run_convert(
     Raises InputError naming the file, the place in it and the fault.
     """
     place = _endpoint(settings, endpoint, target)
-    request = read_input(file)
+    request = read_content(file, LARGEST_REQUEST)
     if source is None:
         source, request = _found(request, input_name(file))
     body, notes = convert(request, source, place, model=model, name=input_name(file))

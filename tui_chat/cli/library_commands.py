@@ -13,7 +13,7 @@ _INPUT = click.Path(path_type=Path, allow_dash=True)
 
 @click.group()
 def sillytavern() -> None:
-    """Build requests as SillyTavern does."""
+    """Check a folder of SillyTavern, and build requests as SillyTavern does."""
 
 
 @sillytavern.command("build")
@@ -32,6 +32,25 @@ def sillytavern_build(case: Path) -> None:
     from tui_chat.cli.sillytavern import run_build_case
 
     run_build_case(case)
+
+
+@sillytavern.command("check")
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def sillytavern_check(folder: Path, as_json: bool) -> None:
+    """Print what would be taken of a user's folder of SillyTavern.
+
+    For each preset, character card, lorebook and chat, prints what would be taken, what would be
+    changed and what is not supported. Also for a folder with such files directly in it. Nothing is
+    written. Exits with 1 if something cannot be read.
+
+    \b
+    Example:
+      tui-chat sillytavern check SillyTavern/data/default-user
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.sillytavern_check import run_check_folder
+
+    run_check_folder(folder, as_json=as_json)
 
 
 @click.group()

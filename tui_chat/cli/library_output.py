@@ -13,6 +13,7 @@ from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.workspace import command_workspace, find, find_role
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text
+from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.presets import load_preset
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.settings import settings_json
@@ -101,7 +102,7 @@ def show_preset(settings: dict[str, object], name: str, *, as_json: bool) -> Non
     """Print a preset: its messages in their order, or its file. Raises InputError."""
     path = preset_path(settings, name)
     if as_json:
-        output.write_request(read_text(path, max_bytes=MAX_BYTES).rstrip("\n"))
+        output.write_request(read_file_text(path).rstrip("\n"))
         return
     preset = load_preset(path)
     write_line(Styled(one_line(preset.name), bold=True), f"  {path}")

@@ -27,8 +27,8 @@ from tui_chat.compose import compose
 from tui_chat.config import load_config
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, read_text, write_text
-from tui_chat.library.file_reader import Finding
+from tui_chat.files import read_text, write_text
+from tui_chat.library.file_reader import Finding, read_file_text
 from tui_chat.library.located_json import locate
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
@@ -79,9 +79,9 @@ def _presets(files: Sequence[Path]) -> list[Path]:
 
 def _checked(path: Path) -> Iterator[Finding]:
     try:
-        text = read_text(path, max_bytes=MAX_BYTES)
+        text = read_file_text(path)
     except InputError as error:
-        sentence = str(error).removeprefix(f"{path}: ")
+        sentence = f"{error} {error.advice}".removeprefix(str(path)).strip(": ")
         yield Finding(Level.ERROR, "unreadable", sentence)
         return
     yield from check_preset(text, path.stem)

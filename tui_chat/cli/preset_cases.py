@@ -25,7 +25,7 @@ from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object
+from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, read_file_text
 from tui_chat.library.located_json import Path as JsonPath
 from tui_chat.library.located_json import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook
@@ -227,7 +227,7 @@ class _Parts:
         if isinstance(value, str):
             file = self.path.parent / value
             try:
-                return parse(read_text(file, max_bytes=MAX_BYTES), str(file), file.stem)
+                return parse(read_file_text(file), str(file), file.stem)
             except InputError as error:
                 raise InputError(f"{self.path}: {format_path(where)}: {error}") from error
         if isinstance(value, dict | list):

@@ -8,7 +8,7 @@ from typing import Any
 
 from tui_chat.cli.output import write_json
 from tui_chat.compose import Composed, compose
-from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.sillytavern_cases import read_case
 from tui_chat.library.sillytavern_presets import ImportNote
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -18,7 +18,7 @@ _ENDPOINT = Endpoint("sillytavern", Protocol.OPENAI_CHAT, "https://sillytavern.i
 
 def run_build_case(path: Path) -> None:
     """Build a case and print its messages and notes. Raises InputError with file and fault."""
-    messages, notes = build_case(read_text(path, max_bytes=MAX_BYTES), str(path))
+    messages, notes = build_case(read_file_text(path), str(path))
     write_json({"messages": messages, "notes": notes})
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import zipfile
 from dataclasses import dataclass
 from io import BytesIO
 from typing import cast
@@ -84,6 +83,17 @@ def is_card_file(content: bytes) -> bool:
         return False
 
 
+def holds_card(content: bytes) -> bool:
+    """Return True if the bytes are a character card that `read_card` would try to read."""
+    if not content.startswith((SIGNATURE, _ZIP)):
+        return is_card_file(content)
+    try:
+        read_card(content, "")
+    except InputError:
+        return False  # another reader says what is wrong with it
+    return True
+
+
 def read_card(content: bytes, source: str) -> CardFile:
     """Read a card; `source` is what errors call the file. Raises InputError."""
     if content.startswith(SIGNATURE):
@@ -137,6 +147,8 @@ def _from_png(content: bytes, source: str) -> CardFile:
 
 
 def _from_archive(content: bytes, source: str) -> bytes:
+    import zipfile  # few cards are archives
+
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive, archive.open("card.json") as member:
             text = member.read(_LARGEST_JSON + 1)

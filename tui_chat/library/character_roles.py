@@ -57,7 +57,7 @@ def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
         version=text("character_version"),
         tags=tuple(_texts(fields.get("tags"))),
         nickname=text("nickname"),
-        book=_book(fields.get("character_book"), card.name, source),
+        book=_book(card, source),
         world=world if isinstance(world, str) else "",
         card=MappingProxyType(dict(card.json)),
     )
@@ -108,10 +108,18 @@ def _depth_prompt(extensions: Mapping[str, Any]) -> DepthPrompt | None:
     return DepthPrompt(clean(prompt), depth, choose(_ROLES, found.get("role"), "system"))
 
 
-def _book(value: object, name: str, source: str) -> Lorebook | None:
-    found = as_object(value)
-    if found is None:
+def _book(card: CardFile, source: str) -> Lorebook | None:
+    text = book_text(card)
+    if not text:
         return None
+    return parse_lorebook(text, f"{source}, character_book", f"{card.name}'s lorebook")
+
+
+def book_text(card: CardFile) -> str:
+    """Return the lorebook in a card as a file of SillyTavern's world info; empty without one."""
+    found = as_object(card.fields.get("character_book"))
+    if found is None:
+        return ""
     entries = [
         book_entry(entry, index)
         for index, each in enumerate(as_list(found.get("entries")))
@@ -119,10 +127,10 @@ def _book(value: object, name: str, source: str) -> Lorebook | None:
     ]
     title = found.get("name")
     book = {
-        "name": title if isinstance(title, str) and title else f"{name}'s lorebook",
+        "name": title if isinstance(title, str) and title else f"{card.name}'s lorebook",
         "entries": entries,
     }
-    return parse_lorebook(json.dumps(book), f"{source}, character_book", f"{name}'s lorebook")
+    return json.dumps(book)
 
 
 def book_entry(entry: Mapping[str, Any], index: int) -> dict[str, Any]:

@@ -6,16 +6,21 @@
    reads it.
 3. null means that a key is absent.
 4. Pydantic checks types. Its errors are reworded, with the file's own keys.
+5. A character card is refused by name, whatever else is expected: cards are imported.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
 from tui_chat.models.settings import SETTINGS, SettingError, Settings, read_setting
@@ -40,6 +45,32 @@ FREE_KEYS = frozenset(
 )
 # fmt: on
 """Keys that are for people: kept without a finding, like keys that begin with `_`, `$` or `x-`."""
+
+
+_PERHAPS_CARD = re.compile(
+    rb'"(?:chara_card_v|(?:char_persona|char_greeting|first_mes|mes_example|personality|scenario)")'
+)
+"""What every character card in JSON has, and few other files."""
+_CONTAINERS = (b"\x89PNG", b"PK\x03\x04")
+
+
+def read_content(path: FilePath, limit: int) -> bytes:
+    """Return the content of a file, or of the standard input for `-`, of at most `limit` bytes.
+    Raises InputError, also for a character card.
+    """
+    content = read_file(path, limit)
+    if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
+        from tui_chat.library.character_cards import holds_card  # few files are cards
+
+        if holds_card(content):
+            advice = f"Import it: `tui-chat import {shlex.quote(str(path))}`."
+            raise InputError(f"{input_name(path)} is a character card.", advice=advice)
+    return content
+
+
+def read_file_text(path: FilePath) -> str:
+    """Read a file of the library as text. Raises InputError, also for a character card."""
+    return decode_text(read_content(path, MAX_BYTES), path)
 
 
 def choose(table: Mapping[Any, T], value: object, default: T) -> T:

@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
-from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
     JsonFile,
@@ -26,6 +25,7 @@ from tui_chat.library.file_reader import (
     as_list,
     as_object,
     describe_value,
+    read_file_text,
     require_number,
 )
 from tui_chat.library.located_json import Path as JsonPath
@@ -120,7 +120,7 @@ class ParsedLorebook:
 
 def load_lorebook(path: Path) -> Lorebook:
     """Read a lorebook file. Raises InputError naming file, place, line and fault."""
-    return parse_lorebook(read_text(path, max_bytes=MAX_BYTES), str(path), path.stem)
+    return parse_lorebook(read_file_text(path), str(path), path.stem)
 
 
 def parse_lorebook(text: str, source: str, default_name: str) -> Lorebook:

@@ -29,6 +29,7 @@ from tui_chat.library.file_reader import (
     as_list,
     as_object,
     describe_value,
+    read_file_text,
     to_camel_case,
 )
 from tui_chat.models.envelope import Level
@@ -146,7 +147,7 @@ class ParsedPreset:
 
 def load_preset(path: Path) -> Preset:
     """Read a preset file. Raises InputError naming file, place, line and fault."""
-    return parse_preset(read_text(path, max_bytes=MAX_BYTES), input_name(path), path.stem)
+    return parse_preset(read_file_text(path), input_name(path), path.stem)
 
 
 def parse_preset(text: str, source: str, default_name: str) -> Preset:

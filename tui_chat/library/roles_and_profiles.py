@@ -14,13 +14,14 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PlainValidator, StrictInt, StrictStr
 
-from tui_chat.files import MAX_BYTES, input_name, read_text
+from tui_chat.files import input_name
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
     JsonFile,
     KnownKeys,
     as_object,
     describe_value,
+    read_file_text,
     require_number,
 )
 from tui_chat.models.envelope import Level
@@ -53,7 +54,7 @@ _PROFILE_KEYS = KnownKeys(_ProfileFile.model_fields)
 
 def load_role(path: Path) -> Role:
     """Read a role file. Raises InputError naming file, place, line and fault."""
-    return parse_role(read_text(path, max_bytes=MAX_BYTES), input_name(path), path.stem)
+    return parse_role(read_file_text(path), input_name(path), path.stem)
 
 
 def parse_role(text: str, source: str, default_id: str) -> Role:
@@ -74,7 +75,7 @@ def parse_role(text: str, source: str, default_id: str) -> Role:
 
 def load_profile(path: Path) -> Profile:
     """Read a profile file. Raises InputError naming file, place, line and fault."""
-    return parse_profile(read_text(path, max_bytes=MAX_BYTES), input_name(path))
+    return parse_profile(read_file_text(path), input_name(path))
 
 
 def parse_profile(text: str, source: str) -> Profile:

@@ -26,8 +26,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, read_text
-from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
+from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, NamesPolicy, Policies
 from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
@@ -91,6 +90,8 @@ class ImportNote:
 
     level: Level
     sentence: str
+    lost: bool = False
+    """True for something that is not supported, rather than changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def load_sillytavern_preset(path: Path, name: str = "") -> ImportedPreset:
 
     Raises InputError naming the file and the fault.
     """
-    text = read_text(path, max_bytes=MAX_BYTES)
+    text = read_file_text(path)
     return parse_sillytavern_preset(text, str(path), name or path.stem)
 
 
@@ -400,11 +401,11 @@ def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     ]
     if sampling or limits:
         sentence = f"Settings are not part of presets here: {', '.join([*sampling, *limits])}."
-        yield ImportNote(Level.INFO, sentence)
+        yield ImportNote(Level.INFO, sentence, lost=True)
     if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
         sentence = "“assistant_prefill” is not imported; write it as an assistant message."
-        yield ImportNote(Level.WARNING, sentence)
+        yield ImportNote(Level.WARNING, sentence, lost=True)
     extensions = as_object(found.get("extensions")) or {}
     if as_list(extensions.get("regex_scripts")):
         sentence = "Its regex scripts are not imported."
-        yield ImportNote(Level.WARNING, sentence)
+        yield ImportNote(Level.WARNING, sentence, lost=True)
