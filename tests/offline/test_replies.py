@@ -130,7 +130,7 @@ async def test_toolsmith_calls_the_declared_tool(client, protocol, stream):
 @every
 async def test_toolsmith_reports_missing_tools(client, protocol):
     reply = read_reply(protocol, await ask(client, protocol, "toolsmith"))
-    assert "No tools were declared" in reply.text
+    assert "declares no tools" in reply.text
     assert reply.calls == []
 
 

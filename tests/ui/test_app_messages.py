@@ -45,6 +45,13 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
         await replied(pilot)
         assert app.workspace is not None
         newer = app.workspace.state.entries[-1].message.id
+        activity = app.chat.pane.activity
+        assert "Version" not in activity.render().plain  # the transcript's hint names ← →
+        await pilot.press("tab")
+        await until(pilot, lambda: app.chat.pane.composer.has_focus)
+        assert "Version 2 of 2: Shift+Tab" in activity.render().plain
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: app.chat.pane.transcript.has_focus)
         await pilot.press("left")
         await until(pilot, lambda: app.workspace.state.entries[-1].message.id != newer)  # type: ignore[union-attr]
         assert app.workspace.state.entries[-1].sibling == 0

@@ -231,6 +231,18 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("typed", "setting"),
+    [("/temperature 0.3", "temperature"), ("/effort", "effort"), ("/top-p 1", "top_p")],
+)
+def test_a_setting_typed_as_a_command_points_to_set(typed: str, setting: str):
+    line = parse_command(typed)
+    assert isinstance(line, UnknownCommand)
+    error = command_error(line)
+    assert error is not None
+    assert f"/set {setting} VALUE" in error.advice
+
+
+@pytest.mark.parametrize(
     ("typed", "meant"),
     [
         ("/regnerate", "Did you mean /regenerate?"),

@@ -335,7 +335,9 @@ async def test_continuing_without_known_support_is_noted(make_workspace):
     workspace, heard = await make_workspace(model="echo")
     entry_id = await said(workspace, heard, "go")
     assert not await workspace.replies.continue_reply(entry_id)
-    assert "not known" in str(heard.of(Failed)[-1].error)
+    error = heard.of(Failed)[-1].error
+    assert "echo is not known to continue a reply" in str(error)
+    assert "prefill = true" in str(error.advice)
     assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
     assert len(workspace.state.entries) == 2
 

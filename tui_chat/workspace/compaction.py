@@ -102,10 +102,10 @@ class Compaction:
             composed = self._request(sent[:cut])
         is_new = [m for m in sent[:cut] if summary_of(m) is None]
         if len(is_new) < 2:
-            advice = "The newest messages always stay as they are."
+            advice = "The newest messages are never summarized."
             if target > 1 and target != cut:
                 advice = f"The oldest messages are too long for {composed.model}."
-            raise InputError("There is nothing to sum up.", advice=advice)
+            raise InputError("There is nothing to compact yet.", advice=advice)
         if composed.errors:
             raise InputError(composed.errors[0].sentence)
         end = [message.id for message in history].index(sent[cut].id)

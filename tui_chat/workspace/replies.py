@@ -475,12 +475,15 @@ def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
 def _check_prefill(composed: Composed) -> None:
     """Raise InputError if a model would not continue the reply that a request ends with."""
     if not composed.endpoint.facts_of(composed.model).prefill:
-        sentence = f"It is not known of {composed.model or 'this model'} that it goes on."
-        advice = "Where it does, set `prefill = true` among the endpoint's facts."
+        model = composed.model or "This model"
+        sentence = f"{model} is not known to continue a reply (prefill)."
+        advice = "Regenerate it, or if it can, set `prefill = true` in the endpoint's facts."
         raise InputError(sentence, advice=advice)
     turns = composed.envelope.turns
     if not turns or turns[-1].role != "assistant":
-        raise InputError("The preset puts something behind the history, so no reply can.")
+        raise InputError(
+            "The preset puts a message after the history, so a reply cannot be continued."
+        )
 
 
 def _repeated_key() -> ProviderError:

@@ -52,7 +52,10 @@ def reply(prompt: PromptRequest, name: str = "") -> Iterator[Piece]:
         yield TextPiece("\n\n".join(_report(prompt, result) for result in _latest_results(prompt)))
         return
     if not prompt.tools:
-        yield TextPiece("No tools were declared in this request, so there is nothing I can call.")
+        yield TextPiece(
+            "The request declares no tools, so there is nothing to call. In the app, add a "
+            "`[tools.NAME]` table to config.toml."
+        )
         return
     if prompt.choice.mode == "none":
         yield TextPiece("Tools were declared, but the request forbids calls.")

@@ -169,7 +169,7 @@ class ModelChoiceDialog(ChoiceDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "make_default", show=False, priority=True)
     ]
-    hint = "Enter chooses · Ctrl+D default for new sessions, on or off · Esc cancels"
+    hint = "Enter chooses · Ctrl+D default of new sessions · Esc cancels"
 
     def __init__(
         self,

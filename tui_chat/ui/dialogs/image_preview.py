@@ -75,7 +75,7 @@ class ImagePreview(Dialog[str | None]):
         with Vertical() as box:
             set_title(box, self._title)
             yield Static(id="picture")
-            yield Static("o opens it outside · s saves it · Esc closes", classes="hint")
+            yield Static("o opens in another program · s saves · Esc closes", classes="hint")
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw the picture in as many cells as fit."""

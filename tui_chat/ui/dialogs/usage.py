@@ -64,8 +64,8 @@ class UsageDialog(Dialog[None]):
             with VerticalScroll(can_focus=False):
                 yield Static(table)
             yield Static(
-                f"{note}What a provider's own tools cost is not included. "
-                "`tui-chat usage` and `tui-chat prices` tell more. Esc closes",
+                f"{note}The cost of a provider's own tools is not included. "
+                "For more: `tui-chat usage`, `tui-chat prices`. Esc closes",
                 classes="hint",
                 markup=False,
             )

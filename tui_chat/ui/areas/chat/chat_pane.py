@@ -20,6 +20,7 @@ from tui_chat.ui.areas.chat.status_lines import (
     NO_REPLY,
     READING_HINT,
     TRANSCRIPT_HINT,
+    VERSIONS,
     ActivityLine,
     AttachmentLine,
     TitleLine,
@@ -83,6 +84,8 @@ class ChatPane(Vertical, OnePassWidget):
         self.composer = Composer()
         self.read_only = read_only
         self._awaits_reply = False
+        self._version = ""
+        """Which version the last reply is; empty if it has only one."""
         """True if the branch ends with a user message."""
         self._keys: Mapping[str, str] = DEFAULT_KEYS
 
@@ -135,8 +138,11 @@ class ChatPane(Vertical, OnePassWidget):
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         model = None if streaming is None else streaming.model
         self.activity.show_streaming(model, is_ours=not elsewhere)
-        last = entries[-1].message.role if entries and not is_part else "assistant"
-        self._awaits_reply = last == "user" and not self.read_only
+        last = entries[-1] if entries and not is_part and not self.read_only else None
+        self._awaits_reply = last is not None and last.message.role == "user"
+        self._version = ""
+        if last is not None and last.message.role == "assistant" and last.siblings > 1:
+            self._version = VERSIONS.format(number=last.sibling + 1, count=last.siblings)
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     def set_hint_keys(self, keys: Mapping[str, str]) -> None:
@@ -153,6 +159,8 @@ class ChatPane(Vertical, OnePassWidget):
             hint = READING_HINT if self.read_only else TRANSCRIPT_HINT
         if self._awaits_reply:
             hint = f"{NO_REPLY} · {hint}"
+        elif self._version and not in_transcript:
+            hint = f"{self._version} · {hint}"
         self.activity.hint = insert_keys(hint, self._keys)
 
     def stream(

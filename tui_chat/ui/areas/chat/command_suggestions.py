@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,10 @@ MAX_SUGGESTIONS = 50
 def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
     """Return what is wrong with a command; None if it can be run."""
     if isinstance(line, UnknownCommand):
+        with suppress(SettingError):
+            sentence = f"There is no command /{line.name}: it is a setting."
+            advice = f"Type /set {setting_name(line.name)} VALUE, or /set to see all settings."
+            return InputError(sentence, advice=advice)
         near = [f"/{command.name}" for command in nearest_commands(line.name)]
         meant = f"Did you mean {' or '.join(near)}?" if near else "Type / to list the commands."
         advice = f"{meant} To send the text as a message, begin with //."

@@ -33,6 +33,8 @@ READING_HINT = "j k messages · t contents · y copy · / find · {search} searc
 """The hint while a read-only transcript has the focus."""
 NO_REPLY = "No reply yet: {regenerate} generates one"
 """What precedes the hint if the branch ends with a user message."""
+VERSIONS = "Version {number} of {count}: Shift+Tab, then ← →"
+"""What precedes the hint outside the transcript if the last reply has several versions."""
 NOT_SAVED = "Not saved yet"
 """What precedes everything while something is only in memory."""
 STALLED = 5.0
