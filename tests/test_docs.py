@@ -38,6 +38,7 @@ NOT_RUN = {
 """Lines that are not run, and why; the last one only as a whole line."""
 REPLACED = {
     "--model gpt-5": "--model echo",
+    "SillyTavern/data/default-user\n": "sample_presets/cards\n",
     '"Three fruits" --schema': "'{}' --model echo --schema",
 }
 """What the examples name that would need a network, and what is used instead."""

@@ -106,7 +106,10 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
             raise InputError(
                 "A session keeps the role it began with.", advice="Omit --role, or --session."
             )
-        role = find_role(workspace.state.roles, choices.role) if choices.role else None
+        role = None
+        if choices.role:  # the list has roles without their character cards
+            found = find_role(workspace.state.roles, choices.role)
+            role = await workspace.store.roles.get(found.role_id)
         await choose_role(workspace, role)
     changes: dict[str, Any] = {}
     if choices.preset:
@@ -137,6 +140,7 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
         sentence = f"The role “{role.name}” is disabled."
         raise InputError(sentence, advice="Enable it, or choose another role.")
     await workspace.settings.apply_new_chat(role)
+    workspace.sessions.show_opening()
 
 
 def endpoint_for(config: Config, model: str, current: Endpoint) -> Endpoint:

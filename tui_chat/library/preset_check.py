@@ -17,9 +17,10 @@ from tui_chat.context import Inputs, build_context
 from tui_chat.library.file_reader import Finding, as_object
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
+from tui_chat.models.character import Character
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
-from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.profile import Profile
@@ -32,6 +33,21 @@ SAMPLE_MESSAGES = 40
 
 _LETTERS = Counter("letters", False, len)
 """Token counts do not matter here, and vocabularies take time to load."""
+
+
+_CHARACTER = Character(
+    description="Somebody.",
+    personality="Calm.",
+    scenario="A room.",
+    example_dialogues="<START>\n{{user}}: Yes?\n{{char}}: No.",
+)
+_LORE = Lorebook(
+    "sample",
+    tuple(
+        LorebookEntry(place, "Lore.", constant=True, position=place)
+        for place in ("before_character", "after_character")
+    ),
+)
 
 
 def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
@@ -160,6 +176,7 @@ def _sample(preset: Preset) -> Inputs:
         preset,
         history,
         "What is being typed.",
-        role=Role("sample", "Assistant"),
+        role=Role("sample", "Assistant", character=_CHARACTER),
         profile=Profile("User", "Somebody."),
+        lorebooks=(_LORE,),
     )

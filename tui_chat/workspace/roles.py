@@ -89,7 +89,7 @@ class Roles:
                     "A session keeps the role it began with.", advice="Begin a new chat for it."
                 )
             await workspace.settings.apply_new_chat(await self.to_start_with(role_id))
-            workspace.publish(BranchChanged())
+            workspace.sessions.show_opening()
 
     async def mark_used(self, role_id: str) -> None:
         """Remember that a session was created with a role; empty for none. Raises StoreError."""

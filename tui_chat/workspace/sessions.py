@@ -215,7 +215,11 @@ class Sessions:
         self._loading = None  # a branch that is still being read is not shown any more
         self._set_loaded(True)
         workspace.requests.release_conversation()
-        workspace.update(BranchChanged(), entries=self._greeting(0))
+        self.show_opening()
+
+    def show_opening(self) -> None:
+        """Show the first greeting of the new chat's role, or nothing if it has none."""
+        self._workspace.update(BranchChanged(), entries=self._greeting(0))
 
     def _greeting(self, number: int) -> tuple[Entry, ...]:
         """Return the opening of a new chat: a greeting of the role's character card, with its
