@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Run
+from tests.library.test_character_cards import picture, text_chunk
+from tui_chat.library.character_cards import read_card
 
 ROLE = {"name": "Poet", "system_prompt": "Rhyme.", "model": "echo", "parameters": {"seed": 3}}
 
@@ -86,6 +88,20 @@ def test_roles_are_listed_and_shown(home: Run):
     assert "  seed = 3\n" in text
     assert text.endswith("\nRhyme.\n")
     assert "Did you mean “Poet”?" in home("roles", "show", "Poot").err
+
+
+def test_a_role_is_exported_as_a_card(home: Run, tmp_path: Path):
+    card = tmp_path / "ada.png"
+    original = {"spec": "chara_card_v2", "data": {"name": "Ada", "first_mes": "Yes?", "own": [1]}}
+    card.write_bytes(picture(text_chunk("chara", original)))
+    home("import", card)
+    assert json.loads(home("roles", "export", "Ada").out) == original
+    written = tmp_path / "again.png"
+    assert home("roles", "export", "Ada", "-o", written).code == 0
+    assert read_card(written.read_bytes(), "again") == read_card(card.read_bytes(), "card")
+    assert "exists already" in home("roles", "export", "Ada", "-o", written).err
+    assert json.loads(home("roles", "export", "Poet").out)["data"]["system_prompt"] == "Rhyme."
+    assert "has no picture" in home("roles", "export", "Poet", "-o", tmp_path / "poet.png").err
 
 
 def test_profiles_are_listed_and_shown(home: Run, tmp_path: Path):

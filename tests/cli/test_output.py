@@ -175,6 +175,16 @@ class World:
                 BAD: BAD,
             },
         )
+        self.tavern_case = self._json(
+            f"case{NAME}.json",
+            {
+                "preset": {"prompts": [{"identifier": "main", "role": BAD, "content": BAD}]},
+                "card": {"name": BAD, "description": BAD, "first_mes": BAD},
+                "chat": [{"name": BAD, "is_user": True, "mes": BAD}],
+                "user_input": BAD,
+                "settings": {BAD: BAD},
+            },
+        )
         self.role = self._json(f"role{NAME}.json", {"name": BAD, "system_prompt": BAD, BAD: BAD})
         self.book = self._json(
             f"book{NAME}.json", {"entries": {"0": {"key": [BAD], "content": BAD, "position": BAD}}}
@@ -270,10 +280,13 @@ WALKS: dict[str, Walk] = {
     "presets check": lambda w: [(w.preset, w.book), ("--json", w.preset), (w.folder / NAME,)],
     "presets import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
     "presets test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
+    "sillytavern check": lambda w: [(w.folder,), (w.folder, "--json"), (BAD,)],
+    "sillytavern build": lambda w: [(w.tavern_case,), (w.tavern,), (w.broken,)],
     "presets list": lambda _: [(), ("--json",)],
     "presets show": lambda w: [(w.good_preset,), (w.good_preset, "--json"), (w.preset,), (BAD,)],
     "presets path": lambda _: [(), ("plain",), (BAD,)],
     "roles list": lambda _: [(), ("--json",)],
+    "roles export": lambda w: [("r1",), ("r1", "-o", w.folder / f"r{NAME}.json"), (BAD,)],
     "roles show": lambda _: [("r1",), ("r1", "--json"), (BAD,)],
     "profiles list": lambda _: [(), ("--json",)],
     "profiles show": lambda _: [(BAD,), (NAME,), (NAME, "--json")],

@@ -200,7 +200,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
 
 @click.group()
 def roles() -> None:
-    """List and show roles."""
+    """List, show and export roles."""
 
 
 @roles.command("list")
@@ -216,6 +216,24 @@ def roles_list(settings: dict[str, object], as_json: bool) -> None:
     from tui_chat.cli.library_output import list_roles
 
     list_roles(settings, as_json=as_json)
+
+
+@roles.command("export")
+@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="A .png or .json file.")
+@click.pass_obj
+def roles_export(settings: dict[str, object], role: str, output: Path | None) -> None:
+    """Write a role as a character card, with all that its file had.
+
+    A role with a picture can be written as PNG. Import cards with `tui-chat import`.
+
+    \b
+    Example:
+      tui-chat roles export Assistant --output assistant.json
+    """  # noqa: D301 -- click wants the character itself
+    from tui_chat.cli.library_output import export_role
+
+    export_role(settings, role, output)
 
 
 @roles.command("show")

@@ -12,7 +12,9 @@ from tui_chat.cli.app import open_library, settled_config
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.workspace import command_workspace, find, find_role
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text
+from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes
+from tui_chat.library.character_cards import dump_json, dump_png
+from tui_chat.library.character_roles import card_of_role
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.presets import load_preset
 from tui_chat.models.sanitize import one_line, sanitize
@@ -179,6 +181,27 @@ def show_role(settings: dict[str, object], name: str, *, as_json: bool) -> None:
     if role.system_prompt:
         write_line("")
         write_line(role.system_prompt)
+
+
+def export_role(settings: dict[str, object], name: str, path: Path | None) -> None:
+    """Write a role as a character card: PNG if the file's name says so, else JSON; to the standard
+    output without a file. Raises InputError and StoreError.
+    """
+    role, picture = asyncio.run(_role_and_picture(settings, name))
+    card = card_of_role(role, picture)
+    if path is None:
+        write_line(dump_json(card).rstrip("\n"))
+    elif path.suffix.lower() == ".png":
+        write_bytes(dump_png(card), path, overwrite=False)
+    else:
+        write_bytes(dump_json(card).encode(), path, overwrite=False)
+
+
+async def _role_and_picture(settings: dict[str, object], name: str) -> tuple[Role, bytes]:
+    async with command_workspace(config_of(settings), create=False) as (workspace, _):
+        role = find_role(workspace.state.roles, name)
+        store = workspace.store.roles
+        return await store.get(role.role_id) or role, await store.picture(role.role_id)
 
 
 def _role_json(role: Role) -> dict[str, Any]:

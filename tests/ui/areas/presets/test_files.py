@@ -138,7 +138,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         prompts = [
             {"identifier": name, "content": "Be calm."} for name in ("main", *map(str, range(30)))
         ]
-        rows = [{"identifier": each["identifier"]} for each in prompts]
+        rows = [{"identifier": each["identifier"], "enabled": True} for each in prompts]
         order = [{"character_id": 100001, "order": rows}]
         theirs.write_text(json.dumps({"prompts": prompts, "prompt_order": order}))
         await more(pilot, "import")

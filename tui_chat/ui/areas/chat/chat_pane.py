@@ -57,6 +57,10 @@ class ReadOnlyLine(Static):
     """
 
 
+class TranscriptRow(Horizontal, OnePassWidget):
+    """The transcript with what stands at its side."""
+
+
 class ChatPane(Vertical, OnePassWidget):
     """A conversation and the draft of its next message.
 
@@ -66,7 +70,7 @@ class ChatPane(Vertical, OnePassWidget):
 
     DEFAULT_CSS = """
     ChatPane { background: $background; }
-    ChatPane > #conversation { height: 1fr; & > Transcript { width: 1fr; } }
+    ChatPane > TranscriptRow { height: 1fr; & > Transcript { width: 1fr; } }
     """
 
     def __init__(self, read_only: str = "") -> None:
@@ -92,7 +96,7 @@ class ChatPane(Vertical, OnePassWidget):
     def compose(self) -> ComposeResult:
         """Stack the parts."""
         yield self.title_line
-        with Horizontal(id="conversation"):
+        with TranscriptRow():
             yield self.transcript
             yield self.token_strip
         yield self.tool_question
@@ -189,7 +193,7 @@ class ChatPane(Vertical, OnePassWidget):
             from tui_chat.ui.areas.chat.find_bar import FindBar
 
             self.find_bar = FindBar()
-            await self.mount(self.find_bar, after="#conversation")
+            await self.mount(self.find_bar, after="TranscriptRow")
         self.find_bar.open()
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
