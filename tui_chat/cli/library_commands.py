@@ -225,7 +225,7 @@ def roles_list(settings: dict[str, object], as_json: bool) -> None:
 def roles_export(settings: dict[str, object], role: str, output: Path | None) -> None:
     """Write a role as a character card, with all that its file had.
 
-    A role with a picture can be written as PNG. Import cards with `tui-chat import`.
+    Only a role that came with a picture can be written as PNG.
 
     \b
     Example:
