@@ -306,6 +306,11 @@ def command(home: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "tui_chat", *folders, "ask", *words]
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does to programs that it starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
     process = subprocess.Popen(
         command(tmp_path, "Tell", "--model", "lorem:200:20000"),
@@ -313,6 +318,7 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,  # `communicate` would not see what is read ahead
+        preexec_fn=heed_interrupts,
     )
     assert process.stdout is not None
     begun = process.stdout.read(200)
