@@ -11,7 +11,7 @@ import pytest
 from tests.interop.exports import lines
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop.format_detection import read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.message import Part
 
@@ -208,7 +208,7 @@ def test_gptme_branches_are_joined_where_they_are_equal(tmp_path: Path):
     main.write_bytes(lines(*begin, gptme("assistant", "One rake.")))
     (tmp_path / "branches/b.jsonl").write_bytes(lines(*begin, gptme("assistant", "A rake.")))
     (tmp_path / "config.toml").write_text('[chat]\nname = "Shed"\n')
-    source = Source(main, main.name)
+    source = ImportSource(main, main.name)
     [found] = read_conversations([main.read_bytes()], source=source)
     assert found.transcript is not None
     assert found.transcript.session.title == "Shed"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tui_chat.interop.format_detection import read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.readable_parts import thoughts
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.session import Entry
@@ -49,7 +49,7 @@ def _plain(entry: Entry, place: dict[str, int]) -> dict[str, Any]:
 
 def read_file(path: Path) -> list[FoundConversation]:
     """Everything found in a file and beside it."""
-    return list(read_conversations([path.read_bytes()], source=Source(path, path.name)))
+    return list(read_conversations([path.read_bytes()], source=ImportSource(path, path.name)))
 
 
 @pytest.mark.skipif(not CASES, reason=f"there are no transcripts in {ROOT}")

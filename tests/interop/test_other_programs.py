@@ -12,7 +12,7 @@ import pytest
 
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop.format_detection import read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
 
 
@@ -22,7 +22,7 @@ def open_webui(*messages: dict[str, Any], current: str | None = None) -> list[di
 
 
 def read_file(path: Path) -> list[FoundConversation]:
-    return list(read_conversations([path.read_bytes()], source=Source(path, path.name)))
+    return list(read_conversations([path.read_bytes()], source=ImportSource(path, path.name)))
 
 
 def test_details_of_open_webui_are_taken_apart():
@@ -120,7 +120,7 @@ def test_a_view_in_the_place_of_a_table_is_not_read(tmp_path: Path):
 
 
 def aichat(text: str) -> list[FoundConversation]:
-    return list(read_conversations([text.encode()], source=Source(name="notes.yaml")))
+    return list(read_conversations([text.encode()], source=ImportSource(name="notes.yaml")))
 
 
 def test_scalars_of_aichat_are_text():

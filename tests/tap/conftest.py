@@ -16,7 +16,7 @@ import pytest
 from tests.tap.wire import PATIENCE
 from tui_chat.offline import serve
 from tui_chat.store import Store
-from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.recorder import RecordedCall, Recorder
 from tui_chat.tap.sessions import SessionWriter
@@ -33,8 +33,8 @@ class Recording:
     store: Store
     recorder: Recorder = field(init=False)
     calls: list[RecordedCall] = field(default_factory=list)
-    others: list[Exchange] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
+    others: list[RecordedExchange] = field(default_factory=list)
+    exchanges: list[RecordedExchange] = field(default_factory=list)
     added: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
@@ -82,7 +82,7 @@ async def recording(
             **options,
         )
 
-        def follow(exchange: Exchange) -> None:
+        def follow(exchange: RecordedExchange) -> None:
             tap.exchanges.append(exchange)
             tap.recorder.follow(exchange)
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.upstreams import Upstream, route_to
 
@@ -48,10 +48,10 @@ class Tap:
 
     upstream: Upstream
     proxy: TapProxy = field(init=False)
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[RecordedExchange] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: RecordedExchange) -> None:
         """Take a new exchange."""
         self.exchanges.append(exchange)
         self.begun.set()
@@ -60,7 +60,7 @@ class Tap:
         """Connect a client."""
         return await asyncio.open_connection("127.0.0.1", self.proxy.port)
 
-    async def ended(self, count: int = 1) -> list[Exchange]:
+    async def ended(self, count: int = 1) -> list[RecordedExchange]:
         """Return the exchanges when so many have ended."""
         async with asyncio.timeout(PATIENCE):
             while len(self.exchanges) < count:

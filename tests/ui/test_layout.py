@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.layout_file import Layout, read_layout, write_layout
+from tui_chat.ui.layout_file import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
@@ -28,7 +28,7 @@ def dividers(app: TuiChat) -> tuple[PaneDivider, PaneDivider]:
 
 
 def test_a_layout_is_read_as_it_was_written(tmp_path: Path):
-    layout = Layout(frozenset({"sessions", "presets"}), "inspector", 22, 61)
+    layout = PaneLayout(frozenset({"sessions", "presets"}), "inspector", 22, 61)
     file = tmp_path / "new" / "layout.json"
     write_layout(file, layout)
     assert read_layout(file) == layout
@@ -48,10 +48,10 @@ def test_a_layout_is_read_as_it_was_written(tmp_path: Path):
 def test_a_file_that_says_nothing_sensible_gives_the_default_layout(tmp_path: Path, text: str):
     file = tmp_path / "layout.json"
     file.write_text(text)
-    assert read_layout(file) == Layout()
+    assert read_layout(file) == PaneLayout()
     file.write_bytes(b"\xff\xfe")
-    assert read_layout(file) == Layout()
-    write_layout(tmp_path / "layout.json" / "below", Layout())  # it cannot, and says nothing
+    assert read_layout(file) == PaneLayout()
+    write_layout(tmp_path / "layout.json" / "below", PaneLayout())  # it cannot, and says nothing
 
 
 def test_unknown_panes_in_the_file_are_left_out(tmp_path: Path):
@@ -59,7 +59,7 @@ def test_unknown_panes_in_the_file_are_left_out(tmp_path: Path):
     file.write_text(
         '{"closed": ["inspector", "attic", 7], "requested": "attic", "left": 20, "right": -5}'
     )
-    assert read_layout(file) == Layout(frozenset({"inspector"}), None, 20, None)
+    assert read_layout(file) == PaneLayout(frozenset({"inspector"}), None, 20, None)
 
 
 async def test_the_chat_has_80_columns_beside_the_inspector(tmp_path: Path):
@@ -113,7 +113,7 @@ async def test_keys_move_the_border_of_the_focused_pane_and_the_palette_resets(t
         assert widths(app) == (38, 68, 52)
         await pilot.press("ctrl+p", *"reset layout", "enter")
         await until(pilot, lambda: widths(app) == (30, 80, 48))
-    assert read_layout(tmp_path / "layout.json") == Layout()
+    assert read_layout(tmp_path / "layout.json") == PaneLayout()
 
 
 async def test_open_panes_are_remembered(tmp_path: Path):
@@ -131,7 +131,7 @@ async def test_open_panes_are_remembered(tmp_path: Path):
 
 
 async def test_the_next_start_may_be_in_a_smaller_terminal(tmp_path: Path):
-    write_layout(tmp_path / "layout.json", Layout(frozenset(), "inspector", 90, 300))
+    write_layout(tmp_path / "layout.json", PaneLayout(frozenset(), "inspector", 90, 300))
     async with make_app(tmp_path).run_test(size=(140, 30)) as pilot:
         app = await opened(pilot)
         left, chat, right = widths(app)

@@ -380,7 +380,7 @@ class _Nothing:
         """Write nothing."""
 
 
-class _Plain:
+class _PlainOutput:
     """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
 
     def __init__(self, *, exact_end: bool) -> None:
@@ -419,7 +419,7 @@ def _target_of(question: Question) -> _Target:
     if question.as_json:
         return _Nothing()
     if question.raw or not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
-        return _Plain(exact_end=question.raw)
+        return _PlainOutput(exact_end=question.raw)
     from tui_chat.cli.markdown_output import MarkdownOutput
 
     size = shutil.get_terminal_size()

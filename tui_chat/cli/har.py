@@ -14,10 +14,10 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
-from tui_chat.tap.calls import ReplyReader, failure_of, read_call
+from tui_chat.tap.calls import RecordedReplyReader, failure_of, read_call
 from tui_chat.tap.comparison import compare
 from tui_chat.tap.conversations import Conversations
-from tui_chat.tap.exchange import Exchange, Held
+from tui_chat.tap.exchange import Held, RecordedExchange
 from tui_chat.tap.http_messages import Headers, RequestHead
 from tui_chat.tap.recorder import RecordedCall
 
@@ -66,7 +66,7 @@ def har_calls(text: str) -> Iterator[HarCall]:
         idle = began - ends.get(placed.previous.exchange, began) if placed.previous else 0.0
         ends[exchange.number] = began + (exchange.ended or 0.0) - exchange.began
         comparison = compare(placed, None, max(0.0, idle))
-        reader = ReplyReader(call)
+        reader = RecordedReplyReader(call)
         pieces = exchange.response.chunks
         reader.feed(pieces, [exchange.first_byte or 0.0] * len(pieces))
         reader.close(exchange.ended or 0.0)
@@ -80,7 +80,7 @@ def har_calls(text: str) -> Iterator[HarCall]:
         yield HarCall(number, began, recorded)
 
 
-def _exchange(entry: Any, number: int) -> tuple[Exchange, float] | None:
+def _exchange(entry: Any, number: int) -> tuple[RecordedExchange, float] | None:
     """Return the exchange of an entry, and when it began; None if it has none."""
     request, response = _object(_object(entry).get("request")), _object(entry).get("response")
     url, method = request.get("url"), request.get("method")
@@ -95,7 +95,7 @@ def _exchange(entry: Any, number: int) -> tuple[Exchange, float] | None:
     head = RequestHead(b"", method.upper(), target or "/", _headers(request))
     upstream = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     send, wait, whole = _times(_object(entry))
-    exchange = Exchange(number, head, upstream, Held(), _MAX_BODY, 0.0)
+    exchange = RecordedExchange(number, head, upstream, Held(), _MAX_BODY, 0.0)
     exchange.request.add(_content(posted))
     exchange.finish_request(send)
     answer = _object(response)

@@ -18,7 +18,7 @@ from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, decode_text, read_file
 from tui_chat.interop.format_detection import read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.sillytavern import HIDDEN
 from tui_chat.library.character_cards import LARGEST_CARD, is_card, read_card
 from tui_chat.library.character_roles import book_text, role_of_card
@@ -219,7 +219,7 @@ def _note_book(checked: CheckedFile, book: ParsedLorebook) -> None:
 
 
 def _check_chat(checked: CheckedFile) -> None:
-    source = Source(checked.path, checked.path.name)
+    source = ImportSource(checked.path, checked.path.name)
     messages = 0
     for found in read_conversations(source.pieces(checked.path), source=source):
         if found.fault:

@@ -35,7 +35,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import sanitize
 from tui_chat.tap.calls import Call
-from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.recorder import RecordedCall, Recorder
 from tui_chat.tap.sessions import SessionWriter
@@ -289,7 +289,7 @@ class _Tap:
                 assert self._loop is not None
                 self._loop.call_soon_threadsafe(self._stop.set)
 
-    def _count_other(self, exchange: Exchange) -> None:
+    def _count_other(self, exchange: RecordedExchange) -> None:
         self._others += 1
         if not self._options.command and not self._prints_json:
             status = exchange.status or exchange.outcome

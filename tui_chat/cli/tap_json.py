@@ -15,7 +15,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line
 from tui_chat.tap.calls import Call
-from tui_chat.tap.comparison import Comparison
+from tui_chat.tap.comparison import CallComparison
 from tui_chat.tap.conversations import PlacedCall
 from tui_chat.tap.recorder import RecordedCall
 
@@ -97,7 +97,7 @@ def _converted(call: Call, target: Protocol) -> Any:
     return {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
 
 
-def _compared(placed: PlacedCall, call: Call, comparison: Comparison | None) -> Any:
+def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None) -> Any:
     if comparison is None:
         return None
     forecast, difference = comparison.forecast, comparison.difference
@@ -135,7 +135,7 @@ def _compared(placed: PlacedCall, call: Call, comparison: Comparison | None) -> 
     }
 
 
-def _cost(comparison: Comparison) -> str | None:
+def _cost(comparison: CallComparison) -> str | None:
     cost = comparison.lost_cost
     return None if cost is None else format(cost.normalize(), "f")
 
@@ -147,7 +147,7 @@ def _message(placed: PlacedCall, index: int) -> Any:
     return {"index": index, "role": message.role, "preview": preview}
 
 
-def _rows(comparison: Comparison) -> Iterator[str]:
+def _rows(comparison: CallComparison) -> Iterator[str]:
     """Yield the difference like a patch: `-`, `+` and context lines."""
     difference = comparison.difference
     rows = difference.rows(context=1)

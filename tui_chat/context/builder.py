@@ -22,7 +22,7 @@ from tui_chat.context.conversation import changed_turns
 from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_blocks
-from tui_chat.context.filling import Plan, Section, fill
+from tui_chat.context.filling import Plan, PromptSection, fill
 from tui_chat.context.finishing import post_process, squash
 from tui_chat.context.generation import (
     control_turns,
@@ -283,14 +283,14 @@ def _list_order(groups: MessageGroups) -> Callable[[ResolvedMessage], int]:
     return lambda line: places.get(id(line), 0)
 
 
-def _sections(placed: Sequence[Placed], request: _Request) -> Iterator[Section | None]:
+def _sections(placed: Sequence[Placed], request: _Request) -> Iterator[PromptSection | None]:
     for line, placement in placed:
         if line is request.groups.examples_anchor:
             yield None
         else:
             for turn in turns_of(((line, placement),), request.expander.texts):
                 identity = line.slot or line.message.id
-                yield Section(identity, turn, bool(line.slot))
+                yield PromptSection(identity, turn, bool(line.slot))
 
 
 def _example_blocks(

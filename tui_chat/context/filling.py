@@ -36,7 +36,7 @@ _LAST = "enhanceDefinitions"
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """A message around the conversation: its id, its turn."""
 
     id: str
@@ -49,9 +49,9 @@ class Section:
 class Plan:
     """Everything that may be sent, in its order."""
 
-    before: Sequence[Section | None]
+    before: Sequence[PromptSection | None]
     """Before the conversation; None stands for the example dialogues."""
-    after: Sequence[Section | None]
+    after: Sequence[PromptSection | None]
     examples: Sequence[Sequence[Turn]] = ()
     """The blocks of example dialogues, separators included."""
     has_history: bool = True
@@ -144,7 +144,7 @@ class _Filling:
             self._add(turn)
         return filled
 
-    def _place(self, sections: Sequence[Section | None]) -> None:
+    def _place(self, sections: Sequence[PromptSection | None]) -> None:
         for section in sections:
             if section is None:
                 for turn in self._blocks:
@@ -185,7 +185,7 @@ class _Filling:
         self._take(control)
         self._ending += plan.control
 
-    def _sections(self) -> Iterator[tuple[bool, Section]]:
+    def _sections(self) -> Iterator[tuple[bool, PromptSection]]:
         """Yield the sections in the order in which they are charged, and which are early."""
         sections = [s for s in (*self._plan.before, *self._plan.after) if s is not None]
         by_id = {section.id: section for section in sections if not section.is_note}

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import yaml
 
-from tui_chat.interop.formats import Source, TextFormat
+from tui_chat.interop.formats import ImportSource, TextFormat
 from tui_chat.interop.steps import (
     Result,
     Step,
@@ -54,7 +54,7 @@ def _is_session(head: bytes) -> bool:
     )
 
 
-def _read(pieces: Iterable[bytes], source: Source) -> Iterator[FoundConversation]:
+def _read(pieces: Iterable[bytes], source: ImportSource) -> Iterator[FoundConversation]:
     text = bytearray()
     for piece in pieces:
         text += piece

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
-from tui_chat.interop.formats import LinesFormat, ObjectFormat, Reading, Source
+from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.steps import (
     Result,
@@ -331,7 +331,7 @@ def _connect(talk: _Conversation) -> None:
             step.parent = talk.by_uuid.get(named, talk.previous.get(step))
 
 
-def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _SessionReader()
     for _, record in lines:
         if fault := reader.take(record):
@@ -340,7 +340,7 @@ def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]
     yield from _conversations(reader, source)
 
 
-def _conversations(reader: _SessionReader, source: Source) -> Iterator[FoundConversation]:
+def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[FoundConversation]:
     if not reader.main.steps and len(reader.sides) == 1:  # a subagent's own file
         (side,) = reader.sides.values()
         title = as_string(_meta(source.path).get("description")) if source.path else ""
@@ -393,7 +393,7 @@ def _subagent(
 
 
 def _subagent_files(
-    source: Source, path: Path, session: str, parent: str
+    source: ImportSource, path: Path, session: str, parent: str
 ) -> Iterator[FoundConversation]:
     """Read the subagents' files, which are in a folder named after the session."""
     folders = dict.fromkeys(

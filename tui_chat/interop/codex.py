@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.interop.formats import LinesFormat, Source
+from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.steps import (
     Result,
@@ -306,7 +306,7 @@ def _unwrapped(text: str) -> tuple[str, int]:
     return as_string(inner), as_count(as_object(found.get("metadata")).get("exit_code")) or 0
 
 
-def _read(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _RolloutReader()
     for _, record in lines:
         if fault := reader.take(record):

@@ -19,9 +19,9 @@ from tui_chat.interop import claude, messages
 from tui_chat.interop.foreign_database import MAGIC, open_database
 from tui_chat.interop.formats import (
     DatabaseFormat,
+    ImportSource,
     LinesFormat,
     ObjectFormat,
-    Source,
     StreamedFormat,
     TextFormat,
 )
@@ -37,14 +37,14 @@ _SAMPLE_BYTES = 8 * 2**20
 
 
 def read_conversations(
-    pieces: Iterable[bytes], *, source: Source | None = None, largest: int = LARGEST
+    pieces: Iterable[bytes], *, source: ImportSource | None = None, largest: int = LARGEST
 ) -> Iterator[FoundConversation]:
     """Read all conversations of a file. Raises nothing: errors are results, too.
 
     `source` is the file that the pieces are from; without it, what a format keeps beside the file
     is not read.
     """
-    source = source or Source()
+    source = source or ImportSource()
     try:
         yield from _read(iter(pieces), source, largest)
     except InputError as error:
@@ -53,7 +53,9 @@ def read_conversations(
         yield FoundConversation("", fault=f"cannot be read: {error.strerror or error}")
 
 
-def _read(pieces: Iterator[bytes], source: Source, largest: int) -> Iterator[FoundConversation]:
+def _read(
+    pieces: Iterator[bytes], source: ImportSource, largest: int
+) -> Iterator[FoundConversation]:
     head = _head(pieces, len(MAGIC))
     if head.startswith(MAGIC):
         yield from _database(source)
@@ -110,7 +112,7 @@ def _lines_format(sample: bytes) -> LinesFormat | None:
     return None
 
 
-def _database(source: Source) -> Iterator[FoundConversation]:
+def _database(source: ImportSource) -> Iterator[FoundConversation]:
     if source.path is None:
         advice = "Unpack it, and name the file."
         yield FoundConversation("", fault="is a database within another file", advice=advice)

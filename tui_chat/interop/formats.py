@@ -24,7 +24,7 @@ _PIECE = 2**20
 
 
 @dataclass(slots=True)
-class Source:
+class ImportSource:
     """The file that is read, for what a format keeps beside it or in its name."""
 
     path: Path | None = None
@@ -81,7 +81,7 @@ class LinesFormat:
     label: str
     detect: Callable[[JsonObject], bool]
     """True for a record of this format that no other format has."""
-    read: Callable[[JsonLines, Source], Iterator[FoundConversation]]
+    read: Callable[[JsonLines, ImportSource], Iterator[FoundConversation]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class DatabaseFormat:
     label: str
     detect: Callable[[frozenset[str]], bool]
     """True for the names of its tables."""
-    read: Callable[[ForeignDatabase, Source], Iterator[FoundConversation]]
+    read: Callable[[ForeignDatabase, ImportSource], Iterator[FoundConversation]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class TextFormat:
     label: str
     detect: Callable[[bytes], bool]
     """True for the beginning of such a text."""
-    read: Callable[[Iterable[bytes], Source], Iterator[FoundConversation]]
+    read: Callable[[Iterable[bytes], ImportSource], Iterator[FoundConversation]]
 
 
 Format: TypeAlias = ObjectFormat | StreamedFormat | LinesFormat | DatabaseFormat | TextFormat

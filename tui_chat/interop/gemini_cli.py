@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.interop.formats import LinesFormat, ObjectFormat, Reading, Source
+from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.steps import (
     Result,
@@ -61,7 +61,7 @@ def _is_session(data: JsonObject) -> bool:
 
 
 @dataclass(slots=True)
-class _SessionReader:
+class _GeminiReader:
     head: dict[str, object] = field(default_factory=dict[str, object])
     steps: list[Step] = field(default_factory=list[Step])
     path: list[Step] = field(default_factory=list[Step])
@@ -242,8 +242,8 @@ def _usage(counts: JsonObject) -> Usage:
     )
 
 
-def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
-    reader = _SessionReader()
+def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
+    reader = _GeminiReader()
     for _, record in lines:
         if fault := reader.take(record):
             lines.fault(fault)
@@ -256,7 +256,7 @@ def _read_lines(lines: JsonLines, source: Source) -> Iterator[FoundConversation]
 
 
 def _read_session(data: JsonObject) -> Reading:
-    reader = _SessionReader()
+    reader = _GeminiReader()
     reader.take({key: value for key, value in data.items() if key not in ("messages", "type")})
     for each in as_array(data.get("messages")):
         if fault := reader.take(as_object(each)):

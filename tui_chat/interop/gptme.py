@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import read_toml
-from tui_chat.interop.formats import LinesFormat, Source
+from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
 from tui_chat.interop.timestamps import parse_timestamp
@@ -170,7 +170,7 @@ def _usage(counts: JsonObject) -> Usage:
     )
 
 
-def _read(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
+def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _LogReader()
     last = reader.read(lines)
     yield from lines.faults()
@@ -193,7 +193,9 @@ def _read(lines: JsonLines, source: Source) -> Iterator[FoundConversation]:
         yield FoundConversation("", ignored=True)
 
 
-def _branches(reader: _LogReader, source: Source, folder: Path) -> Iterator[FoundConversation]:
+def _branches(
+    reader: _LogReader, source: ImportSource, folder: Path
+) -> Iterator[FoundConversation]:
     for file in sorted(folder.glob("*.jsonl"))[:_MOST_BRANCHES]:
         if file.is_symlink():
             continue

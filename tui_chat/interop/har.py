@@ -64,7 +64,7 @@ class _Exchange:
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _CallConversation:
     """Requests that begin with the same messages."""
 
     tree: TranscriptBuilder
@@ -85,7 +85,7 @@ class _Conversation:
 
 
 def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
-    conversations: dict[str, _Conversation] = {}
+    conversations: dict[str, _CallConversation] = {}
     found = 0
     for key in reader.members():
         if key != "entries" or reader.peek() != "[":
@@ -120,7 +120,7 @@ def _skip(reader: JsonStream) -> None:
         raise BadText(str(error)) from error
 
 
-def _results(conversations: dict[str, _Conversation]) -> Iterator[FoundConversation]:
+def _results(conversations: dict[str, _CallConversation]) -> Iterator[FoundConversation]:
     for talk in conversations.values():
         transcript = talk.tree.transcript(title="", head_id=talk.head, model=talk.model)
         if transcript.entries:
@@ -161,7 +161,7 @@ def _exchange(entry: JsonObject) -> _Exchange | None:
     )
 
 
-def _add(conversations: dict[str, _Conversation], exchange: _Exchange) -> None:
+def _add(conversations: dict[str, _CallConversation], exchange: _Exchange) -> None:
     """Add the messages of an exchange to its conversation. Raises InputError."""
     definition = protocol_of(exchange.protocol)
     envelope = definition.decode(exchange.body)
@@ -173,7 +173,7 @@ def _add(conversations: dict[str, _Conversation], exchange: _Exchange) -> None:
     talk = conversations.get(root)
     if talk is None:
         tree = TranscriptBuilder("har", exchange.protocol, root)
-        talk = conversations[root] = _Conversation(tree, exchange.protocol)
+        talk = conversations[root] = _CallConversation(tree, exchange.protocol)
     before, path = None, ""
     for message in messages:
         path = _digest(path, message)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.formats import DatabaseFormat, Source
+from tui_chat.interop.formats import DatabaseFormat, ImportSource
 from tui_chat.interop.steps import (
     Result,
     Step,
@@ -45,7 +45,7 @@ def _is_database(tables: frozenset[str]) -> bool:
     return {"responses", "conversations"} <= tables or {"threads", "turns", "parts"} <= tables
 
 
-def _read(database: ForeignDatabase, _: Source) -> Iterator[FoundConversation]:
+def _read(database: ForeignDatabase, _: ImportSource) -> Iterator[FoundConversation]:
     log = _Log(database)
     yield from log.old_conversations()
     yield from log.threads()

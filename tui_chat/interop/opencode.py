@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.formats import DatabaseFormat, Source
+from tui_chat.interop.formats import DatabaseFormat, ImportSource
 from tui_chat.interop.json_lines import BadLine, parse_line
 from tui_chat.interop.steps import Result, Step, add_steps, call_arguments, part_of_url, result_text
 from tui_chat.interop.timestamps import parse_timestamp
@@ -33,7 +33,7 @@ def _is_database(tables: frozenset[str]) -> bool:
     return {"session", "message", "part"} <= tables
 
 
-def _read(database: ForeignDatabase, _: Source) -> Iterator[FoundConversation]:
+def _read(database: ForeignDatabase, _: ImportSource) -> Iterator[FoundConversation]:
     columns = ("id", "parent_id", "title", "revert", "time_created", "time_updated", "directory")
     for row in list(database.rows("session", *columns, order="id")):
         yield from _session(database, row, f"session {as_string(row[0])[:60]}")

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tui_chat.interop.formats import LinesFormat, Reading, Source
+from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
@@ -52,7 +52,7 @@ def _is_chat(data: JsonObject) -> bool:
     return _is_header(data) or (isinstance(data.get("mes"), str) and "is_user" in data)
 
 
-def _read_lines(lines: JsonLines, _: Source) -> Iterator[FoundConversation]:
+def _read_lines(lines: JsonLines, _: ImportSource) -> Iterator[FoundConversation]:
     records = [(f"line {number}", record) for number, record in lines]
     yield from lines.faults()
     yield readable("", {}, lambda _: _read_chat(records))

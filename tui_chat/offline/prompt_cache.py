@@ -39,7 +39,7 @@ _MARK = "cache_control"
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _PromptBlock:
     text: str
     """What the model reads."""
     characters: int
@@ -126,13 +126,13 @@ class PromptCache:
         return CacheUse(read, written[300.0], written[3600.0])
 
 
-def _blocks(prompt: PromptRequest) -> Iterator[_Block]:
+def _blocks(prompt: PromptRequest) -> Iterator[_PromptBlock]:
     """Yield the blocks of a prompt in the order in which a model reads them."""
     if "previous_response_id" in prompt.body:  # the earlier turns are not in the body
         for part in (*prompt.tools, *prompt.system, *prompt.turns):
-            yield _Block(repr(part), 0, None)
+            yield _PromptBlock(repr(part), 0, None)
         return
-    last: _Block | None = None
+    last: _PromptBlock | None = None
     for key in _ORDER:
         value = prompt.body.get(key)
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -143,22 +143,22 @@ def _blocks(prompt: PromptRequest) -> Iterator[_Block]:
                 last = block
     if last is not None:  # a mark of the whole request is one of its last block
         seconds = last.seconds or _seconds(prompt.body.get(_MARK))
-        yield _Block(last.text, last.characters, seconds)
+        yield _PromptBlock(last.text, last.characters, seconds)
 
 
-def _item_blocks(key: str, item: Any) -> Iterator[_Block]:
+def _item_blocks(key: str, item: Any) -> Iterator[_PromptBlock]:
     message = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
     content = message.get("content")
     if not isinstance(content, list):
         text = f"{key} {_without_marks(item)}"
-        yield _Block(text, _characters(item), _seconds(message.get(_MARK)))
+        yield _PromptBlock(text, _characters(item), _seconds(message.get(_MARK)))
         return
     rest = {name: value for name, value in message.items() if name not in ("content", _MARK)}
     head = f"{key} {compact(rest)} "
     for block in cast("list[Any]", content):
         fields = cast("dict[str, Any]", block) if isinstance(block, dict) else {}
         text = head + _without_marks(block)
-        yield _Block(text, _characters(block), _seconds(fields.get(_MARK)))
+        yield _PromptBlock(text, _characters(block), _seconds(fields.get(_MARK)))
         head = ""
 
 

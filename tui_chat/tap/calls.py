@@ -28,7 +28,7 @@ from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.tap.credentials import Credentials
-from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.upstreams import model_in_path, protocol_of_call, protocol_of_path
 
 MAX_DECODED = 128 * 1024 * 1024
@@ -41,7 +41,7 @@ _STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/jsonl
 class Call:
     """The request of a model call."""
 
-    exchange: Exchange
+    exchange: RecordedExchange
     protocol: Protocol
     body: bytes
     """The exact body, its content encoding undone; empty if it was larger than the limit."""
@@ -67,7 +67,7 @@ class Call:
         return json.loads(self.composed.payload.body) == json.loads(self.body)
 
 
-def read_call(exchange: Exchange, wanted: Protocol | None = None) -> Call | None:
+def read_call(exchange: RecordedExchange, wanted: Protocol | None = None) -> Call | None:
     """Return the model call of an exchange whose request is whole; None for any other request.
 
     `wanted` is the protocol of calls whose paths do not tell it.
@@ -99,7 +99,9 @@ def read_call(exchange: Exchange, wanted: Protocol | None = None) -> Call | None
     return Call(exchange, protocol, body, captured, composed, exact)
 
 
-def _unread(exchange: Exchange, protocol: Protocol | None, body: bytes, fault: str) -> Call | None:
+def _unread(
+    exchange: RecordedExchange, protocol: Protocol | None, body: bytes, fault: str
+) -> Call | None:
     if protocol is None:
         return None
     return Call(exchange, protocol, body, None, None, None, fault)
@@ -113,7 +115,7 @@ def _json_object(body: bytes) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-class ReplyReader:
+class RecordedReplyReader:
     """Reads the reply of a call while it arrives."""
 
     def __init__(self, call: Call) -> None:
@@ -226,7 +228,7 @@ def _end_of_events(body: bytearray, start: int) -> int:
     return max(end if end > start + 1 else 0 for end in ends)
 
 
-def failure_of(exchange: Exchange, error: TuiChatError | None) -> str:
+def failure_of(exchange: RecordedExchange, error: TuiChatError | None) -> str:
     """Return why a call did not end well, as a sentence; empty if it did."""
     if exchange.outcome in ("complete", "open"):
         return str(error) if error is not None else ""

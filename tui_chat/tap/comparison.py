@@ -45,7 +45,7 @@ class FirstDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CallComparison:
     """A request beside the one before it in its conversation."""
 
     previous: int
@@ -73,7 +73,7 @@ class Comparison:
         return self.expires is not None and self.idle > self.expires
 
 
-def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> Comparison | None:
+def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallComparison | None:
     """Return what a call changed; None if it is the first one, or either cannot be read.
 
     `idle` is the number of seconds since the end of the previous response.
@@ -95,7 +95,7 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> Compariso
     if price is not None and price.input is not None:
         cached = price.input if price.cached is None else price.cached
         cost = lost * (price.input - cached) / _MILLION
-    return Comparison(
+    return CallComparison(
         placed.previous.exchange if placed.previous else 0,
         diff_payloads(render(was), render(now)),
         forecast,

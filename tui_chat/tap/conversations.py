@@ -46,7 +46,7 @@ class PlacedCall:
     """None once it is forgotten; what follows stays."""
     exchange: int
     """The number of its exchange."""
-    conversation: Conversation
+    conversation: RecordedConversation
     number: int
     """Its number in the conversation, from 1."""
     keys: tuple[Key, ...]
@@ -84,7 +84,7 @@ class PlacedCall:
 
 
 @dataclass(slots=True, eq=False)
-class Conversation:
+class RecordedConversation:
     """Requests that continue each other."""
 
     number: int
@@ -100,7 +100,7 @@ class Conversations:
     """Places calls into conversations."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, Conversation] = OrderedDict()
+        self._known: OrderedDict[int, RecordedConversation] = OrderedDict()
         self._count = 0
         self._responses: OrderedDict[str, tuple[PlacedCall, Message]] = OrderedDict()
         self._held: deque[PlacedCall] = deque()
@@ -123,7 +123,12 @@ class Conversations:
             conversation = previous.conversation
         else:
             self._count += 1
-            conversation, previous, shared, left_out = Conversation(self._count, lane), None, 0, 0
+            conversation, previous, shared, left_out = (
+                RecordedConversation(self._count, lane),
+                None,
+                0,
+                0,
+            )
         is_retry = previous is not None and keys == previous.keys and before is None
         conversation.count += 1
         if previous is not None and not left_out:  # equal texts are kept once

@@ -80,7 +80,7 @@ class BodyCopy:
         return b"".join(self.chunks)
 
 
-class Exchange:
+class RecordedExchange:
     """A request and its response. Times are monotonic seconds."""
 
     def __init__(

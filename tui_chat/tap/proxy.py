@@ -27,7 +27,7 @@ from time import monotonic
 from typing import Any
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.tap.exchange import Exchange, Held, Outcome
+from tui_chat.tap.exchange import Held, Outcome, RecordedExchange
 from tui_chat.tap.http_messages import (
     ByteSource,
     MessageFault,
@@ -58,7 +58,7 @@ class TapProxy:
     def __init__(
         self,
         route: Route,
-        on_exchange: Callable[[Exchange], None],
+        on_exchange: Callable[[RecordedExchange], None],
         *,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -117,7 +117,7 @@ class TapProxy:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
-        connection = _Connection(self, reader, writer)
+        connection = _ClientConnection(self, reader, writer)
         try:
             await connection.run()
         except asyncio.CancelledError:
@@ -131,7 +131,7 @@ class TapProxy:
 class _Pending:
     """An exchange whose response has not been passed on yet, and the reader of that response."""
 
-    def __init__(self, exchange: Exchange, method: str) -> None:
+    def __init__(self, exchange: RecordedExchange, method: str) -> None:
         self.exchange = exchange
         self.reader = MessageReader.of_response(method)
 
@@ -144,7 +144,7 @@ class _Answered(Exception):
     """The proxy has answered, and takes no more requests on the connection."""
 
 
-class _Connection:
+class _ClientConnection:
     """A client's connection, and the one to the upstream."""
 
     def __init__(
@@ -226,7 +226,7 @@ class _Connection:
             await self._answer(*refusal, head.target, close=True)
             raise _Answered
         upstream = self._proxy.route(head)
-        exchange = Exchange(
+        exchange = RecordedExchange(
             self._proxy.next_number(),
             head,
             upstream.url,
@@ -247,7 +247,7 @@ class _Connection:
             await self._pass_body(exchange, reader)
         exchange.finish_request(monotonic())
 
-    async def _pass_body(self, exchange: Exchange, reader: MessageReader) -> None:
+    async def _pass_body(self, exchange: RecordedExchange, reader: MessageReader) -> None:
         """Pass the body of a request on. Raises ConnectionResetError if the client leaves."""
         while not reader.is_whole:
             data = await self._client.read()
@@ -308,7 +308,7 @@ class _Connection:
     async def _answer_unreachable(
         self,
         error: Exception,
-        exchange: Exchange,
+        exchange: RecordedExchange,
         head: RequestHead,
         reader: MessageReader,
         has_body: bool,
@@ -353,7 +353,7 @@ class _Connection:
         if not self._to_client.is_closing():
             self._to_client.write(data)
         self._passed += len(data)
-        finished: list[Exchange] = []
+        finished: list[RecordedExchange] = []
         while data and self._pending:
             pending = self._pending[0]
             exchange = pending.exchange
@@ -459,7 +459,7 @@ class _Connection:
         if close:
             await self._let_client_read()
 
-    def _end(self, exchange: Exchange, outcome: Outcome, fault: str = "") -> None:
+    def _end(self, exchange: RecordedExchange, outcome: Outcome, fault: str = "") -> None:
         exchange.end(outcome, monotonic(), fault)
 
 
@@ -473,7 +473,7 @@ _REASONS = {
 }
 
 
-def _keep_request(exchange: Exchange, parts: list[Part]) -> None:
+def _keep_request(exchange: RecordedExchange, parts: list[Part]) -> None:
     for part in parts:
         if isinstance(part, bytes):
             exchange.request.add(part)
@@ -481,7 +481,7 @@ def _keep_request(exchange: Exchange, parts: list[Part]) -> None:
             exchange.request.trailers = part
 
 
-def _keep_response(exchange: Exchange, parts: list[Part], now: float) -> None:
+def _keep_response(exchange: RecordedExchange, parts: list[Part], now: float) -> None:
     for part in parts:
         if isinstance(part, ResponseHead):
             exchange.begin_response(part.status, part.headers, now)

@@ -21,11 +21,11 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
 from tui_chat.models.usage import cost_of
 from tui_chat.store.replies import Ending
-from tui_chat.tap.calls import Call, ReplyReader, failure_of, read_call
-from tui_chat.tap.comparison import Comparison, compare
+from tui_chat.tap.calls import Call, RecordedReplyReader, failure_of, read_call
+from tui_chat.tap.comparison import CallComparison, compare
 from tui_chat.tap.conversations import Conversations, PlacedCall
 from tui_chat.tap.credentials import Credentials
-from tui_chat.tap.exchange import Exchange
+from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.sessions import SessionWriter, StoredCall
 
 _LOG = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ class RecordedCall:
 
     placed: PlacedCall
     call: Call
-    comparison: Comparison | None
-    reader: ReplyReader | None
+    comparison: CallComparison | None
+    reader: RecordedReplyReader | None
     """None if there was no response."""
     error: ProviderError | None
     failure: str
@@ -58,7 +58,7 @@ class RecordedCall:
     """Of the session that it is stored in; empty if it is not stored."""
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> RecordedExchange:
         """What passed."""
         return self.call.exchange
 
@@ -86,7 +86,7 @@ class Recorder:
         self,
         *,
         on_call: Callable[[RecordedCall], None],
-        on_other: Callable[[Exchange], None],
+        on_other: Callable[[RecordedExchange], None],
         prices_of: PricesOfCall,
         writer: SessionWriter | None = None,
         protocol: Protocol | None = None,
@@ -106,7 +106,7 @@ class Recorder:
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = asyncio.Lock()
         """Held while a request is read, so that calls are placed in the order of their arrival."""
-        self._stored: dict[int, tuple[Exchange, asyncio.Event]] = {}
+        self._stored: dict[int, tuple[RecordedExchange, asyncio.Event]] = {}
         """The exchanges of calls by their numbers, and what is set when their reply is stored."""
         self._reporting = asyncio.Lock()
         """Held while a call is reported, so that reports do not mix."""
@@ -117,7 +117,7 @@ class Recorder:
         self.dropped = 0
         """Exchanges that passed unrecorded because too many were followed."""
 
-    def follow(self, exchange: Exchange) -> None:
+    def follow(self, exchange: RecordedExchange) -> None:
         """Follow an exchange that has begun."""
         if len(self._tasks) >= MOST_FOLLOWED:
             self.dropped += 1
@@ -139,7 +139,7 @@ class Recorder:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _follow(self, exchange: Exchange) -> None:
+    async def _follow(self, exchange: RecordedExchange) -> None:
         try:
             await self._record(exchange)
         except Exception as error:  # a defect of ours must not end the proxy
@@ -150,7 +150,7 @@ class Recorder:
             exchange.response.free()
             exchange.credentials = Credentials()  # the proxy keeps no key
 
-    async def _record(self, exchange: Exchange) -> None:
+    async def _record(self, exchange: RecordedExchange) -> None:
         while exchange.requested is None and exchange.ended is None:
             await _change(exchange)
         call = placed = None
@@ -178,7 +178,7 @@ class Recorder:
             done.set()
             self._stored.pop(exchange.number)
 
-    async def _let_pass(self, exchange: Exchange) -> None:
+    async def _let_pass(self, exchange: RecordedExchange) -> None:
         """Wait for the response's first byte, but not for long: reading a request takes the
         interpreter from the proxy for milliseconds, which nobody notices once a reply has begun.
         """
@@ -198,7 +198,9 @@ class Recorder:
             fnmatchcase(name, pattern) for name in names for pattern in self._only
         )
 
-    async def _record_call(self, exchange: Exchange, call: Call, placed: PlacedCall) -> None:
+    async def _record_call(
+        self, exchange: RecordedExchange, call: Call, placed: PlacedCall
+    ) -> None:
         await self._wait_for_previous(placed)
         before = self._ends.get(placed.previous.exchange) if placed.previous is not None else None
         idle = max(0.0, exchange.began - before) if before is not None else 0.0
@@ -233,14 +235,14 @@ class Recorder:
                 await stored.wait()
 
     async def _read_reply(
-        self, exchange: Exchange, call: Call, stored: StoredCall | None
-    ) -> ReplyReader | None:
+        self, exchange: RecordedExchange, call: Call, stored: StoredCall | None
+    ) -> RecordedReplyReader | None:
         """Read the reply until it ends, and store it meanwhile."""
         while not exchange.status and exchange.ended is None:
             await _change(exchange)
         if not exchange.status:
             return None
-        reader, done = ReplyReader(call), 0
+        reader, done = RecordedReplyReader(call), 0
         while True:
             is_last = exchange.ended is not None
             pieces = exchange.response.chunks[done:]
@@ -265,8 +267,8 @@ class Recorder:
         self,
         placed: PlacedCall,
         call: Call,
-        comparison: Comparison | None,
-        reader: ReplyReader | None,
+        comparison: CallComparison | None,
+        reader: RecordedReplyReader | None,
         stored: StoredCall | None,
     ) -> RecordedCall:
         error = reader.error if reader is not None else None
@@ -318,7 +320,7 @@ def _turns(call: Call) -> tuple[Turn, ...]:
     return call.composed.envelope.turns if call.composed is not None else ()
 
 
-async def _change(exchange: Exchange, pause: float = 0.0) -> None:
+async def _change(exchange: RecordedExchange, pause: float = 0.0) -> None:
     """Wait until something was added to an exchange, and then so many seconds, or for its end."""
     await exchange.changed.wait()
     exchange.changed.clear()

@@ -29,7 +29,7 @@ from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 from tui_chat.store.replies import Ending
 from tui_chat.tap.calls import Call
-from tui_chat.tap.conversations import Conversation, Key, PlacedCall, message_key
+from tui_chat.tap.conversations import Key, PlacedCall, RecordedConversation, message_key
 
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
@@ -91,7 +91,7 @@ class SessionWriter:
         self.dropped = 0
         """Calls that could not be stored."""
 
-    def session_id(self, conversation: Conversation) -> str:
+    def session_id(self, conversation: RecordedConversation) -> str:
         """Return the id of a conversation's session; empty if it is not stored."""
         known = self._known.get(conversation.number)
         return known.session_id if known is not None else ""

@@ -19,7 +19,7 @@ _MAX_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PaneLayout:
     """Panes and their widths in columns; None for a width that depends on the terminal."""
 
     closed: frozenset[SideArea] = frozenset({"presets"})
@@ -32,28 +32,28 @@ class Layout:
     """The width of preset editor and inspector."""
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path) -> PaneLayout:
     """Return the layout of a file; the default one as far as the file does not say."""
     try:
         with path.open(encoding="utf-8") as file:
             found: Any = json.loads(file.read(_MAX_SIZE))
     except (OSError, ValueError, RecursionError):
-        return Layout()
+        return PaneLayout()
     if not isinstance(found, dict):
-        return Layout()
+        return PaneLayout()
     values = cast("dict[str, Any]", found)
     closed, requested = values.get("closed"), values.get("requested")
-    return Layout(
+    return PaneLayout(
         closed=frozenset(name for name in SIDE_AREAS if name in cast("Collection[Any]", closed))
         if isinstance(closed, list)
-        else Layout().closed,
+        else PaneLayout().closed,
         requested=next((name for name in SIDE_AREAS if name == requested), None),
         left=_columns(values.get("left")),
         right=_columns(values.get("right")),
     )
 
 
-def write_layout(path: Path, layout: Layout) -> None:
+def write_layout(path: Path, layout: PaneLayout) -> None:
     """Write a layout. If it cannot be written, the next start has the one before."""
     values = {
         "closed": sorted(layout.closed),

@@ -30,7 +30,7 @@ from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
-from tui_chat.ui.layout_file import Layout, SideArea, read_layout, write_layout
+from tui_chat.ui.layout_file import PaneLayout, SideArea, read_layout, write_layout
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
@@ -86,7 +86,7 @@ class Panes(Horizontal, OnePassWidget):
         self._left_divider, self._right_divider = PaneDivider(), PaneDivider()
         self._layout_file = context.config.data_dir / "layout.json"
         self._is_kept = not context.read_only
-        self._layout = read_layout(self._layout_file) if self._is_kept else Layout()
+        self._layout = read_layout(self._layout_file) if self._is_kept else PaneLayout()
         """What the user chose."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
@@ -230,7 +230,7 @@ class Panes(Horizontal, OnePassWidget):
     def action_reset_layout(self) -> None:
         """Show the panes that are open by default, at their default widths."""
         focused = self.screen.focused
-        self._layout = Layout()
+        self._layout = PaneLayout()
         self._rearrange()
         if focused is not None and not focused.display:
             self.chat.focus()

@@ -20,7 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.foreign_database import MAGIC
 from tui_chat.interop.format_detection import KNOWN, read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation, stable_id
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Session
@@ -155,7 +155,7 @@ def _program(root: Path) -> str:
 
 def heading_of(file: ListedFile) -> Heading:
     """Return what the beginning and end of a file say of it. Raises OSError."""
-    source = Source(name=file.path.name)
+    source = ImportSource(name=file.path.name)
     with open_file(file.path) as opened:
         for size in _HEADS:
             opened.seek(0)
@@ -245,7 +245,7 @@ def read_listed(
     `progress` is called with the bytes that were read so far.
     """
     content = FileContent([], [], [])
-    source = Source(file.path, file.path.name, others)
+    source = ImportSource(file.path, file.path.name, others)
     try:
         with open_file(file.path) as opened:
             found = read_conversations(_pieces(opened, progress), source=source)

@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.format_detection import KNOWN, read_conversations
-from tui_chat.interop.formats import Source
+from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.library.character_cards import LARGEST_CARD, is_card_file, read_card
 from tui_chat.library.character_roles import role_of_card
@@ -188,7 +188,7 @@ def _found_in(report: Report) -> Iterator[FoundConversation]:
                 return
             report.size = file.seek(0, 2)
             file.seek(0)
-            source = Source(report.path, report.path.name)
+            source = ImportSource(report.path, report.path.name)
             for found in read_conversations(_pieces(file, report), source=source):
                 if found.unknown and not found.place and _may_be_card(file, report.size):
                     _read_card(file, report)
@@ -239,7 +239,7 @@ def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation]:
         place = file.relative_to(folder).as_posix()
         try:
             with open_file(file) as opened:
-                source = Source(file, file.name, companions)
+                source = ImportSource(file, file.name, companions)
                 for found in _read_one_of_many(place, opened, report, source):
                     has_conversations = True
                     yield found
@@ -260,7 +260,7 @@ def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
             _refuse_bomb(report.size, sum(member.compress_size for member in members))
             for member in members:
                 with archive.open(member) as inner:
-                    source = Source(name=member.filename.rpartition("/")[2])
+                    source = ImportSource(name=member.filename.rpartition("/")[2])
                     for found in _read_one_of_many(member.filename, inner, report, source):
                         has_conversations = True
                         yield found
@@ -292,7 +292,7 @@ ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
 
 
 def _read_one_of_many(
-    name: str, file: IO[bytes], report: Report, source: Source
+    name: str, file: IO[bytes], report: Report, source: ImportSource
 ) -> Iterator[FoundConversation]:
     """Yield the conversations of one of many files; other files among them are no error."""
     for found in read_conversations(_pieces(file, report), source=source):

@@ -58,7 +58,7 @@ class UsageSum:
 
 
 @dataclass(slots=True)
-class UsageReport:
+class UsageSummary:
     """Sums of everything that is stored."""
 
     session: UsageSum = field(default_factory=UsageSum)
@@ -76,11 +76,11 @@ class UsageReports:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    async def report(self) -> UsageReport:
+    async def report(self) -> UsageSummary:
         """Return the sums of everything. Raises StoreError."""
         workspace = self._workspace
         known, now = await workspace.replies.prices(), workspace.now()
-        report = UsageReport(await self.session(workspace.state.session_id))
+        report = UsageSummary(await self.session(workspace.state.session_id))
         this_month = f"{now:%Y-%m}"
         async for reply in workspace.store.usage.requests():
             cost = known_cost(reply, workspace.state.config, known)

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog
-from tui_chat.workspace.usage import UsageReport, UsageSum
+from tui_chat.workspace.usage import UsageSum, UsageSummary
 
 MONTHS = 12
 """Months that are listed."""
@@ -35,7 +35,7 @@ class UsageDialog(Dialog[None]):
         Binding("pagedown", "scroll(10)", show=False),
     ]
 
-    def __init__(self, report: UsageReport) -> None:
+    def __init__(self, report: UsageSummary) -> None:
         super().__init__()
         self._report = report
 

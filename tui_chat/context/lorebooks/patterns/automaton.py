@@ -14,8 +14,8 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     BackReference,
     Boundary,
     CaptureGroup,
-    Character,
     Item,
+    LiteralCharacter,
     Lookaround,
     Repeat,
     Sequence,
@@ -165,7 +165,7 @@ class _Automaton:
     def _append(self, item: Item, start: int) -> int:
         """Append the nodes of an item to `start`; return the last one."""
         match item:
-            case Character(test):
+            case LiteralCharacter(test):
                 return self._link(start, self._add_node(test))
             case Boundary() | Lookaround():
                 return self._link(start, self._add_node(condition=item))

@@ -15,8 +15,8 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     BackReference,
     Boundary,
     CaptureGroup,
-    Character,
     Item,
+    LiteralCharacter,
     Lookaround,
     Repeat,
     Sequence,
@@ -106,7 +106,7 @@ class BacktrackingMatcher:
 
     def _compile(self, item: Item, *, backward: bool) -> None:
         match item:
-            case Character(test):
+            case LiteralCharacter(test):
                 self._add(_Instruction(_Kind.CHARACTER, test=test, backward=backward))
             case Boundary(kind):
                 self._add(_Instruction(_Kind.BOUNDARY, boundary=kind))

@@ -16,8 +16,8 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     BadPattern,
     Boundary,
     CaptureGroup,
-    Character,
     Item,
+    LiteralCharacter,
     Lookaround,
     Repeat,
     Sequence,
@@ -283,14 +283,14 @@ class _PatternParser:
             return lambda c: bool(c) and any(has(x) is wanted for x in _other_cases(c, True))
         return lambda c: bool(c) and has(c) is wanted
 
-    def _shared_class(self) -> Character:
+    def _shared_class(self) -> LiteralCharacter:
         """Parse a class after its opening bracket; equal classes are the same object."""
         if found := _CLASS.match(self.source, self.at):
             self.at = found.end()
             return _class_of(found[0], self.ignores_case, self.unicode)
         raise BadPattern("leaves a class open")
 
-    def read_class(self) -> Character:
+    def read_class(self) -> LiteralCharacter:
         """Parse a class, up to its closing bracket."""
         negated = self._take("^")
         tests: list[Test] = []
@@ -317,10 +317,12 @@ class _PatternParser:
                 few.append(low if low == high else "")
         members = tuple(tests)
         if negated:
-            return Character(lambda c: bool(c) and not any(test(c) for test in members))
+            return LiteralCharacter(lambda c: bool(c) and not any(test(c) for test in members))
         folded = tuple({each.casefold() for each in few})
         is_few = len(members) == len(few) <= 4 and all(few) and not any(map(_is_surrogate, few))
-        return Character(lambda c: any(test(c) for test in members), folded if is_few else ())
+        return LiteralCharacter(
+            lambda c: any(test(c) for test in members), folded if is_few else ()
+        )
 
     def _class_member(self) -> str | Test:
         character = self._next()
@@ -332,7 +334,7 @@ class _PatternParser:
         kind = self._kind(character)
         return kind if kind is not None else self._escaped(character, in_class=True)
 
-    def _literal(self, character: str) -> Character:
+    def _literal(self, character: str) -> LiteralCharacter:
         return _literal(character, self.ignores_case, self.unicode)
 
     def _one(self, character: str) -> Test:
@@ -350,16 +352,16 @@ class _PatternParser:
 
 
 @lru_cache(maxsize=4096)
-def _literal(character: str, ignores_case: bool, unicode: bool) -> Character:
+def _literal(character: str, ignores_case: bool, unicode: bool) -> LiteralCharacter:
     folded = () if _is_surrogate(character) else (character.casefold(),)
     if not ignores_case:
-        return Character(character.__eq__, folded)
+        return LiteralCharacter(character.__eq__, folded)
     wanted = canonical(character, unicode)
-    return Character(lambda c: canonical(c, unicode) == wanted, folded)
+    return LiteralCharacter(lambda c: canonical(c, unicode) == wanted, folded)
 
 
-_ANY = Character(bool)
-_ANY_OF_A_LINE = Character(lambda c: bool(c) and c not in LINE_ENDS)
+_ANY = LiteralCharacter(bool)
+_ANY_OF_A_LINE = LiteralCharacter(lambda c: bool(c) and c not in LINE_ENDS)
 
 
 @lru_cache(maxsize=64)
@@ -370,12 +372,12 @@ def _test_of(members: frozenset[str], *, wanted: bool) -> Test:
 
 
 @lru_cache(maxsize=64)
-def _of_kind(test: Test) -> Character:
-    return Character(test)
+def _of_kind(test: Test) -> LiteralCharacter:
+    return LiteralCharacter(test)
 
 
 @lru_cache(maxsize=4096)
-def _class_of(source: str, ignores_case: bool, unicode: bool) -> Character:
+def _class_of(source: str, ignores_case: bool, unicode: bool) -> LiteralCharacter:
     """Return the test of a class; `source` begins after its opening bracket."""
     return _PatternParser(source, ignores_case, False, unicode, ()).read_class()
 

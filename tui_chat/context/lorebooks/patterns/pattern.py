@@ -11,8 +11,8 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     BackReference,
     BadPattern,
     CaptureGroup,
-    Character,
     Item,
+    LiteralCharacter,
     Lookaround,
     Repeat,
     Sequence,
@@ -76,7 +76,7 @@ class Pattern:
 
 def _size(item: Item) -> int:
     """Return the maximum size of an item, in characters."""
-    if isinstance(item, Character):
+    if isinstance(item, LiteralCharacter):
         return 1
     match item:
         case Sequence(parts) | Alternation(parts):
@@ -90,7 +90,7 @@ def _size(item: Item) -> int:
 
 
 def _has_back_reference(item: Item) -> bool:
-    if isinstance(item, Character):
+    if isinstance(item, LiteralCharacter):
         return False
     match item:
         case Sequence(parts) | Alternation(parts):
@@ -101,7 +101,7 @@ def _has_back_reference(item: Item) -> bool:
             return isinstance(item, BackReference)
 
 
-_ANY_TEXT = Repeat(Character(bool), 0, None)
+_ANY_TEXT = Repeat(LiteralCharacter(bool), 0, None)
 _NOTHING = Sequence(())
 
 

@@ -13,8 +13,8 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     BackReference,
     Boundary,
     CaptureGroup,
-    Character,
     Item,
+    LiteralCharacter,
     Lookaround,
     Repeat,
     Sequence,
@@ -56,7 +56,7 @@ def _requirement(item: Item) -> tuple[_Texts | None, _Texts | None]:
     match contains one. None where they are unknown.
     """
     match item:
-        case Character(_, folded):
+        case LiteralCharacter(_, folded):
             return frozenset(folded) or None, None
         case Boundary() | Lookaround():
             return frozenset(("",)), None
@@ -84,7 +84,7 @@ def _requirement(item: Item) -> tuple[_Texts | None, _Texts | None]:
 def required_characters(item: Item) -> frozenset[Test]:
     """Return the tests that some character of every match passes; alternatives are ignored."""
     match item:
-        case Character(test):
+        case LiteralCharacter(test):
             return frozenset((test,))
         case Sequence(items):
             return frozenset[Test]().union(*map(required_characters, items))
@@ -111,7 +111,7 @@ def _requirement_of_sequence(items: tuple[Item, ...]) -> tuple[_Texts | None, _T
     is_whole = True
     literal = ""
     for item in items:
-        if isinstance(item, Character) and len(item.folded) == 1:
+        if isinstance(item, LiteralCharacter) and len(item.folded) == 1:
             literal += item.folded[0]
             continue
         whole, needed = _requirement(item)

@@ -26,7 +26,7 @@ Test: TypeAlias = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Character:
+class LiteralCharacter:
     """One character that passes a test."""
 
     test: Test
@@ -92,7 +92,7 @@ class BackReference:
 
 
 Item: TypeAlias = (
-    Character
+    LiteralCharacter
     | Boundary
     | Sequence
     | Alternation
