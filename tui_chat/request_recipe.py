@@ -64,7 +64,7 @@ class Recipe:
     summaries: tuple[str, ...] = ()
     """Ids of the summaries that are on."""
     prefill: bool = False
-    """True if the history's last message is the beginning of the reply."""
+    """True if the history's last message is the beginning of the reply, and ends the request."""
     draft: bool = False
     """True if a user message was sent after the history."""
     settings: SessionSettings = _NO_SETTINGS
@@ -80,6 +80,11 @@ class Recipe:
     chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
     format: int = 0
     """0 if missing."""
+
+    @property
+    def continues(self) -> bool:
+        """True if the reply continues the history's last message."""
+        return self.prefill or self.chat.kind == "continue"
 
 
 def without_secrets(endpoint: Endpoint) -> Endpoint:

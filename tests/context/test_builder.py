@@ -21,8 +21,10 @@ from tests.context.requests import (
     said,
 )
 from tui_chat.context import Inputs, SessionSettings, build_context
+from tui_chat.context.generation import as_continuation, continued_text
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.envelope import Level, Placement, ToolDefinition
+from tui_chat.models.generation import Policies
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
@@ -576,3 +578,48 @@ def test_editing_a_message_keeps_the_other_turns() -> None:
 
 def test_a_message_listed_twice_is_sent_twice() -> None:
     assert order(built(*[said("X")] * 2)) == "X X U1 A1 U2 A2 D"
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted", "expected"),
+    [
+        (None, None, "U1 A1 U2 D! AFTER A2 NUDGE"),
+        (True, None, "U1 A1 U2 D! AFTER A2"),
+        (True, False, "U1 A1 U2 D! AFTER A2 NUDGE"),
+        (None, True, "U1 A1 U2 D! AFTER A2"),
+        (False, True, "U1 A1 U2 D! AFTER A2 NUDGE"),
+    ],
+)
+def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefill(
+    facts: bool | None, wanted: bool | None, expected: str
+):
+    policies = Policies(continue_nudge="NUDGE", continue_prefill=wanted)
+    endpoint = replace(ENDPOINT, facts=(("*", ModelFacts(prefill=facts)),))
+    preset = Preset("p", (HISTORY, said("D!", insertion_point=-1), said("AFTER")))
+    inputs = Inputs(endpoint, replace(preset, policies=policies), (U1, A1, U2, A2))
+    envelope = build_context(as_continuation(inputs), lambda _: LETTERS)
+    assert order(envelope) == expected
+    nudged = expected.endswith("NUDGE")
+    assert envelope.turns[-1].role == ("user" if nudged else "assistant")
+    assert continued_text(as_continuation(inputs)) == ("A2 " if nudged else "A2")
+    assert envelope.budget is not None
+    assert sum(envelope.tokens) <= envelope.budget.total
+
+
+def test_continue_keeps_its_end_within_the_budget():
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2, A2), context_limit=400)
+    envelope = build_context(as_continuation(inputs), lambda _: LETTERS)
+    roles = [turn.role for turn in envelope.turns]
+    assert roles[-2:] == ["assistant", "user"]
+    assert envelope.budget is not None
+    assert envelope.budget.total <= 400
+    assert not build_context(replace(as_continuation(inputs), history=()), lambda _: LETTERS).turns
+
+
+@pytest.mark.parametrize("postfix", ["", " ", "\n"])
+def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
+    policies = Policies(continue_postfix=postfix)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policies), (U1, A1))
+    assert continued_text(as_continuation(inputs)) == f"A1{postfix}"
+    spaced = replace(inputs, history=(U1, replace(A1, content="A1 ")))
+    assert continued_text(as_continuation(spaced)) == "A1 "

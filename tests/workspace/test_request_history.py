@@ -21,7 +21,7 @@ from tui_chat.offline import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.turn_file import read_turn
-from tui_chat.workspace.events import Failed
+from tui_chat.workspace.events import Done, Failed
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
@@ -293,10 +293,12 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     again = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
     assert again is not None
     assert again.is_exact
-    assert not await workspace.replies.replay(
-        workspace.state.entries[-1].message.id, "plain", "echo"
-    )
-    assert "not known" in str(heard.of(Failed)[-1].error)
+    # Where the model is not known to take it, the continuation is asked for.
+    assert await workspace.replies.replay(workspace.state.entries[-1].message.id, "plain", "echo")
+    await settled(workspace, heard)
+    assert b"Continue your last message" in received[-1].body
+    assert b"Continue your last message" not in received[-2].body
+    assert workspace.state.entries[-1].message.content.startswith(before)
 
 
 async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
@@ -331,14 +333,41 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
     assert last.message.content.startswith(before)
 
 
-async def test_continuing_without_known_support_is_noted(make_workspace):
-    workspace, heard = await make_workspace(model="echo")
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(endpoint.name, "echo", on_request=received.append)
     entry_id = await said(workspace, heard, "go")
-    assert not await workspace.replies.continue_reply(entry_id)
-    error = heard.of(Failed)[-1].error
-    assert "echo is not known to continue a reply" in str(error)
-    assert "prefill = true" in str(error.advice)
+    shown = workspace.requests.compose_kind("continue")
+    assert await workspace.replies.continue_reply(entry_id)
+    await settled(workspace, heard)
+    [told] = [each.sentence for each in heard.of(Done) if "Continued" in each.sentence]
+    assert told.endswith("asks for the rest (echo is not known to take a prefill).")
+    assert received[-1].body == shown.payload.body
+    last = workspace.state.entries[-1]
+    assert last.siblings == 2
+    assert (
+        last.message.content == "go Continue your last message from the point where it ends. "
+        "Write only what follows; repeat nothing of it."
+    )
+    sent = await workspace.request_history.sent_request(last.message.id)
+    assert sent is not None
+    assert sent.is_exact
+    assert sent.continued
+    assert sent.composed is not None
+    roles = [turn.role for turn in sent.composed.envelope.turns]
+    assert roles[-3:] == ["user", "assistant", "user"]
+    assert await workspace.replies.replay(last.message.id, endpoint.name, "echo")
+    await settled(workspace, heard)
+    assert received[-1].body == shown.payload.body
+    assert workspace.state.entries[-1].message.content == last.message.content
+
+
+async def test_a_reply_that_cannot_be_continued(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    await said(workspace, heard, "go")
     assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
+    assert "Only the last reply" in str(heard.of(Failed)[-1].error)
     assert len(workspace.state.entries) == 2
 
 

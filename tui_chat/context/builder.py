@@ -30,6 +30,7 @@ from tui_chat.context.generation import (
     examples_line,
     nudge_turns,
     separator_turn,
+    uses_prefill,
     without_name,
 )
 from tui_chat.context.history import (
@@ -199,7 +200,12 @@ def _separate(request: _Request, room: int | None, notes: list[Note]) -> _Conten
     skeleton = populate(groups, request.role_prompt, inputs.profile)
     before, after = (_run(side, request) for side in (skeleton.before, skeleton.after))
     deep = [line for line in groups.deep if text_of(line, expanded).plain]
-    control = [(turn, count.turn(turn)) for turn in control_turns(inputs, request.expander)]
+    nudge, continued = (), inputs.chat.kind == "continue" and not draft[0] and costs.turns
+    if continued:
+        nudge = nudge_turns(inputs, request.expander, costs.turns[-1])
+    control = [
+        (turn, count.turn(turn)) for turn in (*nudge, *control_turns(inputs, request.expander))
+    ]
     fixed = sum(
         chain(before[1], after[1], draft[1], _costs(deep, expanded, count)), REQUEST_OVERHEAD
     )
@@ -210,9 +216,13 @@ def _separate(request: _Request, room: int | None, notes: list[Note]) -> _Conten
     whole = kept
     if groups.marks:
         kept = mark_history(kept, groups, placed)
+    last: Run = (), ()
+    if continued:  # it ends the conversation, whatever the preset puts after the history
+        last = kept.turns[-1:], kept.costs[-1:]
+        kept = replace(kept, turns=kept.turns[:-1], costs=kept.costs[:-1])
     block = inject(kept, _deep_turns(placed, expanded, count))
     ending: Run = tuple(turn for turn, _ in control), tuple(tokens for _, tokens in control)
-    runs = (before, *block, draft, after, ending)
+    runs = (before, *block, draft, after, last, ending)
     return _Content(
         tuple(chain.from_iterable(turns for turns, _ in runs)),
         tuple(chain.from_iterable(tokens for _, tokens in runs)),
@@ -229,13 +239,14 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
     inputs, groups, count, costs = request.inputs, request.groups, request.count, request.costs
     policies, expander = inputs.preset.policies, request.expander
     newest, withheld, nudge = request.draft[0], None, ()
+    is_prefill = False
     if inputs.chat.kind == "continue":
         withheld = newest[-1] if newest else next(iter(costs.turns[-1:]), None)
-        if withheld is not None and not policies.continue_prefill and policies.names == "name":
+        is_prefill = withheld is not None and uses_prefill(inputs)
+        if withheld is not None and not is_prefill and policies.names == "name":
             withheld = without_name(withheld)
         nudge = nudge_turns(inputs, expander, withheld)
     length = len(costs.turns) + len(newest)
-    is_prefill = withheld is not None and policies.continue_prefill
     neighbors = groups.beside[CHAT_HISTORY]
     deep = sorted((*groups.deep, *neighbors.after), key=_list_order(groups))
     separators = _run([(line, _SEPARATOR) for line in neighbors.before], request)[0]

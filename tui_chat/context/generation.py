@@ -1,7 +1,9 @@
 """The turns that depend on the kind of generation, and those of example dialogues.
 
-`continue` ends with the message that is continued, and a request to continue it unless the message
-alone is enough; `impersonate` and `quiet` end with their prompts.
+1. `continue` ends with the message that is continued, and a request to continue it unless the
+   message alone is enough (a prefill); `impersonate` and `quiet` end with their prompts.
+2. These requests are the user's messages by our rules, as every model takes them, and the system's
+   by SillyTavern's, except for protocols that would move a system message to the top.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from tui_chat.context.inputs import Inputs
+from tui_chat.context.inputs import Inputs, prefilled_history
 from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.parameters import parameters
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.generation import Policies
 from tui_chat.models.memo import Memo
@@ -38,6 +42,48 @@ def _policy_line(policies: Policies, field: str, role: MessageRole = "system") -
     return _line(field, role, getattr(policies, field), name, OriginKind.SETTING)
 
 
+_HOISTING = frozenset({Protocol.ANTHROPIC, Protocol.GEMINI})
+"""Protocols that have one place for system messages, before the conversation."""
+
+
+def _control_role(inputs: Inputs) -> MessageRole:
+    """Return the role of the message that asks for something else than a reply."""
+    is_system = inputs.preset.policies.depths == "joined"
+    return "system" if is_system and inputs.endpoint.protocol not in _HOISTING else "user"
+
+
+# --- continuing ----------------------------------------------------------------------------
+
+
+def uses_prefill(inputs: Inputs) -> bool:
+    """Return True if a message is continued by being sent last, without a request to continue it:
+    if the preset wants that, else if the model is known to take it; never if it is known not to.
+    """
+    takes = inputs.endpoint.facts_of(parameters(inputs).model.value).prefill
+    wanted = inputs.preset.policies.continue_prefill
+    return takes is True if wanted is None else wanted and takes is not False
+
+
+def as_continuation(inputs: Inputs) -> Inputs:
+    """Return the inputs of a request for the rest of their last message."""
+    inputs = replace(inputs, draft="", draft_parts=(), chat=replace(inputs.chat, kind="continue"))
+    if uses_prefill(inputs):
+        inputs = replace(inputs, history=prefilled_history(inputs.history))
+    return inputs
+
+
+def continued_text(inputs: Inputs) -> str:
+    """Return the text that a continuation is appended to."""
+    text = inputs.history[-1].content
+    postfix = inputs.preset.policies.continue_postfix
+    if postfix is None:
+        postfix = "" if uses_prefill(inputs) else " "
+    return text if text[-1:].isspace() else text + postfix
+
+
+# --- the turns at the end --------------------------------------------------------------------
+
+
 def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
     """Return the turns that end a request of its kind of generation."""
     chat, policies = inputs.chat, inputs.preset.policies
@@ -47,11 +93,10 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
         line = _line("reply_start", "assistant", chat.reply_start, name, OriginKind.SETTING)
         lines.append(line)
     if chat.kind == "impersonate" and policies.impersonation_prompt:
-        lines.append(_policy_line(policies, "impersonation_prompt"))
+        lines.append(_policy_line(policies, "impersonation_prompt", _control_role(inputs)))
     if chat.kind == "quiet" and chat.quiet_prompt:
-        line = _line(
-            "quiet_prompt", "system", chat.quiet_prompt, "quiet prompt", OriginKind.SETTING
-        )
+        role = _control_role(inputs)
+        line = _line("quiet_prompt", role, chat.quiet_prompt, "quiet prompt", OriginKind.SETTING)
         lines.append(line)
     return tuple(_turns(lines, expander, _CONTROL))
 
@@ -59,11 +104,12 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
 def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn | None) -> tuple[Turn, ...]:
     """Return the request to continue a message; empty if the message alone is sent."""
     policies = inputs.preset.policies
-    if policies.continue_prefill or not policies.continue_nudge:
+    if uses_prefill(inputs) or not policies.continue_nudge:
         return ()
     if continued is not None:
         expander.environment.set("lastchatmessage", continued.text.plain.strip())
-    return tuple(_turns([_policy_line(policies, "continue_nudge")], expander, _CONTROL))
+    line = _policy_line(policies, "continue_nudge", _control_role(inputs))
+    return tuple(_turns([line], expander, _CONTROL))
 
 
 @Memo

@@ -56,9 +56,10 @@ class PoliciesFile(FileModel):
     example_separator: StrictStr = ""
     pin_examples: StrictBool = False
     card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = OWN_POLICIES.card_prompts
-    continue_nudge: StrictStr = ""
-    continue_prefill: StrictBool = False
-    impersonation_prompt: StrictStr = ""
+    continue_nudge: StrictStr = OWN_POLICIES.continue_nudge
+    continue_prefill: StrictBool | None = None
+    continue_postfix: StrictStr | None = None
+    impersonation_prompt: StrictStr = OWN_POLICIES.impersonation_prompt
     send_if_empty: StrictStr = ""
 
 

@@ -197,6 +197,7 @@ class _PresetImporter:
             example_separator=text("new_example_chat_prompt", "[Example Chat]"),
             continue_nudge=text("continue_nudge_prompt", _CONTINUE),
             continue_prefill=self.found.get("continue_prefill") is True,
+            continue_postfix=text("continue_postfix", " "),
             impersonation_prompt=text("impersonation_prompt", _IMPERSONATE),
             send_if_empty=text("send_if_empty"),
         )

@@ -60,12 +60,21 @@ class Policies:
         "post_history",
     )
     """The prompts of a character card that replace those of the preset."""
-    continue_nudge: str = ""
-    """The system message that asks for the rest of the last message."""
-    continue_prefill: bool = False
-    """True if the last message is sent last instead, without a request to continue it."""
-    impersonation_prompt: str = ""
-    """The system message that asks for the user's next message."""
+    continue_nudge: str = (
+        "Continue your last message from the point where it ends. Write only what follows; "
+        "repeat nothing of it."
+    )
+    """The message that asks for the rest of the last message."""
+    continue_prefill: bool | None = None
+    """True if the last message is sent last instead, without a request to continue it; None for
+    models that are known to continue it (prefill)."""
+    continue_postfix: str | None = None
+    """What goes between a message and its continuation, unless it ends in white space; None for a
+    space where the continuation was asked for, and nothing after a prefill."""
+    impersonation_prompt: str = (
+        "Write the next message of {{user}}, in the voice of {{user}}. Write only that message."
+    )
+    """The message that asks for the user's next message."""
     send_if_empty: str = ""
     """The user message that is sent if nothing is typed; empty for none."""
 

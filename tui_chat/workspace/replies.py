@@ -12,11 +12,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec
 
 from tui_chat.compose import Composed, compose
+from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
 from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
@@ -27,12 +29,14 @@ from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.events import (
     BackgroundReplyEnded,
+    Done,
     Failed,
     ReplyEnded,
     ReplyGrew,
     ReplyRetrying,
 )
 from tui_chat.workspace.request_history import with_target
+from tui_chat.workspace.requests import last_reply_index
 from tui_chat.workspace.state import LastSent, unanswered_calls
 
 if TYPE_CHECKING:
@@ -117,8 +121,13 @@ class Replies:
         return await self._exchange(composed, parent, message, draft, stored=stored)
 
     @_holding_session_lock
-    async def regenerate(self, entry_id: str) -> bool:
-        """Request another version of a reply; for a message of another role, the reply to it."""
+    async def regenerate(
+        self, entry_id: str, kind: Literal["regenerate", "swipe"] = "regenerate"
+    ) -> bool:
+        """Request another version of a reply; for a message of another role, the reply to it.
+
+        The two kinds differ for presets and lorebooks with triggers only.
+        """
         if not self.may_send():
             return False
         entries = self.workspace.state.entries
@@ -128,8 +137,8 @@ class Replies:
         if entries[index].message.role != "assistant":
             while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
                 index += 1  # the reply follows all tool results
-            return await self._reply_to(entries[index].message.id)
-        composed = self.workspace.requests.compose_reply(entries[:index])
+            return await self._reply_to(entries[index].message.id, kind)
+        composed = self.workspace.requests.compose_reply(index, kind)
         return await self._exchange(composed, entries[index].parent_id, None, "")
 
     @_holding_session_lock
@@ -151,10 +160,11 @@ class Replies:
                 inputs = with_target(sent.composed.inputs, target, model)
             else:
                 raise InputError(f"This request cannot be sent again. {sent.why}")
+            begun = ""
+            if sent.continued and inputs.history:
+                inputs = as_continuation(inputs)
+                begun = continued_text(inputs)
             composed = compose(inputs)
-            begun = inputs.history[-1].content if sent.continued and inputs.history else ""
-            if begun:
-                _check_prefill(composed)
             return await self._exchange(composed, entry.parent_id, None, "", begin_with=begun)
         return False
 
@@ -163,33 +173,28 @@ class Replies:
         """Have the model continue the last reply, given by its own id or by that of a system
         message after it; the longer reply is a version of it.
 
-        Only if the model is known to continue a prefilled reply; otherwise that is reported. For a
-        last message of another role, request the reply to it.
+        The request ends with the reply if the model takes that (prefill), else with a request to
+        continue it; `Done` says which. For a last message of another role, request the reply to it.
         """
         with self.workspace.reporting():
             entries = self.workspace.state.entries
-            # The last reply may be followed by system messages.
-            length = len(entries)
-            while length and entries[length - 1].message.role == "system":
-                length -= 1
-            length = length or len(entries)
-            if entry_id not in (entry.message.id for entry in entries[length - 1 :]):
+            at = last_reply_index(entries)
+            if entry_id not in (e.message.id for e in entries[-1 if at is None else at :]):
                 raise InputError(
                     "Only the last reply can be continued.",
                     advice="To continue an earlier one, fork the session at it.",
                 )
-            last = entries[length - 1]
-            if last.message.role != "assistant":
+            if at is None:
                 return await self._reply_to(entries[-1].message.id)
-            entries = entries[:length]
-            text = last.message.content.rstrip()
-            if not text or last.message.tool_calls:
-                raise InputError("There is no text of a reply to go on from.")
             if not self.may_send():
                 return False
-            composed = self.workspace.requests.compose_reply(entries, prefill=True)
-            _check_prefill(composed)
-            return await self._exchange(composed, last.parent_id, None, "", begin_with=text)
+            composed = self.workspace.requests.compose_kind("continue")
+            assert composed.inputs is not None
+            text = continued_text(composed.inputs)
+            parent_id = entries[at].parent_id
+            if await self._exchange(composed, parent_id, None, "", begin_with=text):
+                self.workspace.publish(Done(continuation_in_words(composed)))
+                return True
         return False
 
     @_holding_session_lock
@@ -197,7 +202,7 @@ class Replies:
         """Request the reply to a message; False if it is not on the active branch."""
         return await self._reply_to(entry_id)
 
-    async def _reply_to(self, entry_id: str) -> bool:
+    async def _reply_to(self, entry_id: str, kind: GenerationKind = "normal") -> bool:
         entries = self.workspace.state.entries
         index = _index_of(entry_id, entries)
         if index is None or not self.may_send():
@@ -208,7 +213,7 @@ class Replies:
                 sentence = "A tool call still waits for its answer."
                 advice = "In the conversation, a answers it and x runs it."
                 raise InputError(sentence, advice=advice)
-            composed = self.workspace.requests.compose_reply(before)
+            composed = self.workspace.requests.compose_reply(len(before), kind)
             return await self._exchange(composed, before[-1].message.id, None, "")
         return False
 
@@ -369,7 +374,7 @@ class Replies:
 
             assert composed.inputs is not None  # every request that is sent has its inputs
             recipe = await workspace.request_history.recipe(
-                composed.inputs, prefill=bool(begin_with)
+                composed.inputs, prefill=bool(begin_with) and uses_prefill(composed.inputs)
             )
             workspace.requests.reseed()
             prices = await self.prices()
@@ -472,18 +477,20 @@ def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
     return next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
 
 
-def _check_prefill(composed: Composed) -> None:
-    """Raise InputError if a model would not continue the reply that a request ends with."""
-    if not composed.endpoint.facts_of(composed.model).prefill:
-        model = composed.model or "This model"
-        sentence = f"{model} is not known to continue a reply (prefill)."
-        advice = "Regenerate it, or if it can, set `prefill = true` in the endpoint's facts."
-        raise InputError(sentence, advice=advice)
-    turns = composed.envelope.turns
-    if not turns or turns[-1].role != "assistant":
-        raise InputError(
-            "The preset puts a message after the history, so a reply cannot be continued."
-        )
+def continuation_in_words(composed: Composed) -> str:
+    """Return how a request continues a reply, and why so, as a sentence."""
+    assert composed.inputs is not None
+    wanted = composed.inputs.preset.policies.continue_prefill
+    if uses_prefill(composed.inputs):
+        why = "as the preset says" if wanted else f"{composed.model} takes that"
+        return f"Continued by prefill: the request ends with the reply ({why})."
+    if wanted is False:
+        why = "as the preset says"
+    elif composed.endpoint.facts_of(composed.model).prefill is False:
+        why = f"{composed.model} takes no prefill"
+    else:
+        why = f"{composed.model} is not known to take a prefill"
+    return f"Continued by a message that asks for the rest ({why})."
 
 
 def _repeated_key() -> ProviderError:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from tui_chat import __version__
@@ -60,8 +60,10 @@ class SentRequest:
 
     @property
     def continued(self) -> bool:
-        """True if the request ended with the beginning of the reply."""
-        return self.record.recipe.get("prefill") is True
+        """True if the reply continues the history's last message."""
+        chat = self.record.recipe.get("chat")
+        kind = cast("Mapping[str, Any]", chat).get("kind") if isinstance(chat, Mapping) else ""
+        return self.record.recipe.get("prefill") is True or kind == "continue"
 
     @property
     def is_exact(self) -> bool:
@@ -263,13 +265,13 @@ class RequestHistory:
                 revisions[name] = text
         path = with_known_messages(await store.branches.path_to(entry_id), known)
         ids = [entry.message.id for entry in path]
-        if recipe.parent and recipe.parent not in ids and not recipe.prefill:
+        if recipe.parent and recipe.parent not in ids and not recipe.continues:
             raise InputError("The messages that it was shown are gone.")
         entries = path[:-1]
         draft: Message | None = None
         if recipe.draft and entries:
             draft, entries = entries[-1].message, entries[:-1]
-        if recipe.prefill:
+        if recipe.continues:
             begun = await store.branches.path_to(recipe.parent)
             entries = (*entries, *begun[-1:])
         return await asyncio.to_thread(

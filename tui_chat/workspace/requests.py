@@ -19,9 +19,12 @@ from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
-from tui_chat.context.inputs import prefilled_history, sendable_messages
+from tui_chat.context.generation import as_continuation
+from tui_chat.context.inputs import sendable_messages
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
@@ -77,6 +80,9 @@ class Requests:
         self._version = 0
         """Counts the changes that requests are composed anew after."""
         self._what_if: tuple[object, Composed] | None = None
+        self._kind: tuple[object, Composed] | None = None
+        """The request of another kind than `normal` that was composed last, after what it was
+        composed from."""
         self._after: tuple[object, Composed] | None = None
         self._other_preset: tuple[str, Preset | None] = ("", None)
         self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
@@ -100,6 +106,7 @@ class Requests:
     def release_conversation(self) -> None:
         """Free what is remembered of the active conversation before another one is opened."""
         self._history, self._what_if, self._newest = (), None, ((), None, ())
+        self._kind = None
         self._searched = None
         sent = self._workspace.state.last_sent
         short = {k: v for k, v in sent.items() if len(v.composed.payload.body) < LONG_REQUEST}
@@ -172,13 +179,44 @@ class Requests:
         """Return what `compose` composes the request of a draft and its attachments from."""
         return self._inputs(self._workspace.state, draft, self._history, parts)
 
-    def compose_reply(self, entries: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
-        """Return the request for a reply to the last of `entries`. With `prefill`, that is a reply
-        for the model to continue.
+    def compose_reply(self, count: int, kind: GenerationKind = "normal") -> Composed:
+        """Return the request for a reply to the first `count` messages of the active branch. Pure,
+        and the same object until the state changes.
         """
-        history = sendable_messages(entries)
-        history = prefilled_history(history) if prefill else history
-        return compose(self._inputs(self._workspace.state, "", history))
+        return self._compose_kind(kind, count)
+
+    def compose_kind(
+        self, kind: GenerationKind, prompt: str = "", protocol: Protocol | None = None
+    ) -> Composed:
+        """Return the request that generating something else than a reply to the draft would send:
+        see `GENERATION_KINDS`. `prompt` is that of a quiet request.
+
+        Pure, and the same object until the state changes. Raises InputError if there is nothing
+        that can be continued, or generated again.
+        """
+        entries = self._workspace.state.entries
+        match kind:
+            case "continue":
+                count = continued_count(entries)
+            case "regenerate" | "swipe":
+                count = replied_count(entries)
+            case _:
+                count = len(entries)
+        return self.in_protocol(self._compose_kind(kind, count, prompt), protocol)
+
+    def _compose_kind(self, kind: GenerationKind, count: int, prompt: str = "") -> Composed:
+        key = kind, count, prompt, self._version
+        memory = self._kind
+        if memory is None or memory[0] != key:
+            state = self._workspace.state
+            is_whole = count == len(state.entries)
+            history = self._history if is_whole else sendable_messages(state.entries[:count])
+            inputs = self._inputs(state, "", history)
+            inputs = replace(inputs, chat=replace(inputs.chat, kind=kind, quiet_prompt=prompt))
+            if kind == "continue":
+                inputs = as_continuation(inputs)
+            memory = self._kind = key, compose(inputs)
+        return memory[1]
 
     def what_if(
         self,
@@ -288,6 +326,47 @@ class Requests:
         candidates = [each for each in state.config.endpoints if each.protocol is protocol]
         same_host = [each for each in candidates if f"://{host}" in each.base_url]
         return (same_host or candidates)[0]
+
+
+def last_reply_index(entries: tuple[Entry, ...]) -> int | None:
+    """Return where the reply is that ends a branch, system messages after it aside; None if
+    another message ends it.
+    """
+    for index in range(len(entries) - 1, -1, -1):
+        role = entries[index].message.role
+        if role == "assistant":
+            return index
+        if role != "system":
+            break
+    return None
+
+
+def continued_count(entries: tuple[Entry, ...]) -> int:
+    """Return how many messages a branch has up to the reply that can be continued. Raises
+    InputError if there is none.
+    """
+    index = last_reply_index(entries)
+    if index is None:
+        raise InputError("There is no reply to continue.")
+    message = entries[index].message
+    if not message.content.strip() or message.tool_calls:
+        raise InputError("There is no text of a reply to go on from.")
+    return index + 1
+
+
+def replied_count(entries: tuple[Entry, ...]) -> int:
+    """Return how many messages of a branch come before the reply that is generated again: the
+    last one, or the one that is missing at its end. Raises InputError for no message.
+    """
+    ends = [index for index in range(len(entries))[-2:] if _is_said(entries[index])]
+    if not ends:
+        raise InputError("There is no message in this session yet.")
+    last = ends[-1]
+    return last if entries[last].message.role == "assistant" else last + 1
+
+
+def _is_said(entry: Entry) -> bool:
+    return entry.message.semantics.summary is None
 
 
 def _search_key(state: WorkspaceState) -> tuple[Any, ...]:
