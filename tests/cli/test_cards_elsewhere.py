@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ COMMANDS = (
     ("build", "--draft", "x", "--preset"),
     ("build", "--draft", "x", "--role"),
     ("build", "--draft", "x", "--lorebook"),
+    ("build", "--draft", "x", "--profile"),
+    ("build", "--draft", "x", "--history"),
+    ("build", "--turn"),
     ("convert", "--to", "anthropic"),
     ("convert", "--from", "openai_chat", "--to", "anthropic"),
     ("inspect",),
@@ -59,3 +63,25 @@ def test_other_files_with_such_keys_are_read(run: Run, tmp_path: Path):
     done = run("presets", "show", tmp_path / "plain.png")
     assert "is not UTF-8 text" in done.err
     assert "card" not in done.err
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_that_is_attached_is_called_a_card(run: Run, tmp_path: Path, name: str):
+    (tmp_path / name).write_bytes(CARDS[name])
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    done = run(*home, "ask", "--model", "echo", "Look", "--attach", tmp_path / name)
+    kind = "picture" if name.endswith(".png") else "text"
+    assert done.code == 0
+    assert done.out.startswith("Look\n")
+    assert f"is a character card; it is attached as a {kind}. Import it: `tui-chat" in done.err
+    (tmp_path / "plain.png").write_bytes(PIXEL)
+    assert "card" not in run(*home, "ask", "Hi", "--attach", tmp_path / "plain.png").err
+
+
+def test_a_card_that_cannot_be_attached_is_called_a_card(run: Run, tmp_path: Path):
+    path = tmp_path / "ada.charx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("card.json", json.dumps(V3))
+    done = run("--data-dir", tmp_path, "--config-dir", tmp_path, "ask", "Hi", "--attach", path)
+    assert done.code == 2
+    assert "ada.charx is a character card. Import it" in done.err

@@ -66,7 +66,7 @@ def test_each_file_says_what_would_be_taken_changed_and_lost(run: Run, user: Pat
     assert sentences(book["not_supported"]) == ["“vectorized” (vector search) is ignored."]
     assert chat["taken"] == ["2 messages"]
     assert len(chat["changed"]) == 1
-    assert sentences(chat["not_supported"]) == ["The author's note was not imported."]
+    assert sentences(chat["not_supported"]) == []
     totals = {key: found["totals"][key] for key in ("preset", "card", "lorebook", "chat")}
     assert totals == {"preset": 1, "card": 2, "lorebook": 1, "chat": 1}
     assert found["totals"]["unreadable"] == 0

@@ -10,6 +10,7 @@ from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import sillytavern as reader
 from tui_chat.interop.readable_parts import siblings
+from tui_chat.models.settings import AuthorNote
 
 
 def chat(*messages: dict[str, Any], **facts: Any) -> bytes:
@@ -80,12 +81,57 @@ def test_names_are_kept_if_several_characters_speak():
     assert [message.name for message in shown(only(data))] == ["Ada", "Bea", ""]
 
 
-def test_variables_and_the_authors_note():
-    data = chat(tavern("Hi."), variables={"gold": "12", "flag": 3}, note_prompt="Rain.")
-    [found] = read(data)
+def test_variables():
+    [found] = read(chat(tavern("Hi."), variables={"gold": "12", "flag": 3}))
     assert found.transcript is not None
     assert found.transcript.variables == (("gold", "12"), ("flag", "3"))
-    assert found.notes == (reader.AUTHORS_NOTE,)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"note_prompt": "Rain."}, AuthorNote("Rain.")),
+        (
+            {
+                "note_prompt": "Rain.",
+                "note_depth": 2,
+                "note_role": 1,
+                "note_position": 0,
+                "note_interval": 3,
+            },
+            AuthorNote("Rain.", 2, "user", "after_main", 3),
+        ),
+        (
+            {"note_prompt": "R", "note_role": 2, "note_position": 2, "note_interval": 0},
+            AuthorNote("R", 4, "assistant", "before_main", 0),
+        ),
+        (
+            {"note_prompt": "R", "note_depth": -1, "note_role": "x", "note_position": 9},
+            AuthorNote("R"),
+        ),
+        ({"note_prompt": "R", "note_depth": 10**9, "note_interval": [1]}, AuthorNote("R")),
+        ({"note_prompt": " ", "note_depth": 2}, None),
+        ({"note_prompt": 7}, None),
+    ],
+)
+def test_the_authors_note_is_a_setting(facts: dict[str, Any], expected: AuthorNote | None):
+    assert only(chat(tavern("Hi."), **facts)).session.settings.author_note == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "messages", "expected"),
+    [
+        (("unused", "unused"), [tavern("A."), tavern("Hi", user=True)], ("Ada", "Kim")),
+        (("Bo", "Ada B."), [tavern("A."), tavern("Hi", user=True)], ("Ada B.", "Bo")),
+        (("Bo", "unused"), [tavern("A."), tavern("B.", "Bea")], ("", "Bo")),
+        ((7, None), [tavern("A.", "A\n\x1b b")], ("A \x1b b", "")),
+    ],
+)
+def test_the_names_of_character_and_user(named: Any, messages: Any, expected: tuple[str, str]):
+    header = {**tavern_header(), "user_name": named[0], "character_name": named[1]}
+    transcript = only(lines(header, *messages))
+    assert (transcript.character, transcript.user) == expected
 
 
 def test_an_edited_chat_adds_a_branch_and_a_grown_one_new_messages():

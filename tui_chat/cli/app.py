@@ -153,9 +153,16 @@ def _loopback() -> httpx.AsyncBaseTransport:
 
 def open_library(config: Config) -> Library:
     """Return the user's files, and the presets that come with the program."""
+    return library_in(config.config_dir)
+
+
+def library_in(config_dir: Path | None) -> Library:
+    """Return the files in a folder, None for the usual one, and the presets that come with the
+    program.
+    """
     from tui_chat.library.library import Library
 
-    return Library(config.config_dir, paths.bundled("sample_presets"))
+    return Library(config_dir or paths.config_dir(), paths.bundled("sample_presets"))
 
 
 def preset_files(config: Config) -> dict[str, Path]:

@@ -133,7 +133,10 @@ def _decoded(text: bytes) -> str:
 
 
 def _part(path: Path) -> Part:
-    return read_attachment(path).part
+    attachment = read_attachment(path)
+    if attachment.is_card:
+        write_line(f"note: {one_line(attachment.card_hint, 500)}", err=True)
+    return attachment.part
 
 
 def _with_schema(question: Question) -> Choices:

@@ -23,7 +23,7 @@ from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.files import STANDARD_INPUT, input_name, read_text
+from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.lorebooks import read_lorebook
@@ -119,7 +119,7 @@ def _with_options(inputs: Inputs, options: dict[str, Any]) -> Inputs:
     changes: dict[str, Any] = {"seed": seed, "stream": options["stream"]}
     if options["history"]:
         path: Path = options["history"]
-        changes["history"] = read_history(read_text(path), input_name(path))
+        changes["history"] = read_history(read_file_text(path, LARGEST_REQUEST), input_name(path))
     if options["at"]:
         changes["now"] = parse_time(options["at"], "--at")
     if not options["session"]:
@@ -143,7 +143,7 @@ def _file(name: str | None) -> Path | None:
 
 def _recompose(path: Path) -> Composed:
     """Compose the request of an exported turn; warn if it differs from the one that was sent."""
-    turn = read_turn(read_text(path), str(path))
+    turn = read_turn(read_file_text(path, LARGEST_REQUEST), str(path))
     composed = compose(turn.inputs)
     if composed.payload.sha256 != turn.request.sha256:
         sentence = f"warning: This differs from what tui-chat {turn.app} sent."

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 from tui_chat.cli.app import (
+    library_in,
     open_store,
     open_workspace,
     require_terminal,
@@ -27,11 +28,12 @@ from tui_chat.cli.app import (
 )
 from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
-from tui_chat.cli.workspace import find_session
+from tui_chat.cli.workspace import find, find_role, find_session
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name
 from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
 from tui_chat.workspace.exporter import (
     ENDINGS,
     MULTI_SESSION_FORMATS,
@@ -49,15 +51,25 @@ if TYPE_CHECKING:
 
 
 def run_import(
-    settings: Mapping[str, object], files: Sequence[Path], *, dry_run: bool, as_json: bool
+    settings: Mapping[str, object],
+    files: Sequence[Path],
+    *,
+    role: str | None = None,
+    profile: str | None = None,
+    dry_run: bool,
+    as_json: bool,
 ) -> bool:
-    """Import files and print the reports; return False if something could not be read.
+    """Import files and print the reports; return False if something could not be read. `role` and
+    `profile` are the names of those of all chats with a character.
 
     Raises StoreError and InputError.
     """
     meter = Meter()
+    participants = ChatParticipants()
     try:
-        reports = asyncio.run(_import(settings, files, dry_run, meter))
+        reports = asyncio.run(
+            _import(settings, files, dry_run, meter, participants, (role, profile))
+        )
     finally:
         meter.clear()
     if as_json:
@@ -67,15 +79,31 @@ def run_import(
             _print_report(report, dry_run)
         if len(reports) > 1:
             _print_totals(reports, dry_run)
+        _print_unknown(participants)
     return not any(report.failed for report in reports)
 
 
 async def _import(
-    settings: Mapping[str, object], files: Sequence[Path], dry_run: bool, meter: Meter
+    settings: Mapping[str, object],
+    files: Sequence[Path],
+    dry_run: bool,
+    meter: Meter,
+    participants: ChatParticipants,
+    names: tuple[str | None, str | None],
 ) -> tuple[Report, ...]:
+    library = library_in(cast("Path | None", settings["config_dir"]))
     with _seekable(files) as paths:
         async with open_store(settings) as store:
-            reports = await import_files(store, paths, dry_run=dry_run, progress=meter.show)
+            role, profile = names
+            participants.profiles = profile_files(library)
+            participants.roles = await store.roles.list()
+            if role:
+                participants.role_id = find_role(participants.roles, role).role_id
+            if profile:
+                participants.profile = find("profile", profile, library.names("profiles"))
+            reports = await import_files(
+                store, paths, dry_run=dry_run, progress=meter.show, participants=participants
+            )
     for report, file in zip(reports, files, strict=True):
         report.path = file
     return reports
@@ -148,6 +176,17 @@ def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
         f"{added} {'to add' if dry_run else 'added'}"
         + (f"; {_counted(failed, 'file')} with faults." if failed else ".")
     )
+
+
+def _print_unknown(participants: ChatParticipants) -> None:
+    """Say which characters of new chats have no role."""
+    if unknown := [one_line(name, 40) for name in participants.unknown]:
+        names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        is_one = len(unknown) == 1
+        write_line(
+            f"No role is called {names}; {{{{char}}}} is {'this name' if is_one else 'the name'} "
+            "there. To have the character's own texts, import the card first, or use --role."
+        )
 
 
 def print_faults(report: Report) -> None:

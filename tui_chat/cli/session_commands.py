@@ -18,13 +18,29 @@ _FILE_OR_INPUT = click.Path(path_type=Path, allow_dash=True)
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE_OR_INPUT)
+@click.option(
+    "--role",
+    shell_complete=completion.complete_role,
+    help="The role of the character in SillyTavern's chats; by default the one with its name.",
+)
+@click.option(
+    "--profile",
+    "--persona",
+    shell_complete=completion.complete_profile,
+    help="The profile of the user in SillyTavern's chats; by default the one with its name.",
+)
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def import_command(
-    settings: dict[str, object], files: tuple[Path, ...], dry_run: bool, as_json: bool
+    settings: dict[str, object],
+    files: tuple[Path, ...],
+    role: str | None,
+    profile: str | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
-    """Import conversations from files.
+    """Import conversations and character cards from files.
 
     Formats: sessions of Claude Code, Codex, Gemini CLI, opencode, gptme, aichat and llm; exports of
     ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
@@ -37,10 +53,13 @@ def import_command(
     Examples:
       tui-chat import chatgpt.zip
       tui-chat import --dry-run --json exports/
+      tui-chat import ines.png "chats/Ines Varga/" --persona Kim
     """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.import_export import run_import
 
-    if not run_import(settings, files, dry_run=dry_run, as_json=as_json):
+    if not run_import(
+        settings, files, role=role, profile=profile, dry_run=dry_run, as_json=as_json
+    ):
         sys.exit(1)
 
 

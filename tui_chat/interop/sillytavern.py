@@ -6,7 +6,9 @@
 3. A message that `is_system` hides from the model is placed beside the active branch, where it can
    be read and searched, but is not sent. Narration (`extra.type`) is a system message, as there.
 4. Tool calls, which it hides too, become a reply with its calls, and their results.
-5. Names are kept if several characters or users speak; otherwise the roles are enough.
+5. Names are kept if several characters or users speak; otherwise the roles are enough. The names of
+   one character and one user are the transcript's.
+6. The author's note is a setting of the session.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Literal
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
@@ -27,9 +30,20 @@ from tui_chat.interop.transcript_builder import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.settings import (
+    MAX_NOTE,
+    MAX_NOTE_DEPTH,
+    MAX_TEXT,
+    NOTE_DEPTH,
+    AuthorNote,
+    NotePlacement,
+    Settings,
+)
+from tui_chat.models.text import clean
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
+    as_count,
     as_object,
     as_string,
     to_json,
@@ -37,8 +51,6 @@ from tui_chat.protocols.common.lenient_json import (
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; its name was kept."
 HIDDEN = "A message hidden from the model was placed beside the active branch."
-AUTHORS_NOTE = "The author's note was not imported."
-
 _NAMELESS = ("", "unused")
 
 
@@ -74,13 +86,15 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
     facts = as_object(header.get("chat_metadata"))
     messages = [data for _, data in message_lines]
     tree = TranscriptBuilder("sillytavern", *_key(header, facts, messages))
-    reader = _ChatReader(tree, _speakers(messages))
+    speakers = _speakers(messages)
+    reader = _ChatReader(tree, speakers)
     for data in messages:
         reader.read(data)
-    if as_string(facts.get("note_prompt")).strip():
-        tree.notes.append(AUTHORS_NOTE)
     return tree.transcript(
         title=_title(header, messages),
+        settings=Settings(author_note=_author_note(facts)),
+        character=_name_of(header.get("character_name"), speakers[False]),
+        user=_name_of(header.get("user_name"), speakers[True]),
         head_id=reader.before,
         created=parse_timestamp(header.get("create_date")),
         variables=tuple(_variables(as_object(facts.get("variables")))),
@@ -120,6 +134,37 @@ def _speakers(messages: Sequence[JsonObject]) -> dict[bool, set[str]]:
         if not data.get("is_system") and as_string(as_object(data.get("extra")).get("type")) == "":
             names[bool(data.get("is_user"))].add(as_string(data.get("name")))
     return names
+
+
+def _name_of(named: object, speakers: set[str]) -> str:
+    """Return the name that a header has, else that of the only speaker; empty for several."""
+    name = as_string(named)
+    if name in _NAMELESS:
+        name = next(iter(speakers)) if len(speakers) == 1 else ""
+    return " ".join(clean(name).split())[:MAX_TEXT]
+
+
+_NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
+_NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+
+
+def _author_note(facts: JsonObject) -> AuthorNote | None:
+    """Return the author's note of a chat; None if it has none."""
+    text = clean(as_string(facts.get("note_prompt")))[:MAX_NOTE]
+    if not text.strip():
+        return None
+
+    def number(key: str, default: int, largest: int = MAX_NOTE_DEPTH) -> int:
+        found = as_count(facts.get(key))
+        return default if found is None or found > largest else found
+
+    return AuthorNote(
+        text,
+        number("note_depth", NOTE_DEPTH),
+        _NOTE_ROLES[number("note_role", 0, 2)],
+        _NOTE_PLACES[number("note_position", 1, 2)],
+        number("note_interval", 1),
+    )
 
 
 def _variables(data: JsonObject) -> Iterator[tuple[str, str]]:

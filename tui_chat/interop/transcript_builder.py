@@ -17,6 +17,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, EntryStatus, Session
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.lenient_json import JsonObject
@@ -166,6 +167,9 @@ class TranscriptBuilder:
         model: str = "",
         tags: tuple[str, ...] = (),
         system: str = "",
+        settings: Settings = NO_SETTINGS,
+        character: str = "",
+        user: str = "",
     ) -> SessionTranscript:
         """Return the transcript. The title defaults to the first words of the user. The
         model is the last one on the active branch, else `model`. A `system` prompt that is none
@@ -182,13 +186,17 @@ class TranscriptBuilder:
             pinned=pinned,
             archived=archived,
             tags=tags,
+            settings=settings,
         )
         role = None
         if system:
             name = _first_line(system) or "Imported role"
             role = Role(stable_id("role", self.source[0], system), name, system)
             session = replace(session, role_id=role.role_id)
-        return SessionTranscript(session, tuple(self.entries), role, variables=variables)
+        entries = tuple(self.entries)
+        return SessionTranscript(
+            session, entries, role, variables=variables, character=character, user=user
+        )
 
     def _last_model(self, head_id: str | None) -> str:
         by_id = {entry.message.id: entry for entry in self.entries}

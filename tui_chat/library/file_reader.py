@@ -59,18 +59,31 @@ def read_content(path: FilePath, limit: int) -> bytes:
     Raises InputError, also for a character card.
     """
     content = read_file(path, limit)
-    if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
-        from tui_chat.library.character_cards import holds_card  # few files are cards
-
-        if holds_card(content):
-            advice = f"Import it: `tui-chat import {shlex.quote(str(path))}`."
-            raise InputError(f"{input_name(path)} is a character card.", advice=advice)
+    if is_character_card(content):
+        raise card_error(path)
     return content
 
 
-def read_file_text(path: FilePath) -> str:
-    """Read a file of the library as text. Raises InputError, also for a character card."""
-    return decode_text(read_content(path, MAX_BYTES), path)
+def is_character_card(content: bytes) -> bool:
+    """Return True if the content of a file is a character card."""
+    if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
+        from tui_chat.library.character_cards import holds_card  # few files are cards
+
+        return holds_card(content)
+    return False
+
+
+def card_error(path: FilePath) -> InputError:
+    """Return the error for a character card where something else is expected."""
+    advice = f"Import it: `tui-chat import {shlex.quote(str(path))}`."
+    return InputError(f"{input_name(path)} is a character card.", advice=advice)
+
+
+def read_file_text(path: FilePath, limit: int = MAX_BYTES) -> str:
+    """Read a file, of the library by default, as text. Raises InputError, also for a character
+    card.
+    """
+    return decode_text(read_content(path, limit), path)
 
 
 def choose(table: Mapping[Any, T], value: object, default: T) -> T:

@@ -39,6 +39,10 @@ class SessionTranscript:
     """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
     draft: str = ""
     """The draft, which is imported only with a new session."""
+    character: str = ""
+    """The name of the character that the user talks to, in a chat of a program that has some."""
+    user: str = ""
+    """The name of the user in such a chat."""
 
 
 @dataclass(frozen=True, slots=True)

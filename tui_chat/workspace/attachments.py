@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
+from tui_chat.library.file_reader import card_error, is_character_card
 from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of
 from tui_chat.models.message import Part
 from tui_chat.models.text import clean
@@ -36,6 +37,17 @@ class Attachment:
     size: int
     """Bytes."""
     part: Part
+    is_card: bool = False
+    """True if it is a character card, which is sent as the picture or text that it is."""
+
+    @property
+    def card_hint(self) -> str:
+        """A sentence that says what it is and how to import it; empty if it is no card."""
+        if not self.is_card:
+            return ""
+        kind = "picture" if self.part.kind == "image" else "text"
+        error = card_error(self.path)
+        return f"{str(error).removesuffix('.')}; it is attached as a {kind}. {error.advice}"
 
     @property
     def label(self) -> str:
@@ -56,7 +68,7 @@ def read_attachment(path: Path) -> Attachment:
     """
     if path == STANDARD_INPUT:
         data = read_standard_input(LARGEST)
-        return Attachment(path, len(data), _part(path, data))
+        return Attachment(path, len(data), _part(path, data), is_character_card(data))
     path = expanded(path)
     try:
         if path.is_dir():
@@ -72,7 +84,7 @@ def read_attachment(path: Path) -> Attachment:
             raise _too_large(path, size, LARGEST)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return Attachment(path, len(data), _part(path, data))
+    return Attachment(path, len(data), _part(path, data), is_character_card(data))
 
 
 def _part(path: Path, data: bytes) -> Part:
@@ -86,6 +98,8 @@ def _part(path: Path, data: bytes) -> Part:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
+    if "\0" in text and is_character_card(data):
+        raise card_error(path)
     if "\0" in text:
         raise InputError(
             f"{path} is neither an image (PNG, JPEG, GIF, WebP), audio (WAV, MP3, AAC, FLAC, Ogg), "

@@ -14,6 +14,7 @@ from tui_chat.workspace.events import Done
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
+    from tui_chat.workspace.chat_participants import AskParticipant
     from tui_chat.workspace.exporter import Format
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
@@ -34,16 +35,30 @@ class ImportExport:
         progress: Callable[[Report], object] | None = None,
         *,
         dry_run: bool = False,
+        ask: AskParticipant | None = None,
     ) -> tuple[Report, ...]:
         """Import the conversations of files and folders, or with `dry_run` only report what that
-        would do; `progress` is called with the current report now and then. Return a report for
-        each path; none if the store cannot take them, which is reported.
+        would do; `progress` is called with the current report now and then. `ask` asks for the
+        role and the profile of a chat where none has the name. Return a report for each path; none
+        if the store cannot take them, which is reported.
         """
+        from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
         from tui_chat.workspace.importer import import_files
 
         workspace = self._workspace
         with workspace.reporting():
-            reports = await import_files(workspace.store, paths, dry_run=dry_run, progress=progress)
+            participants = ChatParticipants(
+                await workspace.store.roles.list(),
+                await asyncio.to_thread(profile_files, workspace.library),
+                ask=None if dry_run else ask,
+            )
+            reports = await import_files(
+                workspace.store,
+                paths,
+                dry_run=dry_run,
+                progress=progress,
+                participants=participants,
+            )
             if not dry_run:
                 await workspace.sessions.refresh_list()
                 await workspace.roles.refresh()

@@ -18,7 +18,7 @@ import os
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
     from tui_chat.store import Store
+    from tui_chat.workspace.chat_participants import ChatParticipants
 
 _PIECE = 2**20
 _BATCH = 2_000
@@ -105,11 +106,13 @@ async def import_files(
     *,
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
+    participants: ChatParticipants | None = None,
 ) -> tuple[Report, ...]:
     """Import all conversations of files and folders; return a report for each path.
 
     `progress` is called with the current report after every batch. With `dry_run` nothing is
-    stored, and the reports say what would be. Raises StoreError.
+    stored, and the reports say what would be. `participants` finds the roles and profiles of new
+    chats with a character. Raises StoreError.
     """
     reports = tuple(map(Report, paths))
     batches = _batches(reports)
@@ -117,7 +120,13 @@ async def import_files(
     while batch is not None:
         # The next batch is read while this one is written.
         next_batch = asyncio.create_task(asyncio.to_thread(next, batches, None))
-        results = await store.transcripts.add_many([each[2] for each in batch], dry_run=dry_run)
+        transcripts = [each[2] for each in batch]
+        if participants is not None:
+            cards = [report.card[0] for report in reports if report.card is not None]
+            transcripts = [
+                await _with_participants(store, each, participants, cards) for each in transcripts
+            ]
+        results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
         for (report, found, _), imported in zip(batch, results, strict=True):
             _count(report, found, imported)
         if progress is not None:
@@ -127,6 +136,18 @@ async def import_files(
         if report.card is not None and not dry_run:
             await store.roles.save(*report.card)
     return reports
+
+
+async def _with_participants(
+    store: Store,
+    transcript: SessionTranscript,
+    participants: ChatParticipants,
+    cards: Sequence[Role],
+) -> SessionTranscript:
+    is_chat = transcript.character or transcript.user
+    if not is_chat or await store.sessions.get(transcript.session.session_id) is not None:
+        return transcript
+    return await participants.assign(transcript, cards)
 
 
 def _count(report: Report, found: FoundConversation, imported: ImportResult) -> None:

@@ -16,6 +16,7 @@ from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 from tui_chat.workspace.exporter import ENDINGS, Format
 
 if TYPE_CHECKING:
+    from tui_chat.workspace.chat_participants import ParticipantKind
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
@@ -41,6 +42,26 @@ async def ask_view_path(app: App[Any]) -> str | None:
     """Ask for a file with conversations to look at."""
     title = "View a file or folder of conversations"
     return await app.push_screen_wait(PathPrompt(title, "", enter="opens"))
+
+
+async def ask_participant(
+    app: App[Any], workspace: Workspace, kind: ParticipantKind, name: str
+) -> str | None:
+    """Ask which role the character of an imported chat is, or which profile its user; None for
+    none.
+    """
+    called = one_line(name, 40)
+    if kind == "character":
+        title = f"Which role is “{called}” in this chat?"
+        roles = [role for role in workspace.state.roles if role.status == "enabled"]
+        choices = [Choice(role.role_id, one_line(role.name)) for role in roles]
+        macro = "{{char}}"
+    else:
+        title = f"Which profile is “{called}” in this chat?"
+        choices = [Choice(file, file) for file in workspace.library.names("profiles")]
+        macro = "{{user}}"
+    choices = [Choice("", "None", f"{macro} is “{called}”"), *choices]
+    return await app.push_screen_wait(ChoiceDialog(title, choices, "")) or None
 
 
 async def ask_format(app: App[Any]) -> Format | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -392,10 +393,12 @@ class SessionsArea(Area):
     @work(group="files", description="import")
     async def _import(self, workspace: Workspace, path: str) -> None:
         """Import a file, report the result, and open a single session."""
-        from tui_chat.ui.dialogs.file_questions import import_summary
+        from tui_chat.ui.dialogs.file_questions import ask_participant, import_summary
 
         files = (typed_path(path),)
-        reports = await workspace.import_export.import_files(files, self._show_progress)
+        reports = await workspace.import_export.import_files(
+            files, self._show_progress, ask=partial(ask_participant, self.tui, workspace)
+        )
         self._show_progress(None)
         for report in reports:
             words, severity = import_summary(report)
