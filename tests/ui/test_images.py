@@ -74,7 +74,7 @@ async def test_without_the_extra_a_picture_opens_outside(
     path.write_bytes(picture())
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await attached(pilot, path)
-        await app.run_action("chat.view_part")
+        await app.run_action("attachments.view_part")
         await until(pilot, lambda: bool(app.notifications.shown))
         told = app.notifications.shown[-1].message
         assert "No program can show it" in told, "there is no desktop here"

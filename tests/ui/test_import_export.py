@@ -210,7 +210,7 @@ async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp
         assert "second words" in side("left")
         await pilot.press("up", "enter")
         await until(pilot, lambda: texts(app) == before)
-        await app.run_action("chat.branches")
+        await app.run_action("conversation.branches")
         await until(pilot, lambda: isinstance(app.screen, BranchScreen))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, BranchScreen))

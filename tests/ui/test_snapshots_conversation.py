@@ -68,7 +68,7 @@ async def test_a_snippet(album: Album, tmp_path: Path) -> None:
     (tmp_path / "snippets" / "damaged.md").write_text("Review {{?what")
     async with album.of(make_app(tmp_path, model="echo")) as pilot:
         app = await opened(pilot)
-        await app.run_action("chat.insert_snippet")
+        await app.run_action("composer.insert_snippet")
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await album.take(pilot, "which one")
         await pilot.press(*"review", "enter")

@@ -34,7 +34,7 @@ async def test_snippets_are_chosen_from_a_list(tmp_path: Path) -> None:
     written(tmp_path, "bad", "{{?")
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        await app.run_action("chat.insert_snippet")
+        await app.run_action("composer.insert_snippet")
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
         assert isinstance(app.screen, ChoiceDialog)
@@ -52,7 +52,7 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         app = await opened(pilot)
         composer = app.chat.pane.composer
         composer.text = "Explain {{?what}}"
-        await app.run_action("chat.save_snippet")
+        await app.run_action("composer.save_snippet")
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)
         await pilot.press(*"explain", "enter")
@@ -62,7 +62,7 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         assert composer.text == "Explain {{?what}}"
         await until(pilot, lambda: len(app.screen_stack) == 1)
         composer.text = "Explain more"
-        await app.run_action("chat.save_snippet")
+        await app.run_action("composer.save_snippet")
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)
         await pilot.press(*"explain", "enter")

@@ -51,7 +51,10 @@ class Action:
         )
 
 
-AREAS = ("main", "panes", "chat", "sessions", "presets", "inspector")
+AREAS = (
+    *("main", "panes", "sessions", "presets", "inspector"),
+    *("chat", "conversation", "composer", "attachments", "tool_calls"),
+)
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,
 Textual looks for `action_...` and asks `check_action` there.
 """
@@ -206,8 +209,10 @@ ACTIONS = (
     _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
     _action("theme", "", "choose_theme", "Theme", "Theme"),
     _action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
-    _action("first", "ctrl+home", "chat.first_message", "First", "Jump to first message"),
-    _action("latest", "ctrl+end", "chat.latest_message", "Latest", "Jump to latest message"),
+    _action("first", "ctrl+home", "conversation.first_message", "First", "Jump to first message"),
+    _action(
+        "latest", "ctrl+end", "conversation.latest_message", "Latest", "Jump to latest message"
+    ),
     _action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
     _action("rename", "", "sessions.rename", "Rename", "Rename session"),
     _action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),
@@ -219,13 +224,13 @@ ACTIONS = (
     _action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
     _action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
     _action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
-    _action("snippet", "", "chat.insert_snippet", "Snippet", "Insert snippet…"),
-    _action("save-snippet", "", "chat.save_snippet", "Save snippet", "Save draft as snippet…"),
+    _action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),
+    _action("save-snippet", "", "composer.save_snippet", "Save snippet", "Save draft as snippet…"),
     _action(
         "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
     ),
-    _action("branches", "", "chat.branches", "Branches", "Compare branches"),
-    _action("contents", "", "chat.contents", "Contents", "Table of contents"),
+    _action("branches", "", "conversation.branches", "Branches", "Compare branches"),
+    _action("contents", "", "conversation.contents", "Contents", "Table of contents"),
     _action("import", "", "sessions.import_file", "Import", "Import conversations…"),
     _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
     _action("export", "", "sessions.export", "Export", "Export conversation…"),
@@ -234,17 +239,27 @@ ACTIONS = (
     _action(
         "notifications", "", "show_notifications", "Notifications", "Notifications (with the time)"
     ),
-    _action("edit", "ctrl+g", "chat.edit_draft", "Editor", "Edit the draft in $EDITOR"),
-    _action("attach", "", "chat.attach", "Attach", "Attach a file"),
-    _action("view-part", "", "chat.view_part", "View", "View attachment or picture"),
-    _action("detach", "", "chat.detach", "Detach", "Remove attachments"),
+    _action("edit", "ctrl+g", "composer.edit_draft", "Editor", "Edit the draft in $EDITOR"),
+    _action("attach", "", "attachments.attach", "Attach", "Attach a file"),
+    _action("view-part", "", "attachments.view_part", "View", "View attachment or picture"),
+    _action("detach", "", "attachments.detach", "Detach", "Remove attachments"),
     _action(
-        *("tool-call", "f8", "chat.answer_tool_call", "Tool call", "Answer the waiting tool call")
+        *(
+            "tool-call",
+            "f8",
+            "tool_calls.answer_tool_call",
+            "Tool call",
+            "Answer the waiting tool call",
+        )
     ),
     _action(
-        "ask-tools", "", "chat.ask_before_tools", "Ask", "Ask again before tools run (permissions)"
+        "ask-tools",
+        "",
+        "tool_calls.ask_before_tools",
+        "Ask",
+        "Ask again before tools run (permissions)",
     ),
-    _action("system", "", "chat.add_system", "System", "Add system message"),
+    _action("system", "", "conversation.add_system", "System", "Add system message"),
     _action(
         "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"
     ),

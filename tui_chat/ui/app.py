@@ -95,6 +95,8 @@ class TuiChat(App[None]):
         # The namespaces of actions: see `actions.AREAS`.
         self.panes = self.main.panes
         self.chat, self.sessions = self.panes.chat, self.panes.sessions
+        self.conversation, self.composer = self.chat.conversation, self.chat.composer
+        self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         palette = labels["palette"]

@@ -57,12 +57,16 @@ COMMANDS = (
     Command(
         "suggest-title", "Suggest title", run="sessions.suggest_title", aliases=("auto-title",)
     ),
-    Command("attach", "Attach a file", "PATH", run="chat.attach"),
-    Command("detach", "Remove attachments", "FILE", run="chat.detach"),
-    Command("picture", "View attachment or picture", run="chat.view_part", aliases=("preview",)),
-    Command("system", "Add system message", "TEXT", run="chat.add_system"),
-    Command("branches", "Compare branches", run="chat.branches", aliases=("branch",)),
-    Command("contents", "Table of contents", run="chat.contents", aliases=("toc", "outline")),
+    Command("attach", "Attach a file", "PATH", run="attachments.attach"),
+    Command("detach", "Remove attachments", "FILE", run="attachments.detach"),
+    Command(
+        "picture", "View attachment or picture", run="attachments.view_part", aliases=("preview",)
+    ),
+    Command("system", "Add system message", "TEXT", run="conversation.add_system"),
+    Command("branches", "Compare branches", run="conversation.branches", aliases=("branch",)),
+    Command(
+        "contents", "Table of contents", run="conversation.contents", aliases=("toc", "outline")
+    ),
     Command("import", "Import conversations", "PATH", run="sessions.import_file"),
     Command("view", "View a file of conversations, read-only", "PATH", run="sessions.view_file"),
     Command("export", "Export conversation", "PATH", run="sessions.export"),
@@ -72,17 +76,19 @@ COMMANDS = (
         run="chat.regenerate",
         aliases=("again", "retry", "redo", "swipe"),
     ),
-    Command("continue", "Continue the last reply", run="chat.act_on_message('continue')"),
-    Command("copy", "Copy the last message", run="chat.act_on_message('copy')"),
-    Command("save", "Save the last message's picture or file", run="chat.act_on_message('save')"),
-    Command("fork", "Fork session from here", "TITLE", run="chat.fork"),
+    Command("continue", "Continue the last reply", run="conversation.act_on_message('continue')"),
+    Command("copy", "Copy the last message", run="conversation.act_on_message('copy')"),
+    Command(
+        "save", "Save the last message's picture or file", run="conversation.act_on_message('save')"
+    ),
+    Command("fork", "Fork session from here", "TITLE", run="conversation.fork"),
     Command(
         "delete",
         "Delete the last message",
-        run="chat.act_on_message('delete')",
+        run="conversation.act_on_message('delete')",
         aliases=("rewind",),
     ),
-    Command("snippet", "Insert snippet", "NAME", run="chat.insert_snippet"),
+    Command("snippet", "Insert snippet", "NAME", run="composer.insert_snippet"),
     Command(
         "compact",
         "Compact history: a model sums up older messages",
@@ -93,7 +99,7 @@ COMMANDS = (
     Command("search", "Search all conversations", "WORDS", run="main.search"),
     Command("find", "Filter sessions", "WORDS", run="sessions.find", aliases=("filter",)),
     Command("undo", "Undo delete or archive", run="sessions.undo"),
-    Command("edit", "Edit the draft in $EDITOR", run="chat.edit_draft"),
+    Command("edit", "Edit the draft in $EDITOR", run="composer.edit_draft"),
     Command("theme", "Theme", "NAME", run="choose_theme"),
     Command("dark", "Toggle light and dark theme", run="toggle_light", aliases=("light",)),
     Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),

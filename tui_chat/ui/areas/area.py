@@ -1,6 +1,6 @@
 """What an area is: a part of the main screen that owns its widgets, its actions and its handling of
-workspace events. `area` modules talk with the workspace; the other modules of an area are widgets
-that show values and post what the user wants.
+workspace events. `area` and `..._area` modules talk with the workspace; the other modules of an
+area are widgets that show values and post what the user wants.
 """
 
 from __future__ import annotations
@@ -149,6 +149,13 @@ class Area(Vertical, OnePassWidget):
     def show_error(self, error: TuiChatError) -> None:
         """Show an error and its advice."""
         show_error(self, error)
+
+    @property
+    def may_write(self) -> bool:
+        """True if messages can be sent and changed; if not, a notification says why."""
+        if self.context.read_only:
+            self.notify(self.context.read_only, markup=False)
+        return not self.context.read_only
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Remove actions that change something from a read-only app."""

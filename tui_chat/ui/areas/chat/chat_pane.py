@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -57,8 +57,23 @@ class ReadOnlyLine(Static):
     """
 
 
-class TranscriptRow(Horizontal, OnePassWidget):
-    """The transcript with what stands at its side."""
+class PaneRow(Vertical, OnePassWidget):
+    """Contains a part of the pane."""
+
+
+class PaneContainers(NamedTuple):
+    """What the parts of the pane lie in. An area gives containers that do what the parts ask for;
+    without one, nobody does it.
+    """
+
+    conversation: Widget
+    """Of the transcript and the strip of tokens."""
+    tool_calls: Widget
+    """Of the question about a tool call."""
+    attachments: Widget
+    """Of the line of attachments."""
+    composer: Widget
+    """Of the composer."""
 
 
 class ChatPane(Vertical, OnePassWidget):
@@ -70,12 +85,22 @@ class ChatPane(Vertical, OnePassWidget):
 
     DEFAULT_CSS = """
     ChatPane { background: $background; }
-    ChatPane > TranscriptRow { height: 1fr; & > Transcript { width: 1fr; } }
+    ChatPane > .-conversation { height: 1fr; layout: horizontal; & > Transcript { width: 1fr; } }
+    ChatPane > .-tool-calls {
+        height: auto;
+        max-height: 60%;
+        & > ToolQuestion { max-height: 100%; }
+    }
+    ChatPane > .-attachments { height: auto; }
+    ChatPane > .-composer { height: auto; max-height: 40%; & > Composer { max-height: 100%; } }
     """
 
-    def __init__(self, read_only: str = "") -> None:
+    def __init__(self, read_only: str = "", containers: PaneContainers | None = None) -> None:
         """`read_only` says why nothing can be sent from here; empty if it can."""
         super().__init__()
+        self.containers = containers or PaneContainers(PaneRow(), PaneRow(), PaneRow(), PaneRow())
+        for name, container in self.containers._asdict().items():
+            container.add_class("-" + name.replace("_", "-"))
         self.title_line = TitleLine()
         self.transcript = Transcript()
         self.transcript.is_read_only = bool(read_only)
@@ -96,14 +121,17 @@ class ChatPane(Vertical, OnePassWidget):
     def compose(self) -> ComposeResult:
         """Stack the parts."""
         yield self.title_line
-        with TranscriptRow():
+        with self.containers.conversation:
             yield self.transcript
             yield self.token_strip
-        yield self.tool_question
+        with self.containers.tool_calls:
+            yield self.tool_question
         yield self.activity
         yield self.composer.suggestions
-        yield self.attachments
-        yield self.composer
+        with self.containers.attachments:
+            yield self.attachments
+        with self.containers.composer:
+            yield self.composer
         if self.read_only:
             self.composer.display, self.composer.disabled = False, True
             yield ReadOnlyLine(self.read_only, markup=False)
@@ -193,7 +221,7 @@ class ChatPane(Vertical, OnePassWidget):
             from tui_chat.ui.areas.chat.find_bar import FindBar
 
             self.find_bar = FindBar()
-            await self.mount(self.find_bar, after="TranscriptRow")
+            await self.mount(self.find_bar, after=self.containers.conversation)
         self.find_bar.open()
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:

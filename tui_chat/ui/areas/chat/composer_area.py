@@ -1,0 +1,154 @@
+"""What the composer asks for: sending, commands, suggestions, snippets, an external editor."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.areas.area import Area
+from tui_chat.ui.areas.chat.completion import CompletionQuery
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.welcome import keys_found
+from tui_chat.ui.key_names import key_name
+from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat.area import ChatArea
+
+
+class ComposerArea(Area):
+    """Contains the composer, and does what it asks for."""
+
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        ("edit_draft", "insert_snippet", "save_snippet")
+    )
+
+    def __init__(self, chat: ChatArea) -> None:
+        super().__init__(chat.context, "composer")
+        self.chat = chat
+
+    @on(Composer.Changed)
+    def _draft_changed(self) -> None:
+        self.chat.drafts.changed()
+        if not self.chat.pane.composer.text:
+            self.chat.pane.tool_question.consider_focus()
+
+    @on(Composer.EnterPressed)
+    @work(group="settings")
+    async def _use_key_found(self) -> None:
+        """Make the provider whose key is there the default, as the first screen offers."""
+        await self.chat.drafts.wait_until_stored()  # Enter may repeat the one that sent a message
+        workspace = self.workspace
+        if workspace is None or workspace.state.entries or not workspace.state.is_offline:
+            return
+        for endpoint in keys_found(workspace.state.config.endpoints, self.context.environ)[:1]:
+            await workspace.settings.set_model(endpoint.name, endpoint.models[0])
+            await workspace.settings.set_default_model(endpoint.name, endpoint.models[0])
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        line = parse_command(event.text)
+        if isinstance(line, str):
+            self.chat.drafts.submit(line, event.text)
+        else:
+            self._run_command(line)
+
+    @work(group="command")
+    async def _run_command(self, line: CommandCall | UnknownCommand) -> None:
+        """Run a command. One that cannot be run stays selected where it was typed: it can be
+        corrected, and what is typed next replaces it.
+        """
+        from tui_chat.ui.areas.chat.command_suggestions import command_error
+
+        composer = self.chat.pane.composer
+        if (error := command_error(line)) is not None or isinstance(line, UnknownCommand):
+            if parse_command(composer.text) == line:  # else more was typed meanwhile
+                composer.select_all()
+            if error is not None:
+                self.show_error(error)
+            return
+        composer.clear_text()
+        area, _, name = line.command.run.rpartition(".")
+        if line.argument:
+            await self.tui.run_action((area, name, (line.argument,)))
+        else:
+            await self.tui.run_action(line.command.run)
+
+    @on(Composer.AttachRequested)
+    def _attach_requested(self, event: Composer.AttachRequested) -> None:
+        self.chat.attachments.action_attach(event.path)
+
+    @on(Composer.DetachRequested)
+    def _detach_requested(self) -> None:
+        self.chat.attachments.remove_last()
+
+    @on(Composer.Cleared)
+    def _draft_cleared(self) -> None:
+        keys = key_name(UNDO_KEYS.partition(",")[0])
+        self.notify(f"The draft is cleared. {keys} brings it back.", markup=False)
+
+    @on(Composer.CompletionRequested)
+    def _complete(self, event: Composer.CompletionRequested) -> None:
+        from tui_chat.ui.areas.chat.command_suggestions import is_about_paths, suggest
+
+        if is_about_paths(event.query):
+            self._suggest_paths(event.query)
+        else:
+            found = suggest(event.query, self.workspace, self.tui.available_themes)
+            self.chat.pane.composer.offer_suggestions(event.query, found)
+
+    @work(group="paths", exclusive=True)
+    async def _suggest_paths(self, query: CompletionQuery) -> None:
+        from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
+
+        self.chat.pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_draft(self) -> None:
+        """Edit the draft in the user's own editor."""
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
+
+        composer = self.chat.pane.composer
+        if self.workspace is not None and self.workspace.state.is_temporary:
+            why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
+            self.show_error(InputError(why))
+            return
+        try:
+            text = await edit_in_editor(self.tui, composer.text)
+        except InputError as error:
+            self.show_error(error)
+            return
+        if text != composer.text:
+            composer.rewrite(text)
+        composer.focus()
+
+    @work(group="dialog", exclusive=True)
+    async def action_insert_snippet(self, name: str = "") -> None:
+        """Insert a snippet into the draft; without a name, ask which one."""
+        from tui_chat.ui.areas.chat.snippets import insert_snippet
+
+        if (workspace := await self.host.opened_workspace()) is not None:
+            with self._showing_errors():
+                await insert_snippet(self.chat, workspace, name)
+
+    @work(group="dialog", exclusive=True)
+    async def action_save_snippet(self) -> None:
+        """Write the draft to a snippet, asking for its name."""
+        from tui_chat.ui.areas.chat.snippets import save_snippet
+
+        if (workspace := await self.host.opened_workspace()) is not None:
+            with self._showing_errors():
+                await save_snippet(self.chat, workspace)
+
+    @contextmanager
+    def _showing_errors(self) -> Generator[None]:
+        try:
+            yield
+        except InputError as error:
+            self.show_error(error)
