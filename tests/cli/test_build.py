@@ -300,7 +300,7 @@ def test_settings_are_read_from_the_command_line_and_the_role(build: Build):
     [
         ("temperature", b"--set: \xe2\x80\x9ctemperature\xe2\x80\x9d is not NAME=VALUE"),
         ("temperature=hot", b"--set: temperature must be a number from 0 to 2"),
-        ("tempature=1", b"is not a setting; did you mean"),
+        ("tempature=1", b"is not a setting (did you mean"),
     ],
 )
 def test_a_wrong_setting_on_the_command_line_is_one_sentence(

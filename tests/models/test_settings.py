@@ -21,6 +21,7 @@ from tui_chat.models.settings import (
     read_settings,
     setting_text,
     settings_json,
+    typed_setting_name,
 )
 
 
@@ -98,7 +99,7 @@ def test_a_setting_is_read_as_it_is_typed(name: str, text: str, value: object):
         ("stop", '["a", ""]', "stop: texts must be texts of 1 to"),
         ("stop", json.dumps(["x"] * 65), "stop: texts must be at most 64"),
         ("user_id", "a\nb", "user_id must be text in one line"),
-        ("tempature", "1", "“tempature” is not a setting; did you mean “temperature”?"),
+        ("tempature", "1", "“tempature” is not a setting (did you mean “temperature”?)"),
         ("x", "1", "“x” is not a setting; settings are effort, "),
     ],
 )
@@ -112,3 +113,22 @@ def test_errors_name_the_setting_and_what_it_accepts(name: str, text: str, fault
 def test_a_value_of_another_type_is_refused(value: object):
     with pytest.raises(SettingError, match=r"^temperature must be a number"):
         read_settings({"temperature": value})
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("temp", "temperature"),
+        ("context", "context_limit"),
+        ("Max-Tokens", "max_tokens"),
+        ("top_p", "top_p"),
+    ],
+)
+def test_the_beginning_of_a_typed_name_is_enough(text: str, name: str) -> None:
+    assert typed_setting_name(text) == name
+
+
+@pytest.mark.parametrize("text", ["top", "t", "", "contxt"])
+def test_a_typed_name_of_several_settings_or_none_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="is not a setting"):
+        typed_setting_name(text)

@@ -14,7 +14,7 @@ from tui_chat.cli.output import write_line
 from tui_chat.config import LOOPBACK_URL, Config, standard_endpoint
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.settings import SettingError, parse_setting, setting_name
+from tui_chat.models.settings import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
         if not separator:
             raise InputError(f"--set: “{words}” is not NAME=VALUE")
         try:
-            values[setting_name(name)] = parse_setting(name, value)
+            values[typed_setting_name(name)] = parse_setting(name, value)
         except SettingError as error:
             raise InputError(f"--set: {error}") from error
     return values

@@ -475,8 +475,17 @@ def setting_name(name: str) -> str:
     if found in SETTINGS:
         return found
     meant = get_close_matches(found, SETTINGS, 1)
-    advice = f"did you mean “{meant[0]}”?" if meant else f"settings are {', '.join(SETTINGS)}"
-    raise SettingError(f"{_short(name)} is not a setting; {advice}")
+    advice = f" (did you mean “{meant[0]}”?)" if meant else f"; settings are {', '.join(SETTINGS)}"
+    raise SettingError(f"{_short(name)} is not a setting{advice}")
+
+
+def typed_setting_name(text: str) -> str:
+    """Return the name of a setting that a person typed, also where its beginning is enough: `temp`
+    or `context`. Raises SettingError.
+    """
+    start = _snake_case(text.strip()).replace("-", "_")
+    found = [name for name in SETTINGS if name.startswith(start)]
+    return found[0] if len(found) == 1 and len(start) > 1 else setting_name(text)
 
 
 def settings_json(settings: Settings) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tui_chat.models.settings import (
     Settings,
     parse_setting,
     reset_words,
-    setting_name,
+    typed_setting_name,
 )
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.events import Done, Failed, RequestOutdated
@@ -114,7 +114,7 @@ class SessionSetup:
         workspace = self._workspace
         with workspace.reporting():
             try:
-                name = setting_name(name)
+                name = typed_setting_name(name)
                 is_reset = text.strip().casefold() in reset_words(name)
                 value = None if is_reset else parse_setting(name, text)
             except SettingError as error:
@@ -133,7 +133,7 @@ class SessionSetup:
 
         composed = self.composed
         try:
-            name = setting_name(name)
+            name = typed_setting_name(name)
         except SettingError as error:
             raise InputError(f"{error}.") from error
         found = next((each for each in report_settings(composed) if each.name == name), None)

@@ -17,6 +17,7 @@ from tui_chat.models.settings import (
     reset_words,
     setting_name,
     split_setting,
+    typed_setting_name,
 )
 from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
 from tui_chat.ui.slash_commands import (
@@ -60,7 +61,7 @@ def _setting_error(argument: str) -> InputError | None:
     if name.casefold() in ("model", "endpoint"):
         return None  # as /model
     try:
-        name = setting_name(name)
+        name = typed_setting_name(name)
         if value and value.casefold() not in reset_words(name):
             parse_setting(name, value)
     except SettingError as error:
