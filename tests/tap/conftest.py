@@ -59,10 +59,10 @@ class Recording:
 
 @asynccontextmanager
 async def recording(
-    folder: Path, upstream_url: str, *, max_body: int = 1 << 26, **options: Any
+    folder: Path, upstream_url: str, *, max_body: int = 1 << 26, first_id: int = 1, **options: Any
 ) -> AsyncIterator[Recording]:
     """Run a tap in front of a server."""
-    numbers = itertools.count(1)
+    numbers = itertools.count(first_id)
     path = folder / "chat.db"
     async with await Store.open(
         path, now=time.time, new_id=lambda: f"{next(numbers):032x}"

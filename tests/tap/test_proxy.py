@@ -6,13 +6,23 @@ import asyncio
 import json
 import socket
 import struct
+from base64 import b64encode
+from dataclasses import replace
 
 import pytest
 
 from tests.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
+from tui_chat.tap.http_proxy import read_http_proxy
 from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.upstreams import Upstream, protocol_of_call, read_upstream, route_to
+from tui_chat.tap.upstreams import (
+    Upstream,
+    behind_proxy,
+    protocol_of_call,
+    read_upstream,
+    route_to,
+)
 
 KEY = "sk-planted-0123456789abcdef"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -311,7 +321,8 @@ async def test_other_requests_are_refused_and_reach_nobody(data: bytes, status: 
         assert b"x-tui-chat-tap" in answer
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
         assert not reached
-        assert not tap.exchanges
+        refused = [exchange.outcome for exchange in tap.exchanges]
+        assert refused == ["refused"] * (status in (403, 426))
 
 
 async def test_a_body_that_is_not_http_is_refused():
@@ -447,3 +458,93 @@ CALLS = [
 @pytest.mark.parametrize(("method", "target", "body", "protocol"), CALLS)
 def test_model_calls_are_told_from_others(method: str, target: str, body, protocol):
     assert protocol_of_call(method, target, body) is protocol
+
+
+async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """Open the tunnel that a client asks for, pass its bytes both ways, and return its request."""
+    asked = await reader.readuntil(b"\r\n\r\n")
+    host, _, port = asked.split(b" ")[1].decode().rpartition(":")
+    server_reader, server_writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+    async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            sink.write(data)
+        sink.close()
+
+    await asyncio.gather(pass_on(reader, server_writer), pass_on(server_reader, writer))
+    return asked
+
+
+async def test_an_http_proxy_is_used_on_the_way_to_the_upstream():
+    asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sent.append(await read_request(reader))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set_result(await tunnel(reader, writer))
+
+    sent: list[bytes] = []
+    async with raw_server(upstream) as port, raw_server(proxy) as proxy_port, tap_before(port) as t:
+        via = read_http_proxy(f"http://me:secret%20word@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
+        t.proxy.route = route_to(replace(t.upstream, proxy=via))
+        reader, writer = await t.connect()
+        writer.write(request(t.proxy.port))
+        assert (await within(reader.read())).endswith(b"ok")
+        writer.close()
+        (exchange,) = await t.ended()
+        assert exchange.outcome == "complete"
+        head = (await asyncio.wait_for(asked, PATIENCE)).lower()
+        assert head.startswith(f"connect 127.0.0.1:{port} http/1.1".encode())
+        assert b"basic " + b64encode(b"me:secret word").lower() in head
+        assert KEY.encode() not in head
+        assert "secret" not in repr(via)
+        assert b"proxy-authorization" not in sent[0].lower()
+
+
+async def test_a_proxy_that_refuses_the_tunnel_is_named_without_its_password():
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+        await writer.drain()
+
+    async with raw_server(proxy) as proxy_port, tap_before(1) as t:
+        via = read_http_proxy(f"http://me:secret@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
+        t.proxy.route = route_to(replace(t.upstream, proxy=via))
+        reader, writer = await t.connect()
+        writer.write(request(t.proxy.port))
+        answer = await within(reader.readuntil(b"}}"))
+        writer.close()
+        assert answer.startswith(b"HTTP/1.1 502")
+        assert f"the proxy 127.0.0.1:{proxy_port} refused the tunnel (407)".encode() in answer
+        assert b"secret" not in answer
+
+
+def test_the_proxy_of_the_environment_is_found_as_httpx_finds_it():
+    upstream = read_upstream("https://api.openai.com")
+    local = read_upstream("http://127.0.0.1:11434")
+    environ = {"HTTPS_PROXY": "http://up:1", "https_proxy": "low.example:3128", "ALL_PROXY": "x:9"}
+    found = behind_proxy(upstream, environ).proxy
+    assert found is not None
+    assert (found.host, found.port) == ("low.example", 3128)
+    assert behind_proxy(local, {"ALL_PROXY": "http://x:9"}) == local
+    assert behind_proxy(upstream, environ | {"NO_PROXY": "x.org,openai.com"}) == upstream
+    assert behind_proxy(upstream, {"HTTP_PROXY": "http://x:9"}) == upstream
+    with pytest.raises(InputError, match="SOCKS") as told:
+        behind_proxy(upstream, {"all_proxy": "socks5://me:secret@x:9"})
+    assert "secret" not in str(told.value)
+
+
+async def test_a_websocket_is_refused_at_once_and_noted():
+    async with tap_before(1) as t:
+        reader, writer = await t.connect()
+        lines = ["GET /v1/responses HTTP/1.1", f"host: 127.0.0.1:{t.proxy.port}"]
+        lines += ["connection: upgrade", "upgrade: websocket", "", ""]
+        writer.write("\r\n".join(lines).encode())
+        assert (await within(reader.read())).startswith(b"HTTP/1.1 426")
+        writer.close()
+        (exchange,) = await t.ended()
+        assert exchange.outcome == "refused"
+        assert "plain requests" in exchange.fault

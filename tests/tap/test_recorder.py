@@ -20,6 +20,7 @@ from google.genai import types
 from tests.tap.conftest import KEY, Recording, recording
 from tests.tap.wire import raw_server
 from tui_chat.models.endpoint import Protocol
+from tui_chat.offline import serve
 
 TOOL = {
     "type": "function",
@@ -43,6 +44,11 @@ async def contents(tap: Recording, session_id: str) -> list[tuple[str, str, str]
     transcript = await tap.store.transcripts.get(session_id)
     assert transcript is not None
     return [(e.message.role, e.message.content, e.status) for e in transcript.entries]
+
+
+def said(*texts: str) -> list[Any]:
+    roles = ("user", "assistant")
+    return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
 
 
 async def test_a_conversation_of_openai_chat_with_tools_is_one_session(tap: Recording):
@@ -174,6 +180,30 @@ async def test_a_retry_and_another_version_add_no_message(tap: Recording):
     ]
 
 
+async def test_a_conversation_goes_on_where_an_earlier_run_stored_it(tmp_path: Path):
+    system = {"role": "system", "content": "Be brief."}
+    began = [system, *said("Hi", "Hi", "And then?")]
+    async with serve(alias="echo") as server:
+        async with recording(tmp_path, server.base_url) as tap, gpt(tap) as client:
+            await client.chat.completions.create(model="echo", messages=began[:2])
+            await client.chat.completions.create(model="echo", messages=began)
+            await tap.recorded(2)
+        async with recording(tmp_path, server.base_url, first_id=1000) as tap, gpt(tap) as client:
+            more = [system, *said("Hi", "Hi", "And then?", "And then?", "More")]
+            await client.chat.completions.create(model="echo", messages=more)
+            (one,) = await tap.recorded(1)
+            (session,) = await tap.sessions()
+            assert one.session_id == session.session_id
+            assert [text for _, text, _ in await contents(tap, session.session_id)] == [
+                *("Be brief.", "Hi", "Hi", "And then?", "And then?", "More", "More"),
+            ]
+        # The same first words without a reply are a new conversation.
+        async with recording(tmp_path, server.base_url, first_id=2000) as tap, gpt(tap) as client:
+            await client.chat.completions.create(model="echo", messages=began[:2])
+            await tap.recorded(1)
+            assert len(await tap.sessions()) == 2
+
+
 async def test_parallel_conversations_are_told_apart(tap: Recording):
     async def talk(name: str, session: str) -> None:
         messages: list[Any] = [{"role": "user", "content": f"I am {name}"}]
@@ -199,10 +229,6 @@ async def test_parallel_conversations_are_told_apart(tap: Recording):
 
 
 async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recognised(tap: Recording):
-    def said(*texts: str) -> list[Any]:
-        roles = ("user", "assistant")
-        return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
-
     async with gpt(tap) as client:
         for messages in (
             said("a", "a", "b", "b", "c"),

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -36,10 +36,17 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import sanitize
 from tui_chat.tap.calls import Call
 from tui_chat.tap.exchange import RecordedExchange
+from tui_chat.tap.http_proxy import read_http_proxy
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.recorder import RecordedCall, Recorder
 from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import BASE_URL_VARIABLES, Upstream, read_upstream, route_to
+from tui_chat.tap.upstreams import (
+    BASE_URL_VARIABLES,
+    Upstream,
+    behind_proxy,
+    read_upstream,
+    route_to,
+)
 
 OFFLINE = "offline"
 """The name of the offline provider as an upstream."""
@@ -166,7 +173,7 @@ class _Tap:
         endpoint = next((each for each in self._config.endpoints if each.name == name), None)
         url = endpoint.base_url if endpoint is not None else name
         if name != OFFLINE and not url.startswith(LOOPBACK_URL):
-            return read_upstream(url)
+            return _behind_proxy(read_upstream(url), endpoint.proxy if endpoint else "")
         from tui_chat.offline import serve
 
         options = offline_options(self._options.alias, self._options.script)
@@ -292,7 +299,7 @@ class _Tap:
     def _count_other(self, exchange: RecordedExchange) -> None:
         self._others += 1
         if not self._options.command and not self._prints_json:
-            status = exchange.status or exchange.outcome
+            status = exchange.status or exchange.fault or exchange.outcome
             write_line(f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}")
 
     def _say_end(self, recorder: Recorder, writer: SessionWriter | None) -> None:
@@ -348,6 +355,20 @@ def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]
         names = ("DEEPSEEK_BASE_URL", "KIMI_BASE_URL", "OPENROUTER_BASE_URL")
         variables |= dict.fromkeys(names, openai) | {"OLLAMA_HOST": base_url}
     return variables
+
+
+def _behind_proxy(upstream: Upstream, setting: str) -> Upstream:
+    """Return an upstream with the proxy that its endpoint or the environment names; `setting` is
+    `Endpoint.proxy`. Raises InputError.
+    """
+    kind, _, name = setting.partition(":")
+    if not setting:
+        return behind_proxy(upstream, os.environ)
+    if setting == "none":
+        return upstream
+    url = os.environ.get(name, "") if kind == "env" else setting
+    source = f"The variable {name}" if kind == "env" else "The endpoint's proxy"
+    return replace(upstream, proxy=read_http_proxy(url, source))
 
 
 def _no_proxy(environ: Mapping[str, str]) -> dict[str, str]:

@@ -14,11 +14,19 @@ from tui_chat.tap.credentials import Credentials
 from tui_chat.tap.http_messages import Headers, RequestHead
 
 Outcome = Literal[
-    "open", "complete", "client disconnected", "upstream cut", "unreachable", "unreadable", "ended"
+    "open",
+    "complete",
+    "client disconnected",
+    "upstream cut",
+    "unreachable",
+    "unreadable",
+    "refused",
+    "ended",
 ]
 """How an exchange ended. `open`: it has not. `upstream cut`: before the response was whole.
 `unreachable`: no upstream; the proxy itself answered. `unreadable`: the response is not HTTP/1.1,
-and was passed on as it came. `ended`: the proxy ended first."""
+and was passed on as it came. `refused`: the proxy answered, and passed nothing on. `ended`: the
+proxy ended first."""
 
 MAX_HELD = 256 * 1024 * 1024
 """Maximum bytes that all exchanges hold until they are explained and stored."""
@@ -29,6 +37,8 @@ class Held:
 
     def __init__(self, limit: int = MAX_HELD) -> None:
         self._room = limit
+        self.passed = float("-inf")
+        """When the last byte of any exchange passed, in monotonic seconds."""
 
     def take(self, size: int) -> bool:
         """Return True if so many more bytes may be held, and count them."""
@@ -132,18 +142,19 @@ class RecordedExchange:
         self.credentials.add_headers(headers)
         self.status = status
         self.response_headers = self.credentials.mask_headers(headers)
-        self.first_byte = now
+        self.first_byte = self.response.held.passed = now
         self.changed.set()
 
     def add_response(self, data: bytes, now: float) -> None:
         """Take a piece of the response's body."""
         self.response.add(data)
+        self.response.held.passed = now
         self.arrivals.append((now, self.response.size))
         self.changed.set()
 
     def finish_request(self, now: float) -> None:
         """Mark the request as whole."""
-        self.requested = now
+        self.requested = self.request.held.passed = now
         self.changed.set()
 
     def end(self, outcome: Outcome, now: float, fault: str = "") -> None:

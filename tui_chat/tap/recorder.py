@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from time import monotonic
 
 from tui_chat.errors import ProviderError
 from tui_chat.models.endpoint import Protocol
@@ -31,8 +32,10 @@ from tui_chat.tap.sessions import SessionWriter, StoredCall
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
 """Seconds between two steps of following a reply: reading what came, and storing it."""
-PATIENCE_SECONDS = 0.3
-"""Seconds after which a request is read although its response has not begun."""
+PATIENCE_SECONDS = 0.5
+"""Seconds after which work is done although bytes pass, or a response has not begun."""
+QUIET_SECONDS = 0.02
+"""Seconds without a byte after which work takes nothing from the proxy."""
 _SMALL = 64 * 1024
 """Bytes of a response that are read on the event loop; more are read in a thread."""
 MOST_FOLLOWED = 256
@@ -154,9 +157,9 @@ class Recorder:
         while exchange.requested is None and exchange.ended is None:
             await _change(exchange)
         call = placed = None
-        await self._let_pass(exchange)
         if exchange.requested is not None:
             async with self._reading:
+                await self._let_pass(exchange)
                 call = await asyncio.to_thread(read_call, exchange, self._protocol)
                 if call is not None and self._is_wanted(call):
                     if self._conversations.is_response_missing(call):
@@ -179,18 +182,24 @@ class Recorder:
             self._stored.pop(exchange.number)
 
     async def _let_pass(self, exchange: RecordedExchange) -> None:
-        """Wait for the response's first byte, but not for long: reading a request takes the
-        interpreter from the proxy for milliseconds, which nobody notices once a reply has begun.
+        """Wait until the response has begun and no exchange's bytes pass, but not for long:
+        reading takes the interpreter from the proxy for milliseconds.
         """
-        end = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        begun = exchange.requested if exchange.requested is not None else monotonic()
+        end = begun + PATIENCE_SECONDS
         while exchange.first_byte is None and exchange.ended is None:
             exchange.changed.clear()
-            rest = end - asyncio.get_running_loop().time()
             try:
-                await asyncio.wait_for(exchange.changed.wait(), max(0.0, rest))
+                await asyncio.wait_for(exchange.changed.wait(), max(0.0, end - monotonic()))
             except TimeoutError:
                 break
         exchange.changed.set()
+        held = exchange.response.held
+        while True:
+            rest = min(end, held.passed + QUIET_SECONDS) - monotonic()
+            if rest <= 0:
+                return
+            await asyncio.sleep(rest)
 
     def _is_wanted(self, call: Call) -> bool:
         names = (call.protocol.value, call.model, call.exchange.path)
@@ -205,6 +214,7 @@ class Recorder:
         before = self._ends.get(placed.previous.exchange) if placed.previous is not None else None
         idle = max(0.0, exchange.began - before) if before is not None else 0.0
         prices = self._prices_of(call, "")
+        await self._let_pass(exchange)
         comparing = asyncio.create_task(asyncio.to_thread(compare, placed, prices, idle))
         stored = await self._writer.begin(placed, call) if self._writer is not None else None
         reader = await self._read_reply(exchange, call, stored)

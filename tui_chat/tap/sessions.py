@@ -4,7 +4,9 @@
    message that several requests repeat is stored once, and what replaces it is another version.
 2. A reply is stored as `streaming` when its request has passed, grows, and ends as it did; so a
    running app shows it live. The request's exact body is kept as for our own requests.
-3. If the database cannot be written to, the call is counted and dropped: nothing waits for it.
+3. A conversation that continues one in the database, from before this program was started, goes on
+   there: the session with the same title whose messages it begins with, a reply included.
+4. If the database cannot be written to, the call is counted and dropped: nothing waits for it.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ TAG = "tap"
 _TITLE = 60
 _TAGGED = re.compile(r"<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)
 _LONGEST_SEARCHED = 100_000
+_MOST_CANDIDATES = 20
+"""Sessions with the title of a new conversation in which its beginning is looked for."""
 _MOST_CHAINS = 50
 """Requests of a conversation whose messages are known by id."""
 
@@ -50,8 +54,8 @@ class StoredCall:
     session_id: str
     entry_id: str
     timestamp: float | None
-    end: Chain
-    """Of the last message that it answers."""
+    parent_id: str | None
+    """The id of the last message that it answers."""
 
 
 @dataclass(slots=True)
@@ -60,10 +64,10 @@ class _StoredConversation:
     root: str | None = None
     """The id of the last message of the system prompt."""
     ids: dict[Chain, str] = field(default_factory=dict[Chain, str])
-    replies: dict[Chain, list[tuple[str, Message]]] = field(
-        default_factory=dict[Chain, list[tuple[str, Message]]]
+    children: dict[str | None, list[Message]] = field(
+        default_factory=dict[str | None, list[Message]]
     )
-    """The replies by the message that they answer."""
+    """By the id of the message before them: the replies, and what was stored by an earlier run."""
     chains: dict[int, tuple[Chain, ...]] = field(default_factory=dict[int, tuple[Chain, ...]])
     """Of the messages of each request, by the number of its exchange."""
 
@@ -110,8 +114,11 @@ class SessionWriter:
         known = self._known.get(number)
         entries: list[Entry] = []
         if known is None or await self._store.sessions.get(known.session_id) is None:
-            known = self._known[number] = _StoredConversation(self._new_id())
-            self._add_system(known, call, entries)
+            known = await self._earlier(placed)
+            if known is None:
+                known = _StoredConversation(self._new_id())
+                self._add_system(known, call, entries)
+            self._known[number] = known
         chains = self._add_messages(known, placed, call, entries)
         if entries:
             imported = await self._store.transcripts.add(
@@ -143,7 +150,28 @@ class SessionWriter:
         while len(known.chains) > _MOST_CHAINS:
             known.chains.pop(next(iter(known.chains)))
         message = stored.reply.message
-        return StoredCall(known.session_id, message.id, message.timestamp, end)
+        return StoredCall(known.session_id, message.id, message.timestamp, parent)
+
+    async def _earlier(self, placed: PlacedCall) -> _StoredConversation | None:
+        """Return the conversation in the database that a new one continues; None for none."""
+        if not any(message.role == "assistant" for message in placed.messages):
+            return None
+        title = _title(placed)
+        own = {known.session_id for known in self._known.values()}
+        candidates = [
+            each.session_id
+            for each in await self._store.sessions.list()
+            if each.title == title and TAG in each.tags and each.session_id not in own
+        ]
+        best: tuple[int, _StoredConversation] | None = None
+        for session_id in candidates[:_MOST_CANDIDATES]:
+            transcript = await self._store.transcripts.get(session_id, requests=False)
+            if transcript is not None:
+                known = _restored(session_id, transcript.entries)
+                shared = _shared(known, placed)
+                if shared and (best is None or shared > best[0]):
+                    best = shared, known
+        return best[1] if best is not None else None
 
     def _add_system(self, known: _StoredConversation, call: Call, entries: list[Entry]) -> None:
         turns = call.composed.envelope.turns if call.composed is not None else ()
@@ -165,10 +193,10 @@ class SessionWriter:
         chains: list[Chain] = []
         parent = known.ids.get(chain, known.root)
         for key, message in zip(placed.keys, placed.messages, strict=True):
-            before, chain = chain, _next(chain, key)
+            chain = _next(chain, key)
             found = known.ids.get(chain)
-            if found is None and message.role == "assistant":
-                found = _reply_like(message, known.replies.get(before, ()))
+            if found is None:
+                found = _like(key, message, known.children.get(parent, ()))
             if found is None:
                 found = self._new_id()
                 stored = replace(message, id=found, timestamp=self._now())
@@ -181,11 +209,10 @@ class SessionWriter:
     def _transcript(
         self, known: _StoredConversation, placed: PlacedCall, call: Call, entries: list[Entry]
     ) -> SessionTranscript:
-        title = one_line(_first_words(placed.messages) or call.model or "Recorded", _TITLE)
         settings = call.captured.settings if call.captured is not None else None
         session = Session(
             known.session_id,
-            title,
+            _title(placed),
             model=call.model,
             endpoint=self._endpoint_name(call.protocol, call.exchange.upstream),
             preset="plain",
@@ -227,7 +254,7 @@ class SessionWriter:
         message = _named(message, stored)
         known = self._known.get(placed.conversation.number)
         if known is not None:
-            known.replies.setdefault(stored.end, []).append((stored.entry_id, message))
+            known.children.setdefault(stored.parent_id, []).append(message)
         values: dict[str, Any] = {"usage": usage, "finish": finish, "seconds": seconds}
         values |= {"first": first, "cost": cost, "priced": priced, "received": received}
         try:
@@ -236,6 +263,11 @@ class SessionWriter:
             )
         except StoreError:
             self.dropped += 1
+
+
+def _title(placed: PlacedCall) -> str:
+    model = placed.call.model if placed.call is not None else ""
+    return one_line(_first_words(placed.messages) or model or "Recorded", _TITLE)
 
 
 def _first_words(messages: Sequence[Message]) -> str:
@@ -253,14 +285,41 @@ def _next(chain: Chain, key: Key) -> Chain:
     return blake2b(chain + key, digest_size=16).digest()
 
 
-def _reply_like(message: Message, replies: Any) -> str | None:
-    """Return the id of the newest reply that an assistant message repeats."""
+def _like(key: Key, message: Message, stored: Sequence[Message]) -> str | None:
+    """Return the id of the newest stored message that a message repeats. Of a reply, programs may
+    send only the text and the ids of the calls back.
+    """
     calls = {call.id for call in message.tool_calls if call.id}
-    for entry_id, reply in reversed(tuple(replies)):
-        same_calls = calls == {call.id for call in reply.tool_calls if call.id}
-        if same_calls and (
-            reply.content.strip() == message.content.strip()
-            or message_key(reply) == message_key(message)
-        ):
-            return entry_id
+    for each in reversed(stored):
+        if each.role != message.role:
+            continue
+        is_reply = each.role == "assistant" and calls == {c.id for c in each.tool_calls if c.id}
+        if is_reply and each.content.strip() == message.content.strip():
+            return each.id
+        if message_key(each) == key:
+            return each.id
     return None
+
+
+def _restored(session_id: str, entries: Sequence[Entry]) -> _StoredConversation:
+    """Return a conversation with what an earlier run stored of it."""
+    known = _StoredConversation(session_id)
+    for entry in entries:
+        if entry.message.role == "system" and entry.parent_id == known.root:
+            known.root = entry.message.id
+        known.children.setdefault(entry.parent_id, []).append(entry.message)
+    return known
+
+
+def _shared(known: _StoredConversation, placed: PlacedCall) -> int:
+    """Return how many messages a new conversation shares with a stored one; 0 if no reply is
+    among them.
+    """
+    parent, count, has_reply = known.root, 0, False
+    for key, message in zip(placed.keys, placed.messages, strict=True):
+        parent = _like(key, message, known.children.get(parent, ()))
+        if parent is None:
+            break
+        count += 1
+        has_reply |= message.role == "assistant"
+    return count if has_reply else 0

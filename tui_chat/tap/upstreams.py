@@ -8,10 +8,11 @@ and what both have in common appears once: with `https://openrouter.ai/api/v1`,
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.detection import detect_request
 from tui_chat.tap.http_messages import RequestHead
+from tui_chat.tap.http_proxy import HttpProxy, proxy_of_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Upstream:
     port: int
     path: str = ""
     """Put in front of the paths of requests; without a slash at its end."""
+    proxy: HttpProxy | None = None
+    """The proxy on the way; None to connect directly."""
 
     @property
     def authority(self) -> str:
@@ -58,6 +62,8 @@ class Upstream:
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect. Raises OSError, also for a certificate that is not trusted."""
         secure = _tls() if self.scheme == "https" else None
+        if self.proxy is not None:
+            return await self.proxy.connect(self.host, self.port, _tls(), secure)
         return await asyncio.open_connection(self.host, self.port, ssl=secure)
 
 
@@ -112,8 +118,8 @@ Route = Callable[[RequestHead], Upstream]
 
 def route_to(upstream: Upstream | None, environ: Mapping[str, str] | None = None) -> Route:
     """Return the route to one upstream. Without one it is each protocol's own provider, or the
-    server that the variables for clients name already. Raises InputError if one of these is not a
-    URL.
+    server that the variables for clients name already, behind the proxy that `environ` names.
+    Raises InputError if one of these is not a URL.
     """
     if upstream is not None:
         return lambda head: upstream
@@ -122,8 +128,30 @@ def route_to(upstream: Upstream | None, environ: Mapping[str, str] | None = None
         for protocol, name in BASE_URL_VARIABLES.items()
         if (url := (environ or {}).get(name))
     }
-    servers = {**_OWN_SERVERS, **named}
+    servers = {
+        protocol: behind_proxy(server, environ or {})
+        for protocol, server in {**_OWN_SERVERS, **named}.items()
+    }
     return lambda head: servers[_provider_of(head)]
+
+
+def behind_proxy(upstream: Upstream, environ: Mapping[str, str]) -> Upstream:
+    """Return an upstream with the proxy that the environment names for it, unless it is on this
+    machine. Raises InputError.
+    """
+    if is_loopback(upstream.host):
+        return upstream
+    return replace(upstream, proxy=proxy_of_environment(upstream.scheme, upstream.host, environ))
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if a host can only be reached from this machine."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _provider_of(head: RequestHead) -> Protocol:
