@@ -40,7 +40,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         for words in ("What do you see?", "And the sea?"):
             await say(pilot, words)
         app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
-        app.panes.open("inspector")
+        app.panes.show_area(app.inspector)
         inspector.focus()
         for view in View:
             inspector.view_shown = view

@@ -42,6 +42,8 @@ class ActionIndex:
     def __init__(self, app: TuiChat, panes: Panes) -> None:
         self._app = app
         self._panes = panes
+        self._recent: list[str] = []
+        """Ids of the palette's entries, the last used first."""
 
     def help_sections(self) -> tuple[tuple[str, list[tuple[str, str]]], ...]:
         """Return titled lists of keys, or commands, and what they do."""
@@ -64,6 +66,16 @@ class ActionIndex:
         if self._panes.chat.pane.composer.disabled:
             typed = []
         return (focused, ("Everywhere", everywhere), *typed, *others)
+
+    async def search(self) -> None:
+        """Let the user search for an action, and run it."""
+        from tui_chat.ui.command_palette import CommandPalette
+
+        entries = {entry.id: entry for entry in self.palette_entries()}
+        chosen = await self._app.push_screen_wait(CommandPalette([*entries.values()], self._recent))
+        if chosen is not None:
+            self._recent = [chosen, *(id for id in self._recent if id != chosen)]
+            await entries[chosen].run()
 
     def palette_entries(self) -> Iterator[PaletteEntry]:
         """Yield every action for the palette, without those that only move a cursor: the app's,

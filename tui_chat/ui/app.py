@@ -99,12 +99,9 @@ class TuiChat(App[None]):
         self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
-        palette = labels["palette"]
-        self.notifications = Notifications(self, now, lambda: f"{palette} notifications")
+        self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
         self.action_index = ActionIndex(self, self.panes)
-        self._recent_commands: list[str] = []
-        """Ids of the palette's entries, the last used first."""
         self.key_queue = KeyQueue(self, self.panes, clock, super().on_event)
         self._theme_errors = self.theme_files.load()
 
@@ -166,14 +163,7 @@ class TuiChat(App[None]):
     @work(group="palette", exclusive=True)
     async def action_search_commands(self) -> None:
         """Search for an action and run it."""
-        from tui_chat.ui.command_palette import CommandPalette
-
-        entries = {entry.id: entry for entry in self.action_index.palette_entries()}
-        recent = self._recent_commands
-        chosen = await self.push_screen_wait(CommandPalette([*entries.values()], recent))
-        if chosen is not None:
-            self._recent_commands = [chosen, *(id for id in recent if id != chosen)]
-            await entries[chosen].run()
+        await self.action_index.search()
 
     def action_help_quit(self) -> None:
         """Show which key quits, after Ctrl+C."""
@@ -211,14 +201,7 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self, name: str = "") -> None:
         """Choose a theme, with a preview."""
-        from tui_chat.ui.dialogs.questions import ask_theme
-
-        before = self.theme
-        chosen = name or await ask_theme(self)
-        if chosen is None:
-            self.theme = before
-        else:
-            self.theme_files.choose(chosen)
+        await self.theme_files.choose_or_ask(name)
 
     def action_toggle_light(self) -> None:
         """Switch between dark and light."""
@@ -303,35 +286,7 @@ class TuiChat(App[None]):
         """Quit and keep the draft. Ask first if replies are streaming, presets are edited or
         something could not be saved.
         """
-        if self.lifecycle.has_early_draft:
-            self._quit_when_open()  # the app must go on to open the workspace
-        else:
-            await self._quit()
-
-    @work(group="quit", exclusive=True)
-    async def _quit_when_open(self) -> None:
-        await self.lifecycle.wait_for_draft()
-        await self._quit()
-
-    async def _quit(self) -> None:
-        await self.chat.drafts.save()
-        workspace = self.workspace
-        if workspace is not None and (
-            workspace.state.unsaved_presets
-            or workspace.state.is_temporary
-            or workspace.state.streaming_sessions
-            or workspace.unsaved_writes.reason
-        ):
-            self._confirm_quit(workspace)
-        else:
-            self.exit()
-
-    @work(group="dialog", exclusive=True)
-    async def _confirm_quit(self, workspace: Workspace) -> None:
-        from tui_chat.ui.dialogs.questions import confirm_quit
-
-        if await confirm_quit(self, workspace):
-            self.exit()
+        await self.lifecycle.quit()
 
     def end_by_signal(self, number: signal.Signals) -> bool:
         """Quit without asking. May be called in a signal handler. Return False if the app does not

@@ -116,7 +116,41 @@ class Lifecycle:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._app.main.opened_workspace(), OPENING_SECONDS)
 
-    # --- closing -------------------------------------------------------------------------
+    # --- quitting and closing ------------------------------------------------------------
+
+    async def quit(self) -> None:
+        """Save the draft and quit. Ask first if replies are streaming, presets are edited or
+        something could not be saved.
+        """
+        if self.has_early_draft:  # the app must go on to open the workspace
+            waits = self._quit_when_open()
+            self._app.run_worker(waits, group="quit", exclusive=True, description="quit")
+        else:
+            await self._quit()
+
+    async def _quit_when_open(self) -> None:
+        await self.wait_for_draft()
+        await self._quit()
+
+    async def _quit(self) -> None:
+        await self._app.chat.drafts.save()
+        workspace = self._app.workspace
+        if workspace is not None and (
+            workspace.state.unsaved_presets
+            or workspace.state.is_temporary
+            or workspace.state.streaming_sessions
+            or workspace.unsaved_writes.reason
+        ):
+            asks = self._confirm_quit(workspace)
+            self._app.run_worker(asks, group="dialog", exclusive=True, description="confirm quit")
+        else:
+            self._app.exit()
+
+    async def _confirm_quit(self, workspace: Workspace) -> None:
+        from tui_chat.ui.dialogs.questions import confirm_quit
+
+        if await confirm_quit(self._app, workspace):
+            self._app.exit()
 
     async def close(self) -> None:
         """Stop replies and close the store."""

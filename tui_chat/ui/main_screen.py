@@ -15,9 +15,8 @@ from textual.worker import Worker
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.layout_file import SideArea
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
@@ -137,40 +136,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
                 return
         await self.panes.chat.drafts.switch_session(opens)
 
-    def show_area(self, area: Area) -> None:
-        """Make an area visible where it fits."""
-        self.panes.open(cast("SideArea", area.id))
-
-    def toggle_area(self, area: Area) -> None:
-        """Open an area and focus it; if it has the focus, close it."""
-        self.panes.action_toggle_area(cast("SideArea", area.id))
-
-    def close_overlay(self) -> bool:
-        """Hide an area that covers the conversation; return False if none does."""
-        covers = self.panes.covers_chat
-        if covers:
-            self.panes.close_overlay()
-        return covers
-
-    def show_conversation(self, *, focus_composer: bool = True) -> None:
-        """Hide an area that covers the conversation, and focus the composer or the transcript."""
-        if self.panes.is_narrow:
-            self.panes.close_overlay()
-        pane = self.panes.chat.pane
-        (pane if focus_composer else pane.transcript).focus()
-
-    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
-        """Go to a message of the active branch and mark words in it."""
-        return self.panes.chat.pane.transcript.show_message(message_id, words)
-
-    def show_status(self, text: str) -> None:
-        """Show what is going on below the conversation."""
-        self.panes.chat.pane.set_status(text)
-
-    def repost_cursor(self) -> None:
-        """Highlight the message under the transcript's cursor in the request again."""
-        self.panes.chat.pane.transcript.repost_cursor()
-
     # --- from a piece of the request to its origin, and back -----------------------------
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
@@ -233,45 +198,21 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """Show what replies cost."""
         from tui_chat.ui.dialogs.usage import UsageDialog
 
-        workspace = await self.opened_workspace()
-        if workspace is None:
-            return
-        try:
-            report = await workspace.usage.report()
-        except TuiChatError as error:
-            show_error(self, error)
-        else:
-            await self._app.push_screen_wait(UsageDialog(report))
+        if (workspace := await self.opened_workspace()) is not None:
+            try:
+                report = await workspace.usage.report()
+            except TuiChatError as error:
+                show_error(self, error)
+            else:
+                await self._app.push_screen_wait(UsageDialog(report))
 
     # --- searching -----------------------------------------------------------------------
 
     @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:
         """Search all conversations, and go to what was found."""
-        from tui_chat.ui.areas.search.area import WorkspaceSearch
-        from tui_chat.ui.areas.search.hit_list import found_words
+        from tui_chat.ui.areas.search.area import search
 
-        workspace = await self.opened_workspace()
-        if workspace is None:
-            return
-        try:
-            writers = await workspace.store.search.writers()
-        except TuiChatError:
-            writers = ()  # the search itself will report it
-        screen = WorkspaceSearch(workspace, writers, self._now(), words or self._last_search)
-        hit = await self._app.push_screen_wait(screen)
-        self._last_search = screen.typed
-        if hit is None:
-            return
-        message_id = hit.message_id
-        if message_id is None:
-            await self.switch_session(lambda opened: opened.sessions.open(hit.session_id))
-            self.show_conversation()
-            return
-        await self.switch_session(
-            lambda opened: opened.sessions.open_at(hit.session_id, message_id)
-        )
-        if self.panes.is_narrow:
-            self.panes.close_overlay()
-        if self.show_message(message_id, found_words(hit)):
-            self.panes.chat.pane.transcript.focus()
+        if (workspace := await self.opened_workspace()) is not None:
+            typed = words or self._last_search
+            self._last_search = await search(self, self._app, workspace, self._now(), typed)

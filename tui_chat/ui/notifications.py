@@ -124,10 +124,8 @@ class NotificationLine(OnePassWidget):
 class Notifications:
     """Decides which notification an app shows, and keeps the log."""
 
-    def __init__(
-        self, app: App[None], now: Callable[[], float], log_hint: Callable[[], str]
-    ) -> None:
-        """`now` returns seconds since the epoch, `log_hint` how to open the log."""
+    def __init__(self, app: App[None], now: Callable[[], float], log_hint: str) -> None:
+        """`now` returns seconds since the epoch; `log_hint` says how to open the log."""
         self._app = app
         self._now = now
         self._log_hint = log_hint
@@ -218,7 +216,7 @@ class Notifications:
         self._line = line
         if line is not None:
             line.end_notice = self.end_current
-            line.show_notice(self._current, len(self._waiting), self._log_hint())
+            line.show_notice(self._current, len(self._waiting), self._log_hint)
 
 
 class DialogNotificationLine(NotificationLine):

@@ -282,18 +282,25 @@ class Panes(Horizontal, OnePassWidget):
         return {"sessions": self.sessions, "presets": self.presets, "inspector": self.inspector}
 
     def action_toggle_area(self, name: SideArea) -> None:
+        """Open an area and focus it; if it has the focus, close it."""
+        self.toggle_area(self._side_areas[name])
+
+    # --- what areas ask for (see `AreaLayout`) -----------------------------------------------
+
+    def toggle_area(self, area: Area) -> None:
         """Open an area and focus it; if it has the focus, close it and focus the composer."""
-        area = self._side_areas[name]
         if area.has_focus_within:
-            self._layout = replace(self._layout, closed=self._layout.closed | {name})
-            self.close_overlay()
+            closed = self._layout.closed | {cast("SideArea", area.id)}
+            self._layout = replace(self._layout, closed=closed, requested=None)
+            self._rearrange()
             self.chat.focus()
             return
-        self.open(name)
+        self.show_area(area)
         self.call_after_refresh(area.focus)
 
-    def open(self, name: SideArea) -> None:
-        """Show a pane where it fits, and focus it if it covers the focus."""
+    def show_area(self, area: Area) -> None:
+        """Make an area visible where it fits, and focus it if it covers the focus."""
+        name = cast("SideArea", area.id)
         closed = self._layout.closed - {name}
         self._layout = replace(self._layout, closed=closed, requested=name)
         self._is_behind, self._is_opening = False, True
@@ -308,16 +315,43 @@ class Panes(Horizontal, OnePassWidget):
 
     def reveal(self, pane: Widget) -> None:
         """Make an area's pane, or the transcript, visible."""
-        for name, area in self._side_areas.items():
+        for area in self._side_areas.values():
             if area in pane.ancestors:
-                self.open(name)
-        if pane is self.chat.pane.transcript and self.covers_chat:
+                self.show_area(area)
+        if pane is self.chat.pane.transcript:
             self.close_overlay()
 
-    def close_overlay(self) -> None:
-        """Hide the pane that was opened over the chat."""
+    def close_overlay(self) -> bool:
+        """Hide an area that covers the conversation; return False if none does."""
+        covers = self.covers_chat
+        if covers:
+            self._forget_requested()
+        return covers
+
+    def _forget_requested(self) -> None:
         self._layout = replace(self._layout, requested=None)
         self._rearrange()
+
+    def show_conversation(self, *, focus_composer: bool = True) -> None:
+        """Hide an area that covers the conversation, and focus the composer or the transcript."""
+        if self.is_narrow:
+            self._forget_requested()
+        (self.chat.pane if focus_composer else self.chat.pane.transcript).focus()
+
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> None:
+        """Go to a message of the active branch and mark words in it, if it is there."""
+        if self.is_narrow:
+            self._forget_requested()
+        if self.chat.pane.transcript.show_message(message_id, words):
+            self.chat.pane.transcript.focus()
+
+    def show_status(self, text: str) -> None:
+        """Show what is going on below the conversation; an empty text ends it."""
+        self.chat.pane.set_status(text)
+
+    def repost_cursor(self) -> None:
+        """Highlight the message under the transcript's cursor in the request again."""
+        self.chat.pane.transcript.repost_cursor()
 
     @property
     def covers_chat(self) -> bool:

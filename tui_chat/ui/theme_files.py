@@ -77,6 +77,17 @@ class ThemeFiles:
         if self._app.current_theme != before:
             self._app.mutate_reactive(App.theme)
 
+    async def choose_or_ask(self, name: str) -> None:
+        """Switch to a theme; without a name ask which, with a preview."""
+        from tui_chat.ui.dialogs.questions import ask_theme
+
+        before = self._app.theme
+        chosen = name or await ask_theme(self._app)
+        if chosen is None:
+            self._app.theme = before
+        else:
+            self.choose(chosen)
+
     def choose(self, name: str) -> None:
         """Switch to a theme, also for the next start; show an error if there is none so named."""
         if name in self._app.available_themes:

@@ -44,8 +44,45 @@ class AreaContext:
     """Why nothing can be sent or changed, as a sentence; empty if it can."""
 
 
+class AreaLayout(Protocol):
+    """What areas ask of `Panes`, since they do not know each other."""
+
+    def show_area(self, area: Area) -> None:
+        """Make an area visible where it fits, and focus it if it covers the focus."""
+        ...
+
+    def toggle_area(self, area: Area) -> None:
+        """Open an area and focus it; if it has the focus, close it."""
+        ...
+
+    def close_overlay(self) -> bool:
+        """Hide an area that covers the conversation; return False if none does."""
+        ...
+
+    def show_conversation(self, *, focus_composer: bool = True) -> None:
+        """Hide an area that covers the conversation, and focus the composer or the transcript."""
+        ...
+
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> None:
+        """Go to a message of the active branch and mark words in it, if it is there."""
+        ...
+
+    def show_status(self, text: str) -> None:
+        """Show what is going on below the conversation; an empty text ends it."""
+        ...
+
+    def repost_cursor(self) -> None:
+        """Highlight the message under the transcript's cursor in the request again."""
+        ...
+
+
 class AreaHost(Protocol):
-    """What areas ask of the main screen, since they do not know each other."""
+    """What areas ask of the main screen."""
+
+    @property
+    def panes(self) -> AreaLayout:
+        """The areas, side by side."""
+        ...
 
     workspace: Workspace | None
     """None until it is open."""
@@ -65,36 +102,6 @@ class AreaHost(Protocol):
         """Open another session: the draft stays with the old one, and that of the new one comes. If
         it `leaves` the active one, and that is a temporary session with messages, ask first.
         """
-        ...
-
-    def show_area(self, area: Area) -> None:
-        """Make an area visible where it fits."""
-        ...
-
-    def toggle_area(self, area: Area) -> None:
-        """Open an area and focus it; if it has the focus, close it."""
-        ...
-
-    def close_overlay(self) -> bool:
-        """Hide an area that covers the conversation; return False if none does."""
-        ...
-
-    def show_conversation(self, *, focus_composer: bool = True) -> None:
-        """Hide an area that covers the conversation, and focus the composer or the transcript."""
-        ...
-
-    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
-        """Go to a message of the active branch and mark words in it; return False if it is not
-        there.
-        """
-        ...
-
-    def show_status(self, text: str) -> None:
-        """Show what is going on below the conversation; an empty text ends it."""
-        ...
-
-    def repost_cursor(self) -> None:
-        """Highlight the message under the transcript's cursor in the request again."""
         ...
 
 

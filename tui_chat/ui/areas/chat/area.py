@@ -192,7 +192,7 @@ class ChatArea(Area):
         match author.kind:
             case OriginKind.HISTORY:
                 if self.pane.transcript.show_message(author.id):
-                    self.host.show_conversation(focus_composer=False)
+                    self.host.panes.show_conversation(focus_composer=False)
                 else:
                     self.notify("It is not on the active branch.")
             case OriginKind.DRAFT:
@@ -230,7 +230,7 @@ class ChatArea(Area):
     async def action_back(self) -> None:
         """Close the area that covers the conversation, else stop the reply that is arriving."""
         workspace = self.workspace
-        if not self.host.close_overlay() and workspace is not None:
+        if not self.host.panes.close_overlay() and workspace is not None:
             self.compaction.stop()
             state = workspace.state
             if state.is_streaming or any(call.is_running for call in state.pending_calls):

@@ -172,7 +172,7 @@ class ConversationArea(Area):
         dialog = ChoiceDialog(title, choices, choices[current].id)
         chosen = await self.tui.push_screen_wait(dialog)
         if chosen is not None and transcript.show_message(chosen):
-            self.host.show_conversation(focus_composer=False)
+            self.host.panes.show_conversation(focus_composer=False)
 
     @on(messages.BranchesRequested)
     @work(group="dialog", exclusive=True)

@@ -66,7 +66,7 @@ class ToolCallArea(Area):
         if self.chat.pane.tool_question.call is None:
             self.show_error(InputError("No tool call waits for a result."))
             return
-        self.host.show_conversation()
+        self.host.panes.show_conversation()
         self.chat.pane.focus_tool_question()
 
     @on(messages.RunCallRequested)

@@ -81,7 +81,7 @@ class InspectorArea(Area):
         pane.in_protocol = workspace.requests.in_protocol
         pane.show(composed)
         if is_other_session:
-            self.host.repost_cursor()  # there was nothing to highlight before
+            self.host.panes.repost_cursor()  # there was nothing to highlight before
         if not pane.is_on_screen:
             return
         if state.entries is not self._pinned_in:
@@ -154,7 +154,7 @@ class InspectorArea(Area):
         pane = self.pane
         if pane is None:
             return
-        self.host.show_area(self)
+        self.host.panes.show_area(self)
 
         def reveal() -> None:
             pane.focus()
@@ -212,7 +212,7 @@ class InspectorArea(Area):
     def _show_pane(self) -> None:
         """Open and focus the inspector."""
         if self.pane is not None:
-            self.host.show_area(self)
+            self.host.panes.show_area(self)
             self.call_after_refresh(self.pane.focus)
 
     @work(group="inspect", exclusive=True)

@@ -75,7 +75,7 @@ class PresetsArea(Area):
         """Open and focus the preset editor; if it has the focus, close it."""
         await self.host.opened_workspace()
         await self._open_pane()
-        self.host.toggle_area(self)
+        self.host.panes.toggle_area(self)
 
     async def _open_pane(self) -> PresetPane:
         """Return the pane, created and filled if it is not there yet."""
@@ -107,7 +107,7 @@ class PresetsArea(Area):
                 await self.tui.run_action("presets.choose_lorebooks")
             case _ if (message := _preset_message(origin)) is not None:
                 pane = await self._open_pane()
-                self.host.show_area(self)
+                self.host.panes.show_area(self)
                 if pane.reveal(message):
                     self.call_after_refresh(pane.focus)
             case _:
@@ -284,7 +284,7 @@ class PresetsArea(Area):
                 await self._compare(workspace, with_saved=chosen == "saved")
             case "settings":
                 pane = await self._open_pane()
-                self.host.show_area(self)
+                self.host.panes.show_area(self)
                 self.call_after_refresh(pane.open_settings)
             case "file":
                 await self._edit_file(workspace)

@@ -7,15 +7,42 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import work
+from textual.app import App
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.search import Query
+from tui_chat.ui.areas.area import AreaHost
+from tui_chat.ui.areas.search.hit_list import found_words
 from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
 
 if TYPE_CHECKING:
     from tui_chat.workspace.session_files import SessionFiles
     from tui_chat.workspace.workspace import Workspace
+
+
+async def search(
+    host: AreaHost, app: App[None], workspace: Workspace, now: float, typed: str
+) -> str:
+    """Search all conversations, and go to what was found. `typed` is the text to begin with, `now`
+    the time in seconds since the epoch; return the text that was searched for last.
+    """
+    try:
+        writers = await workspace.store.search.writers()
+    except TuiChatError:
+        writers = ()  # the search itself will report it
+    screen = WorkspaceSearch(workspace, writers, now, typed)
+    hit = await app.push_screen_wait(screen)
+    if hit is None:
+        return screen.typed
+    message_id = hit.message_id
+    if message_id is None:
+        await host.switch_session(lambda opened: opened.sessions.open(hit.session_id))
+        host.panes.show_conversation()
+        return screen.typed
+    await host.switch_session(lambda opened: opened.sessions.open_at(hit.session_id, message_id))
+    host.panes.show_message(message_id, found_words(hit))
+    return screen.typed
 
 
 class WorkspaceSearch(SearchScreen):

@@ -61,7 +61,7 @@ class SessionsArea(Area):
 
         workspace = self.workspace
         if isinstance(event, FilesProgress):
-            self.host.show_status(event.sentence)
+            self.host.panes.show_status(event.sentence)
         if workspace is None or not isinstance(event, SessionsChanged | BranchChanged):
             return
         state = workspace.state
@@ -96,7 +96,7 @@ class SessionsArea(Area):
     @work(group="open", exclusive=True)
     async def _open(self, event: SessionList.Opened) -> None:
         await self.host.switch_session(lambda workspace: workspace.sessions.open(event.session_id))
-        self.host.show_conversation()
+        self.host.panes.show_conversation()
 
     @on(SessionList.NewRequested)
     async def _new_requested(self) -> None:
@@ -128,7 +128,7 @@ class SessionsArea(Area):
             await opening(role_id)
 
         await self.host.switch_session(opens)
-        self.host.show_conversation()
+        self.host.panes.show_conversation()
 
     @work(group="dialog", exclusive=True)
     async def action_new_temporary(self) -> None:
@@ -374,7 +374,7 @@ class SessionsArea(Area):
 
     def action_find(self, words: str = "") -> None:
         """Filter the list by words, and focus the filter."""
-        self.host.show_area(self)
+        self.host.panes.show_area(self)
         self.pane.filter.value = words
         self.call_after_refresh(self.pane.action_filter)
 
@@ -416,7 +416,7 @@ class SessionsArea(Area):
             percent = min(report.read * 100 // report.size, 100) if report.size else 0
             count = report.new + report.grown + report.known
             text = f"Reading {report.path.name}: {percent} %, {count:,} sessions"
-        self.host.show_status(text)
+        self.host.panes.show_status(text)
 
     @work(group="dialog", exclusive=True)
     async def action_view_file(self, path: str = "") -> None:
