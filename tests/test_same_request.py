@@ -284,6 +284,7 @@ PRESET = {
 LORE = [
     {"keys": ["salt"], "content": "From the marsh.", "scanDepth": 1, "insertionPoint": -2},
     {"keys": ["look"], "content": "Of the sea.", "scanDepth": 2, "insertionPoint": -1},
+    {"keys": ["salt"], "content": "At low tide.", "scanDepth": 1, "sticky": 4, "cooldown": 2},
 ]
 
 

@@ -18,7 +18,8 @@ from tui_chat.models.chat_settings import (
 )
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.generation import Policies
-from tui_chat.models.lorebook import Lorebook, LorebookEntry, LoreRules, LoreTimer
+from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, LoreRules
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.profile import Profile
@@ -382,7 +383,7 @@ def test_conditions(sentence: str, one: LorebookEntry, expected: str):
 def test_of_a_group_one_entry_is_sent():
     entries = [entry(name, groups=("g",), order=n) for n, name in enumerate("abc")]
     assert lore(*entries) in ("a", "b", "c")
-    drawn = {lore(*entries, seed=seed) for seed in range(30)}
+    drawn = {lore(*entries, session_seed=seed) for seed in range(30)}
     assert drawn == {"a", "b", "c"}
     override = [replace(each, group_override=True) for each in entries]
     assert lore(*override) == "c"

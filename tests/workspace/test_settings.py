@@ -111,6 +111,20 @@ async def test_lore_entries_are_sent_when_their_keywords_occur(make_workspace, t
     assert [book.name for book in workspace.state.lorebooks] == ["Sea"]
 
 
+async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path: Path):
+    entry = {"keys": ["salt"], "content": "From the marsh.", "scanDepth": 1, "sticky": 4}
+    put(tmp_path / "lorebooks", "sea", {"name": "Sea", "entries": [entry]})
+    workspace, heard = await make_workspace()
+    await workspace.settings.set_lorebooks(("sea",))
+    assert await workspace.replies.submit("Salt?")
+    await settled(workspace, heard)
+    assert "From the marsh." in words(workspace, "Go on")
+    first = workspace.state.entries[0].message.id
+    assert await workspace.branches.edit(first, "Sugar?", send=True)
+    await settled(workspace, heard)
+    assert "From the marsh." not in words(workspace, "Go on")
+
+
 @pytest.mark.parametrize(("theirs", "asked"), [("gpt-4o", "mirror"), ("lorem", "lorem")])
 async def test_an_imported_session_continues_with_an_available_model(
     make_workspace, tmp_path: Path, theirs: str, asked: str

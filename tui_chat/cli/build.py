@@ -22,6 +22,7 @@ from tui_chat.cli.workspace import (
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
+from tui_chat.context.lorebooks.turns import with_lore_timers
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
@@ -127,7 +128,7 @@ def _with_options(inputs: Inputs, options: dict[str, Any]) -> Inputs:
     for name in ("context_limit", "reply_reserve"):
         if options[name] is not None:
             changes[name] = options[name]
-    return replace(inputs, **changes)
+    return with_lore_timers(replace(inputs, **changes))
 
 
 def _file(name: str | None) -> Path | None:

@@ -22,7 +22,7 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings, setting_values
 from tui_chat.tokens import NO_CORRECTION, Correction
@@ -182,12 +182,14 @@ def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
     at its end is removed, since Anthropic refuses it.
     """
     last = history[-1]
+    timers = last.semantics.lore_timers
+    kept = NO_MESSAGE_SEMANTICS if timers is None else MessageSemantics(lore_timers=timers)
     text = replace(
         last,
         content=last.content.rstrip(),
         tool_calls=(),
         parts=(),
-        semantics=NO_MESSAGE_SEMANTICS,
+        semantics=kept,
     )
     return (*history[:-1], text)
 

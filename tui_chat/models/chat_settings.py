@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.lorebook import LoreRules, LoreTimer
+from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lorebook import LoreRules
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NotePlacement
 

@@ -159,18 +159,3 @@ class LoreRules:
     group_scoring: bool = False
     tiers: tuple[int, ...] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoreTimer:
-    """An entry that is active, or pauses, for some messages."""
-
-    book: str
-    entry: str
-    kind: Literal["sticky", "cooldown"]
-    start: int
-    """The number of messages when it began."""
-    end: int
-    """The number of messages with which it ends."""
-    protected: bool = False
-    """True if it holds although no message was added since."""

@@ -7,8 +7,8 @@
 2. A namespace (`Namespace`) has a field for each setting its protocol documents and no unified
    field holds. The field is named as in the request body, in snake_case, and holds the JSON value.
 3. `UNSET` is the default of every namespace field: an explicit null differs from an absent key.
-4. Only the protocol modules write semantics, and the workspace `summary`. A protocol reads its own
-   namespace and reports in notes what it drops of another's.
+4. Only the protocol modules write semantics, the workspace `summary`, importers `lore_timers`.
+   A protocol reads its own namespace and reports in notes what it drops of another's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.lore_timer import LoreTimer
 from tui_chat.models.settings import DEFAULT_SEARCH, WebSearch
 
 
@@ -189,6 +190,8 @@ class MessageSemantics:
     """True if the message's name was chosen for it alone, as by SillyTavern's `/sendas`."""
     summary: Summary | None = None
     """What it sums up, if it is a summary of earlier messages."""
+    lore_timers: tuple[LoreTimer, ...] | None = None
+    """The timers of lore entries after it, as an imported chat has them; None to compute them."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()

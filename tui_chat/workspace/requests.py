@@ -298,7 +298,7 @@ class Requests:
         history: tuple[Message, ...],
         parts: tuple[Part, ...] = (),
     ) -> Inputs:
-        return Inputs(
+        inputs = Inputs(
             endpoint=state.endpoint,
             preset=state.preset,
             history=history,
@@ -318,6 +318,11 @@ class Requests:
             role_missing=state.role_missing,
             keeps_role_prompt=True,
         )
+        if not inputs.lorebooks:
+            return inputs
+        from tui_chat.context.lorebooks.turns import with_lore_timers  # few sessions have books
+
+        return with_lore_timers(inputs)
 
     def _endpoint_for(self, protocol: Protocol) -> Endpoint:
         """Return an endpoint of a protocol, on the active endpoint's host if there is one."""

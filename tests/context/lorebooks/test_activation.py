@@ -128,7 +128,7 @@ def test_chinese_keys_are_found_inside_chinese_text():
 
 def test_probability_uses_the_seed():
     books = (Lorebook("b", tuple(entry(str(n), "d", probability=50) for n in range(40))),)
-    first, again, other = (lore(built(HISTORY, lorebooks=books, seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (lore(built(HISTORY, lorebooks=books, session_seed=s)) for s in (1, 1, 2))
     assert first == again != other
     assert 8 < len(first.split()) < 32
 
@@ -382,7 +382,7 @@ books = st.builds(
 def test_any_lorebook_keeps_every_message_and_its_reason(
     preset: Preset, history: tuple[Message, ...], draft: str, some: list[Lorebook], seed: int
 ):
-    inputs = Inputs(ENDPOINT, preset, history, draft, lorebooks=tuple(some), seed=seed)
+    inputs = Inputs(ENDPOINT, preset, history, draft, lorebooks=tuple(some), session_seed=seed)
     envelope = build_context(inputs, lambda _: LETTERS)
     without = build_context(replace(inputs, lorebooks=()), lambda _: LETTERS)
     others = [turn for turn in envelope.turns if turn.origin.kind is not OriginKind.LORE]

@@ -6,7 +6,8 @@ from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.lorebooks.timers import next_timers
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lorebook import Lorebook, LorebookEntry, LoreTimer
+from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.tokens import counter_for

@@ -7,6 +7,7 @@ conditions      what holds an entry back besides its keys: filters and timing
 groups          of the active entries of a group one remains
 lore_budget     the tokens of entries: each book's budget, and the session's
 explanation     why each entry is active, or not
-timers          what a session keeps for the next request: sticky entries and pauses
+timers          sticky entries and pauses after a request
+turns           the timers over the turns of a conversation, which follow from its messages
 patterns        keys that are regular expressions in JavaScript's syntax
 """

@@ -9,7 +9,7 @@
    book allows, but at most `MAX_ROUNDS` times, and `MAX_SEARCHED_ENTRIES` entries in all, with a
    note. `prevent_recursion`, `exclude_recursion` and `delay_until_recursion` limit this.
 4. Of the entries of one group that a round activates, one remains. Then its `probability` is drawn
-   once for an entry and a seed.
+   once for an entry, a session and a number of messages.
 5. Entries of higher `order` get their tokens first; at equal order the earlier book, then the
    earlier entry. The first entry that exceeds its book's budget ends that book, and the first that
    exceeds the session's budget ends the search, except for entries that ignore the budget. A note
@@ -23,7 +23,7 @@ and budgets hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,7 +44,7 @@ from tui_chat.context.lorebooks.lore_budget import LoreBudget
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.lorebook import LorebookEntry, SecondaryLogic
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
@@ -84,13 +84,15 @@ class Activation:
         self._inputs = inputs
         self._rules = inputs.chat.lore
         self._by_places = inputs.preset.policies.depths == "joined"
-        self._index = books_index
-        self._length = len(inputs.history) + inputs.has_draft
-        self._conditions = Conditions(inputs, self._length)
+        self.index = books_index
+        self.length = len(inputs.history) + inputs.has_draft
+        self.conditions = Conditions(inputs, self.length)
+        self._seed = f"{inputs.session_seed} {self.length}"
+        """The seed of draws: the same for all requests for one reply."""
         self._budget = LoreBudget(inputs, count)
-        self._newest: tuple[Message | None, ...] = ()
+        self.newest: tuple[Message | None, ...] = ()
         """The searched texts, newest first; None is the typed draft."""
-        self._activated: dict[int, ResolvedMessage] = {}
+        self.activated: dict[int, ResolvedMessage] = {}
         """By rank, in the order of activation."""
         self._done: set[int] = set()
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
@@ -102,33 +104,34 @@ class Activation:
         """True if `MAX_ROUNDS` ended the search."""
         self._steps: dict[tuple[int, int], int] = {}
         """Steps of backtracking, by book and key."""
-        self._lost: dict[int, str] = {}
-        """Why entries whose keys occur were not activated, by rank."""
+        self.lost: dict[int, tuple[str, str]] = {}
+        """By rank, of entries whose keys occur and that were not activated: the rule that held each
+        back, and why it would be active."""
         self._too_slow: set[tuple[int, int]] = set()
         """Keys, by book, that exceeded their step limit."""
         self._wider = 0
         """How many messages more than usual are searched."""
         self._also_searched = [line.message for line in searched_texts(inputs)]
-        self._first_in_texts = [self._first_texts(n) for n in range(len(books_index.books))]
+        self.first_in_texts = [self._first_texts(n) for n in range(len(books_index.books))]
         """For each book: its keys that occur in the newest texts, and the first text of each."""
         self._in_others = [self._keys_in_others(n) for n in range(len(books_index.books))]
         """For each book: its keys that occur in the author's note and the like, and where."""
-        self._first_in_entries: list[dict[int, LorebookEntry]] = [{} for _ in books_index.books]
+        self.first_in_entries: list[dict[int, LorebookEntry]] = [{} for _ in books_index.books]
         """For each book: its keys that occur in activated entries, and the first entry of each."""
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        levels = sorted(self._index.levels) if self._by_places else []
+        levels = sorted(self.index.levels) if self._by_places else []
         level, state, searched = 0, "first", 0
-        rounds = min(self._index.rounds, MAX_ROUNDS + 1)
+        rounds = min(self.index.rounds, MAX_ROUNDS + 1)
         if self._by_places and not any(book.recursive for book in self._inputs.lorebooks):
             rounds = MAX_ROUNDS + 1
         for step in range(rounds):
             searched_before = len(self._searched_entries)
-            for number, book in enumerate(self._index.books):
+            for number, book in enumerate(self.index.books):
                 for entry in self._searched_entries[searched:]:
                     for key in self._occurring(number, book.index, entry):
-                        self._first_in_entries[number].setdefault(key, entry)
+                        self.first_in_entries[number].setdefault(key, entry)
             self._round(step, state, level)
             searched = searched_before
             if self._has_found(searched_before) and not self._budget.overflowed:
@@ -139,80 +142,90 @@ class Activation:
                 state, level = "recursion", levels.pop(0)
             else:
                 return
-        self._hit_round_limit = self._index.rounds > MAX_ROUNDS + 1
+        self._hit_round_limit = self.index.rounds > MAX_ROUNDS + 1
 
     def _has_found(self, before: int) -> bool:
         """True if the last round activated entries whose content is to be searched."""
-        return self._index.recursive and len(self._searched_entries) > before
+        return self.index.recursive and len(self._searched_entries) > before
 
     def _widens(self) -> bool:
         """Search one message more if too few entries are active; return False if that is not to be
         done.
         """
         rules = self._rules
-        if self._budget.overflowed or len(self._activated) >= rules.min_activations:
+        if self._budget.overflowed or len(self.activated) >= rules.min_activations:
             return False
         depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0) + self._wider
-        most = rules.min_activations_depth or self._length
-        if depth > most or depth > self._length:
+        most = rules.min_activations_depth or self.length
+        if depth > most or depth > self.length:
             return False
         self._wider += 1
-        self._first_in_texts = [self._first_texts(n) for n in range(len(self._index.books))]
+        self.first_in_texts = [self._first_texts(n) for n in range(len(self.index.books))]
         return True
 
     def _round(self, step: int, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
         found: dict[int, str] = {}
-        for rank in sorted(self._possible() - self._done):
-            if self._may_activate(rank, step, state, level) and (why := self._reason(rank, state)):
+        for rank in sorted(self.possible() - self._done):
+            if self._may_activate(rank, step, state, level) and (why := self.reason(rank, state)):
                 found[rank] = why
         if not found:
             return
-        candidates = self._index.candidates
-        ranks = sorted(found, key=lambda rank: not self._conditions.is_sticky(candidates[rank]))
-        active = [candidates[rank].keyed.entry for rank in self._activated]
+        candidates = self.index.candidates
+        ranks = sorted(found, key=lambda rank: not self.conditions.is_sticky(candidates[rank]))
+        active = [candidates[rank].keyed.entry for rank in self.activated]
         kept = remaining(
             {rank: candidates[rank].keyed.entry for rank in ranks},
             active,
-            {rank for rank in ranks if self._conditions.is_sticky(candidates[rank])},
+            {rank for rank in ranks if self.conditions.is_sticky(candidates[rank])},
             self._rules.group_scoring,
             self._score,
-            self._inputs.seed,
+            self._seed,
         )
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
             self._done.add(rank)
-            entry, sticky = candidate.keyed.entry, self._conditions.is_sticky(candidate)
+            entry, sticky = candidate.keyed.entry, self.conditions.is_sticky(candidate)
             if rank not in kept:
-                groups = ", ".join(f"“{group}”" for group in entry.groups)
-                self._lost[rank] = f"Another entry of its group {groups} is active."
-            elif not (sticky or is_drawn(candidate, self._inputs.seed)):
-                self._lost[rank] = f"Its probability of {entry.probability:g} % was not drawn."
+                rule = self._rule_of_group(entry, (*self.activated, *sorted(kept)))
+            elif not (sticky or is_drawn(candidate, self._seed)):
+                rule = f"Its probability of {entry.probability:g} % was not drawn."
             elif self._budget.charge(candidate):
                 self._add(rank, candidate, found[rank])
+                continue
             else:
-                self._lost[rank] = "It does not fit into the token budget of lore."
+                rule = "It does not fit into the token budget of lore."
+            self.lost[rank] = rule, found[rank]
+
+    def _rule_of_group(self, entry: LorebookEntry, chosen: Iterable[int]) -> str:
+        """Say that another entry of a group was chosen, and which if it is among these ranks."""
+        for rank in chosen:
+            other = self.index.candidates[rank].keyed.entry
+            if common := [group for group in entry.groups if group in other.groups]:
+                return f"Of its group “{common[0]}”, “{entry_name(other)}” was chosen."
+        groups = ", ".join(f"“{group}”" for group in entry.groups)
+        return f"Another entry of its group {groups} was chosen."
 
     def _add(self, rank: int, candidate: RankedEntry, why: str) -> None:
         entry, book = candidate.keyed.entry, candidate.book
-        self._activated[rank] = resolve_entry(candidate.indexed, entry, why)
+        self.activated[rank] = resolve_entry(candidate.indexed, entry, why)
         if (book.recursive or self._by_places) and not entry.prevent_recursion:
             if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
                 self._searched_entries.append(entry)
             else:
                 self._unsearched += 1
 
-    def _possible(self) -> set[int]:
+    def possible(self) -> set[int]:
         """Return the ranks that have a matching key or need none."""
-        books_index = self._index
-        ranks = {*books_index.constants, *self._conditions.sticky_ranks(books_index)}
+        books_index = self.index
+        ranks = {*books_index.constants, *self.conditions.sticky_ranks(books_index)}
         if self._by_places:
             ranks.update(books_index.with_sources)
         for number in range(len(books_index.books)):
             found = (
-                self._first_in_texts[number].keys()
-                | self._first_in_entries[number].keys()
+                self.first_in_texts[number].keys()
+                | self.first_in_entries[number].keys()
                 | self._in_others[number].keys()
             )
             for key in found:
@@ -221,7 +234,7 @@ class Activation:
 
     def _keys_in_others(self, number: int) -> dict[int, str]:
         """Return the keys of a book that occur in the author's note and the like."""
-        index = self._index.books[number].index
+        index = self.index.books[number].index
         found: dict[int, str] = {}
         for message in self._also_searched:
             for key in self._in_string(number, index, message.content):
@@ -233,8 +246,8 @@ class Activation:
 
     def _first_texts(self, number: int) -> dict[int, int]:
         """Return the keys of a book that occur in the newest texts, each with its first text."""
-        index = self._index.books[number].index
-        depth = self._index.scan_depths[number]
+        index = self.index.books[number].index
+        depth = self.index.scan_depths[number]
         if depth <= 0:
             return {}
         depth += self._wider
@@ -251,7 +264,7 @@ class Activation:
             for key in self._occurring(number, index, message):
                 first[key] = min(first.get(key, depth), place + has_draft)
         texts = (draft, *history.texts) if has_draft else history.texts
-        self._newest = max(self._newest, texts, key=len)
+        self.newest = max(self.newest, texts, key=len)
         return first
 
     @property
@@ -304,12 +317,12 @@ class Activation:
 
     def _may_activate(self, rank: int, step: int, state: str, level: int) -> bool:
         """True if the round may activate an entry whose keys occur."""
-        candidate = self._index.candidates[rank]
+        candidate = self.index.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
-        if self._conditions.held_back(candidate):
+        if self.conditions.held_back(candidate):
             return False
         if self._by_places:
-            if self._conditions.is_sticky(candidate):
+            if self.conditions.is_sticky(candidate):
                 return True
             if state != "recursion":
                 return not entry.delay_until_recursion
@@ -320,20 +333,20 @@ class Activation:
             return False
         return bool(step or not entry.delay_until_recursion)
 
-    def _reason(self, rank: int, state: str) -> str:
+    def reason(self, rank: int, state: str) -> str:
         """Return why an entry is activated; empty if it is not."""
-        candidate = self._index.candidates[rank]
+        candidate = self.index.candidates[rank]
         keyed, index = candidate.keyed, candidate.indexed.index
         if keyed.entry.constant:
             return "This lore entry is always active."
-        if self._conditions.is_sticky(candidate):
-            return "This lore entry stays active for some messages."
-        depth = self._depth(candidate)
+        if self.conditions.is_sticky(candidate):
+            return f"This lore entry {self.conditions.sticky_words(candidate)}."
+        depth = self.depth(candidate)
         if depth <= 0:
             return ""
-        in_texts = self._first_in_texts[candidate.number]
-        in_entries = {} if state == "wider" else self._first_in_entries[candidate.number]
-        in_others = self._others(candidate)
+        in_texts = self.first_in_texts[candidate.number]
+        in_entries = {} if state == "wider" else self.first_in_entries[candidate.number]
+        in_others = self.others(candidate)
         places = [in_texts.get(key, depth) for key in keyed.keys]
         place = min(places, default=depth)
         is_blank = self._by_places and _has_blank_key(keyed.entry)
@@ -348,7 +361,7 @@ class Activation:
             return ""
         if place < depth:
             key = keyed.keys[places.index(place)]
-            text = self._newest[place]
+            text = self.newest[place]
             where = "the draft" if text is None else MessageOrigin(text).label
         elif is_blank:
             return "This lore entry is active because one of its keys is blank."
@@ -365,29 +378,29 @@ class Activation:
             where = f"the {in_others[key]}"
         return f"This lore entry is active because “{index.keys[key].text}” occurs in {where}."
 
-    def _depth(self, candidate: RankedEntry) -> int:
+    def depth(self, candidate: RankedEntry) -> int:
         """Return how many of the newest texts are searched for the keys of an entry."""
         is_own = candidate.keyed.entry.scan_depth is not None
         return candidate.depth if is_own or candidate.depth <= 0 else candidate.depth + self._wider
 
-    def _others(self, candidate: RankedEntry) -> dict[int, str]:
+    def others(self, candidate: RankedEntry) -> dict[int, str]:
         """Return the keys that occur in other texts, and where."""
         others = self._in_others[candidate.number]
         entry = candidate.keyed.entry
         if not entry.sources:
             return others
         found = dict(others)
-        for words, text in self._conditions.source_texts(entry):
+        for words, text in self.conditions.source_texts(entry):
             for key in self._in_string(candidate.number, candidate.indexed.index, text):
                 found.setdefault(key, words)
         return found
 
     def _score(self, rank: int) -> int:
         """Return how many keys of an entry occur."""
-        candidate = self._index.candidates[rank]
-        keyed, depth = candidate.keyed, self._depth(candidate)
-        in_texts = self._first_in_texts[candidate.number]
-        others = self._first_in_entries[candidate.number].keys() | self._others(candidate).keys()
+        candidate = self.index.candidates[rank]
+        keyed, depth = candidate.keyed, self.depth(candidate)
+        in_texts = self.first_in_texts[candidate.number]
+        others = self.first_in_entries[candidate.number].keys() | self.others(candidate).keys()
 
         def occurring(keys: tuple[int, ...]) -> int:
             return sum(in_texts.get(key, depth) < depth or key in others for key in keys)
@@ -401,34 +414,6 @@ class Activation:
             case _:
                 return primary
 
-    def outcome(self, rank: int) -> tuple[bool, str]:
-        """Return whether an entry is active after the search, and why, as a sentence."""
-        if rank in self._activated:
-            return True, self._activated[rank].why
-        candidate = self._index.candidates[rank]
-        keyed, index = candidate.keyed, candidate.indexed.index
-        held_back = self._conditions.held_back(candidate)
-        if held_back or rank in self._lost:
-            return False, held_back or self._lost[rank]
-        if not keyed.keys:
-            return False, "It has no keys and is not always active."
-        depth = self._depth(candidate)
-        if depth <= 0:
-            return False, "Its scan depth is 0, so nothing is searched for its keys."
-        in_texts = self._first_in_texts[candidate.number]
-        found = [key for key in keyed.keys if in_texts.get(key, depth) < depth]
-        if not found:
-            messages = "message" if depth == 1 else f"{depth} messages"
-            return False, f"None of its keys occurs in the newest {messages}."
-        text = self._newest[in_texts[found[0]]]
-        where = "the draft" if text is None else MessageOrigin(text).label
-        occurs = f"“{index.keys[found[0]].text}” occurs in {where}"
-        if keyed.entry.delay_until_recursion:
-            return False, f"{occurs}, but only the content of other entries activates it."
-        words = ", ".join(f"“{index.keys[key].text}”" for key in keyed.secondary)
-        condition = _CONDITIONS[keyed.entry.secondary_logic]
-        return False, f"{occurs}, but its condition is not met: {condition} {words}."
-
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:
@@ -441,7 +426,7 @@ class Activation:
             )
             yield Note(Level.WARNING, "lore-not-searched", sentence)
         for number, key in sorted(self._too_slow):
-            index = self._index.books[number].index
+            index = self.index.books[number].index
             entry = next(k.entry for k in index.entries if key in k.keys or key in k.secondary)
             sentence = (
                 f"The key {index.keys[key].text} of the lore entry “{entry_name(entry)}” takes too "
@@ -454,22 +439,14 @@ class Activation:
 
     def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
         """Yield the activated entries with their messages, the most important last."""
-        candidates = self._index.candidates
+        candidates = self.index.candidates
         if self._by_places:
-            latest_first = tuple(reversed(self._activated))
+            latest_first = tuple(reversed(self.activated))
             ranks = sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order)
         else:
-            ranks = sorted(self._activated, reverse=True)
+            ranks = sorted(self.activated, reverse=True)
         for rank in ranks:
-            yield candidates[rank].keyed.entry, self._activated[rank]
-
-
-_CONDITIONS: Mapping[SecondaryLogic, str] = {
-    "and_any": "any of",
-    "and_all": "all of",
-    "not_any": "none of",
-    "not_all": "not all of",
-}
+            yield candidates[rank].keyed.entry, self.activated[rank]
 
 
 def _has_blank_key(entry: LorebookEntry) -> bool:

@@ -15,15 +15,16 @@ from collections.abc import Iterator
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import BookIndex, RankedEntry
 from tui_chat.context.macros.environment import draw_number
-from tui_chat.models.lorebook import LorebookEntry, LoreTimer, MatchSource
+from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lorebook import LorebookEntry, MatchSource
 
 
-def is_drawn(candidate: RankedEntry, seed: int) -> bool:
+def is_drawn(candidate: RankedEntry, seed: str) -> bool:
     """True if an entry's probability lets it be active: the same for a seed."""
     chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry
     if chance >= 100:
         return True
-    draw = draw_number(str(seed), "lore", candidate.book.name, entry.id)
+    draw = draw_number(seed, "lore", candidate.book.name, entry.id)
     return draw % 1_000_000 < chance * 10_000
 
 
@@ -57,14 +58,23 @@ class Conditions:
         if self._length < entry.delay:
             return f"It is not active before there are {entry.delay} messages."
         if self._is_running("cooldown", candidate) and not self.is_sticky(candidate):
-            return "It pauses for some messages after it was active."
+            timer = self._timer("cooldown", candidate)
+            end = self._length if timer is None else timer.end
+            return f"It pauses after it was active, until there are {end:,} messages."
         if entry.cooldown and self._has_ended("sticky", candidate):
-            return "It pauses for some messages after it was active."
+            end = self._length + entry.cooldown
+            return f"It pauses after it was active, until there are {end:,} messages."
         return ""
 
     def is_sticky(self, candidate: RankedEntry) -> bool:
         """True if an entry stays active from an earlier request."""
         return bool(self._timers) and self._is_running("sticky", candidate)
+
+    def sticky_words(self, candidate: RankedEntry) -> str:
+        """Say how long an entry stays active."""
+        timer = self._timer("sticky", candidate)
+        assert timer is not None  # it is sticky
+        return f"stays active until there are {timer.end:,} messages"
 
     def sticky_ranks(self, index: BookIndex) -> Iterator[int]:
         """Yield the ranks of the entries that stay active."""

@@ -2,45 +2,175 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
 
-from tui_chat.context.inputs import Inputs, with_answered_as_draft
+from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import book_index, entry_name
-from tui_chat.tokens import Counter
+from tui_chat.context.lorebooks.book_index import RankedEntry, book_index, entry_name
+from tui_chat.context.parameters import parameters
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
+from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.tokens import Counter, counter_for
+
+
+class EntryState(IntEnum):
+    """What became of an entry in a request."""
+
+    ABSENT = 0
+    """None of its keys was found, or it has none."""
+    ACTIVE = 1
+    HELD_BACK = 2
+    """A key was found, or it needs none, but a rule kept it out."""
+    DISABLED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LoreOutcome:
-    """What became of an entry."""
+    """What became of an entry, and why."""
 
     book: str
     entry: str
     """Its id."""
     name: str
     """Its display name."""
-    active: bool
+    state: EntryState
     sentence: str
     """The key that activated it and where, or the rule that held it back."""
+    message_id: str = ""
+    """The message in which a key was found; empty for none or the typed draft."""
+
+    @property
+    def active(self) -> bool:
+        """True if it is part of the request."""
+        return self.state is EntryState.ACTIVE
 
 
 def explain_lorebooks(inputs: Inputs, count: Counter) -> tuple[LoreOutcome, ...]:
-    """Return the outcome of every entry, book by book, in the order of the books.
+    """Return the outcome of every entry, book by book, in the order of the books. Pure."""
+    found = LoreExplanation(inputs, count)
+    return tuple(map(found.outcome, range(len(found.entries))))
 
-    Pure, like building the request. For a table over a whole conversation call it with each
-    beginning of the history.
-    """
-    inputs = with_answered_as_draft(inputs)
-    index = book_index(inputs)
-    search = Activation(inputs, count, index)
-    search.run()
-    ranks = {id(each.keyed.entry): rank for rank, each in enumerate(index.candidates)}
-    outcomes: list[LoreOutcome] = []
-    for book in inputs.lorebooks:
-        for entry in book.entries:
-            rank = ranks.get(id(entry))
-            active, sentence = (
-                search.outcome(rank) if rank is not None else (False, "It is disabled.")
-            )
-            outcomes.append(LoreOutcome(book.name, entry.id, entry_name(entry), active, sentence))
-    return tuple(outcomes)
+
+def lore_counter(inputs: Inputs) -> Counter:
+    """Return the counter by which the budgets of lore are charged in a request."""
+    model = parameters(inputs).model.value
+    return counter_for(model).corrected(inputs.correction)
+
+
+class LoreExplanation:
+    """The outcomes of one request; sentences are made when they are asked for."""
+
+    def __init__(self, inputs: Inputs, count: Counter) -> None:
+        self._index = book_index(inputs)
+        self._search = Activation(inputs, count, self._index)
+        self._search.run()
+        self.entries = book_entries(inputs.lorebooks)
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        """Ranks by the identity of entries; disabled ones have none."""
+        return {id(each.keyed.entry): rank for rank, each in enumerate(self._index.candidates)}
+
+    @cached_property
+    def states(self) -> bytes:
+        """The `EntryState` of each entry."""
+        search, possible = self._search, self._search.possible()
+        found: dict[int, EntryState] = {}
+        for rank in possible | search.lost.keys() | search.activated.keys():
+            entry = self._index.candidates[rank].keyed.entry
+            found[id(entry)] = self._state(rank)
+        ranks = self._ranks
+        return bytes(
+            found.get(id(entry), EntryState.ABSENT if id(entry) in ranks else EntryState.DISABLED)
+            for _, entry in self.entries
+        )
+
+    def outcome(self, number: int) -> LoreOutcome:
+        """Return the outcome of an entry by its number in `entries`."""
+        book, entry = self.entries[number]
+        rank = self._ranks.get(id(entry))
+        if rank is None:
+            state, sentence, message_id = EntryState.DISABLED, "It is disabled.", ""
+        else:
+            state, sentence = self._state(rank), self._sentence(rank)
+            text = self._place(self._index.candidates[rank])
+            message_id = text.id if text is not None else ""
+        return LoreOutcome(book.name, entry.id, entry_name(entry), state, sentence, message_id)
+
+    def _state(self, rank: int) -> EntryState:
+        search = self._search
+        if rank in search.activated:
+            return EntryState.ACTIVE
+        if rank in search.lost or search.reason(rank, "recursion"):
+            return EntryState.HELD_BACK
+        found = self._found_keys(self._index.candidates[rank])
+        return EntryState.HELD_BACK if found else EntryState.ABSENT
+
+    def _found_keys(self, candidate: RankedEntry) -> Sequence[int]:
+        """Return the primary keys of an entry that occur in the messages searched for them."""
+        depth = self._search.depth(candidate)
+        in_texts = self._search.first_in_texts[candidate.number]
+        return [key for key in candidate.keyed.keys if in_texts.get(key, depth) < depth]
+
+    def _place(self, candidate: RankedEntry) -> Message | None:
+        """Return the newest message with a key of an entry; None for none or the typed draft."""
+        in_texts = self._search.first_in_texts[candidate.number]
+        places = [in_texts[key] for key in self._found_keys(candidate)]
+        return self._search.newest[min(places)] if places else None
+
+    def _sentence(self, rank: int) -> str:
+        search = self._search
+        if rank in search.activated:
+            return search.activated[rank].why
+        candidate = self._index.candidates[rank]
+        if held_back := search.conditions.held_back(candidate):
+            return _although(held_back, search.reason(rank, "recursion"))
+        if rank in search.lost:
+            return _although(*search.lost[rank])
+        keyed, keys = candidate.keyed, candidate.indexed.index.keys
+        if not keyed.keys:
+            return "It has no keys and is not always active."
+        depth = search.depth(candidate)
+        if depth <= 0:
+            return "Its scan depth is 0, so nothing is searched for its keys."
+        found, why = self._found_keys(candidate), search.reason(rank, "recursion")
+        if not found and why:
+            rule = "The content of other entries does not activate it."
+            if keyed.entry.delay_until_recursion:
+                rule = "The search ended before its level of recursion."
+            return _although(rule, why)
+        if not found:
+            messages = "message" if depth == 1 else f"{depth} messages"
+            return f"None of its keys occurs in the newest {messages}."
+        text = self._place(candidate)
+        where = "the draft" if text is None else MessageOrigin(text).label
+        occurs = f"“{keys[found[0]].text}” occurs in {where}"
+        if keyed.entry.delay_until_recursion:
+            return f"{occurs}, but only the content of other entries activates it."
+        if why:
+            return f"{occurs}, but the search had ended: a budget was used up."
+        words = ", ".join(f"“{keys[key].text}”" for key in keyed.secondary)
+        condition = _CONDITIONS[keyed.entry.secondary_logic]
+        return f"{occurs}, but its condition is not met: {condition} {words}."
+
+
+def book_entries(books: tuple[Lorebook, ...]) -> tuple[tuple[Lorebook, LorebookEntry], ...]:
+    """Return the entries of books, in their order."""
+    return tuple((book, entry) for book in books for entry in book.entries)
+
+
+def _although(rule: str, why: str) -> str:
+    """Return a rule with the key that was found in spite of it; `why` is an activated entry's."""
+    clause = why.partition(" because ")[2]
+    return f"{rule.removesuffix('.')}, although {clause}" if clause else rule
+
+
+_CONDITIONS: Mapping[SecondaryLogic, str] = {
+    "and_any": "any of",
+    "and_all": "all of",
+    "not_any": "none of",
+    "not_all": "not all of",
+}

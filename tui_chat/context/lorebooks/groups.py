@@ -21,7 +21,7 @@ def remaining(
     sticky: set[int],
     scoring: bool,
     score: Callable[[int], int],
-    seed: int,
+    seed: str,
 ) -> set[int]:
     """Return the ranks that remain of `found`, entries by rank in the order of their importance.
 
@@ -68,7 +68,7 @@ def _with_highest_score(
 
 
 def _winner(
-    name: str, ranks: Sequence[int], found: Mapping[int, LorebookEntry], seed: int
+    name: str, ranks: Sequence[int], found: Mapping[int, LorebookEntry], seed: str
 ) -> int | None:
     if len(ranks) < 2:
         return next(iter(ranks), None)
@@ -76,7 +76,7 @@ def _winner(
     if overriding:
         return max(overriding, key=lambda rank: found[rank].order)
     weights = [found[rank].group_weight for rank in ranks]
-    place = draw_number(str(seed), "lore group", name) % max(sum(weights), 1)
+    place = draw_number(seed, "lore group", name) % max(sum(weights), 1)
     for rank, weight in zip(ranks, weights, strict=True):
         if place < weight:
             return rank

@@ -1,4 +1,4 @@
-"""The timers of lore entries after a request: what the session keeps for the next one.
+"""The timers of lore entries after a request, which hold in the next one.
 
 1. An active entry with `sticky` or `cooldown` begins a timer of so many messages, unless it has
    one.
@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui_chat.context.inputs import Inputs, with_answered_as_draft
+from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index
-from tui_chat.models.lorebook import LoreTimer
+from tui_chat.models.lore_timer import LoreTimer
 from tui_chat.tokens import Counter
 
 
 def next_timers(inputs: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
     """Return the timers that hold after a request with these inputs. Pure."""
-    inputs = with_answered_as_draft(inputs)
     length = len(inputs.history) + inputs.has_draft
     index = book_index(inputs)
     search = Activation(inputs, count, index)
@@ -37,7 +36,7 @@ def next_timers(inputs: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
         if timer.kind == "sticky" and timer.start < length and timer.end <= length
     }
     for rank, candidate in enumerate(index.candidates):
-        for timer in _begun(candidate, search.outcome(rank)[0], length, ended):
+        for timer in _begun(candidate, rank in search.activated, length, ended):
             timers.setdefault((timer.kind, timer.book, timer.entry), timer)
     return tuple(timers.values())
 
