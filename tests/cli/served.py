@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.serve import app_command, serving
 
 SIZE = {"width": "120", "height": "30"}
@@ -19,8 +20,7 @@ SIZE = {"width": "120", "height": "30"}
 
 def command(folder: Path, model: str = "echo") -> str:
     """Return the shell command of an app over a folder."""
-    flags = {"endpoint": None, "model": model, "theme": None}
-    return app_command({"data_dir": folder, "config_dir": folder, "flags": flags})
+    return app_command(CommonOptions(folder, folder, model=model))
 
 
 class Visitor:

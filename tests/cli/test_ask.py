@@ -19,8 +19,9 @@ import pytest
 from tests.cli.conftest import Done, Run
 from tests.e2e.conftest import make_workspace
 from tests.e2e.terminal_app import TerminalApp
-from tui_chat.cli.app import open_workspace, settled_config
+from tui_chat.cli.app import open_workspace
 from tui_chat.cli.ask import check_json
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
@@ -69,7 +70,7 @@ def messages(home: Path) -> list[tuple[str, str, str]]:
     """Return role, text and status of the messages of the session that was active last."""
 
     async def read() -> list[tuple[str, str, str]]:
-        workspace = await open_workspace(settled_config(home, home, {}), remembers=False)
+        workspace = await open_workspace(CommonOptions(home, home).config(), remembers=False)
         try:
             [last, *_] = await workspace.store.sessions.list()
             entries = await workspace.store.branches.load(last.session_id)
@@ -254,7 +255,7 @@ def test_the_defaults_and_the_draft_of_the_app_stay(ask: Ask, tmp_path: Path):
         return [await workspace.store.settings.get(name) for name in names]
 
     async def begin() -> list[str | None]:
-        workspace = await open_workspace(settled_config(tmp_path, tmp_path, {}))
+        workspace = await open_workspace(CommonOptions(tmp_path, tmp_path).config())
         try:
             await workspace.start()
             await workspace.drafts.save(None, "half a thought")

@@ -17,7 +17,8 @@ from tests.databases import provide_database
 from tests.test_same_request import preset_of, words_of
 from tui_chat import paths
 from tui_chat.cli import main
-from tui_chat.cli.app import open_workspace, settled_config
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.compose import compose
 from tui_chat.library.presets import save_preset
 from tui_chat.models.message import Message
@@ -46,10 +47,10 @@ ENDPOINTS = {
 def build_in(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> BuildIn:
-    def call(home: Path, *words: str) -> tuple[int, bytes]:
+    def call(home: Path, *words: str, before: tuple[str, ...] = ()) -> tuple[int, bytes]:
         folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
         fixed = ("--at", AT.isoformat(), "--seed", str(SEED))
-        monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, "build", *fixed, *words])
+        monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, *before, "build", *fixed, *words])
         code = 0
         try:
             main()
@@ -87,7 +88,7 @@ def furnish(home: Path, chance: random.Random) -> None:
 
 async def use_app(home: Path, chance: random.Random) -> Expected:
     """Choose things in the app, store sessions, and return what it would send in each."""
-    config = settled_config(home / "data", home, {})
+    config = CommonOptions(home / "data", home).config()
     if chance.random() < 0.8:  # else the first start creates it
         provide_database(paths.database_file(config.data_dir))
     workspace = await open_workspace(config)
@@ -121,6 +122,8 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
     if chance.random() < 0.5:
         endpoint, model = chance.choice([*ENDPOINTS.items()])
         await workspace.settings.set_model(endpoint, model)
+    if chance.random() < 0.3:
+        await workspace.settings.set_default_model(*chance.choice([*ENDPOINTS.items()]))
     if chance.random() < 0.5:
         await workspace.settings.set_profile("kim")
     if chance.random() < 0.5:
@@ -151,6 +154,37 @@ def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_i
         assert build_in(tmp_path, *words)[1] == body, words
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_precedes_the_command_holds_for_the_app_too(
+    seed: int, tmp_path: Path, build_in: BuildIn
+):
+    """`--endpoint` and `--model` go before the default model, the role's, and the file's."""
+    chance = random.Random(seed)
+    furnish(tmp_path, chance)
+    asyncio.run(use_app(tmp_path, chance))
+    endpoint, model = chance.choice([*ENDPOINTS.items()])
+    named = chance.choice([{"endpoint": endpoint, "model": model}, {"model": model}])
+    common = CommonOptions(tmp_path / "data", tmp_path, **named)
+
+    async def start() -> tuple[str, str, bytes]:
+        workspace = await open_workspace(common.config(), remembers=False)
+        workspace.now = lambda: AT
+        workspace.requests._seed = SEED
+        try:
+            await workspace.start_new_chat()
+            state = workspace.state
+            inputs = replace(workspace.requests.inputs("Hi"), session_seed=SEED)
+            return state.endpoint.name, state.effective_model, compose(inputs).payload.body
+        finally:
+            await workspace.close()
+
+    used_endpoint, used_model, body = asyncio.run(start())
+    assert used_model == model
+    assert used_endpoint == named.get("endpoint", used_endpoint)
+    words = [word for name, value in named.items() for word in (f"--{name}", value)]
+    assert build_in(tmp_path, "--draft", "Hi", before=tuple(words))[1] == body
+
+
 def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build_in: BuildIn):
     _, body = build_in(tmp_path, "--draft", "Hi")
     assert json.loads(body)["model"] == "mirror"
@@ -158,7 +192,7 @@ def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build
     assert [*tmp_path.iterdir()] == []  # nothing is created
 
     async def first_start() -> bytes:
-        workspace = await open_workspace(settled_config(tmp_path / "data", tmp_path, {}))
+        workspace = await open_workspace(CommonOptions(tmp_path / "data", tmp_path).config())
         await workspace.start()
         workspace.now = lambda: AT
         try:
@@ -171,7 +205,7 @@ def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build
 
 def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build_in: BuildIn):
     async def state(*, fill: bool) -> list[str | None]:
-        workspace = await open_workspace(settled_config(tmp_path / "data", tmp_path, {}))
+        workspace = await open_workspace(CommonOptions(tmp_path / "data", tmp_path).config())
         await workspace.start()
         try:
             if fill:

@@ -235,6 +235,23 @@ async def test_new_sessions_keep_the_model_that_was_chosen_last(make_workspace):
     assert workspace.state.model == "mirror", "what the config says now is newer"
 
 
+async def test_the_command_line_goes_before_the_default_model_until_one_is_chosen(make_workspace):
+    workspace, _ = await make_workspace("loopback", "echo")
+    await workspace.settings.set_default_model("loopback-gemini", "lorem")
+    await workspace.close()
+    workspace, _ = await make_workspace("loopback", "echo", named=("", "thinker"))
+    await workspace.sessions.new("")
+    assert workspace.state.model == "thinker"
+    assert workspace.state.endpoint.name == "loopback-gemini", "the default's, which has it"
+    await workspace.settings.set_model("loopback", "mirror")
+    await workspace.sessions.new("")
+    assert workspace.state.model == "lorem"
+    await workspace.close()
+    workspace, _ = await make_workspace("loopback", "echo", named=("google", ""))
+    await workspace.sessions.new("")
+    assert (workspace.state.endpoint.name, workspace.state.model) == ("google", "")
+
+
 async def test_a_default_model_goes_before_the_one_that_was_chosen_last(make_workspace):
     workspace, heard = await make_workspace("loopback", "echo")
     await workspace.settings.set_default_model("loopback-gemini", "lorem")

@@ -1,11 +1,12 @@
 """The command line: the only composition root. Flags become a Config, a Config becomes a
 wired app or a headless command.
 
-commands          the commands and their flags, by subject: session_commands, library_commands,
-                  endpoint_commands, config_commands
+commands          the commands, by subject: session_commands, library_commands,
+                  endpoint_commands, config_commands (options: what several of them declare;
+                  common_options: those before the command)
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
-ask               sends a message and prints the reply (markdown_output: on a terminal)
+ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
 build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply (har: of HAR files)
 session_changes   shows, renames, tags, archives, deletes and forks sessions
@@ -78,8 +79,9 @@ def main() -> None:
         # With nothing to parse the first frame does not wait for click.
         if len(sys.argv) == 1 and "_TUI_CHAT_COMPLETE" not in os.environ:
             from tui_chat.cli.app import run_app
+            from tui_chat.cli.common_options import CommonOptions
 
-            run_app(None, None, {})
+            run_app(CommonOptions())
         else:
             from tui_chat.cli.commands import run
 

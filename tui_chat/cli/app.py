@@ -6,16 +6,17 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from tui_chat import paths
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.interpreter import collect_seldom, keep_heap_small, share_heap
 from tui_chat.cli.output import write_error
-from tui_chat.config import Config, load_config
+from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 
@@ -29,17 +30,12 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-def run_app(
-    data_dir: Path | None,
-    config_dir: Path | None,
-    flags: Mapping[str, str | None],
-    captured: str = "",
-) -> None:
+def run_app(common: CommonOptions, captured: str = "") -> None:
     """Open the app and return when it is closed. `captured` is the text of a request to inspect.
 
     Raises ConfigError.
     """
-    config = settled_config(data_dir, config_dir, flags)
+    config = common.config()
     require_terminal()
     share_heap()
     from tui_chat.ui.app import TuiChat
@@ -47,14 +43,14 @@ def run_app(
     show(TuiChat(config, lambda: open_workspace(config), captured=captured))
 
 
-def run_serve(settings: Mapping[str, Any], host: str, port: int, url: str, *, remote: bool) -> None:
+def run_serve(common: CommonOptions, host: str, port: int, url: str, *, remote: bool) -> None:
     """Serve the app to a browser until interrupted.
 
     Raises ConfigError, and InputError if the extra is missing or the address cannot be used.
     """
     import asyncio
 
-    settled_config(**settings)  # its errors belong here, and not on the page
+    common.config()  # its errors belong here, and not on the page
     try:
         from tui_chat.cli.serve import serve_until_stopped
     except ModuleNotFoundError as error:
@@ -66,7 +62,7 @@ def run_serve(settings: Mapping[str, Any], host: str, port: int, url: str, *, re
             "`pip install -e '.[serve]'`.",
         ) from error
     with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
-        asyncio.run(serve_until_stopped(settings, host, port, url, remote=remote))
+        asyncio.run(serve_until_stopped(common, host, port, url, remote=remote))
 
 
 def require_terminal() -> None:
@@ -99,15 +95,6 @@ def show(app: TuiChat) -> None:
         write_error("the end of a reply or a draft was not saved.", app.lifecycle.unsaved)
     if app.return_code or app.lifecycle.unsaved:
         sys.exit(app.return_code or 1)
-
-
-def settled_config(
-    data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
-) -> Config:
-    """Return the configuration from file, environment and flags. Raises ConfigError."""
-    return load_config(
-        config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
-    )
 
 
 async def open_workspace(
@@ -156,13 +143,11 @@ def open_library(config: Config) -> Library:
     return library_in(config.config_dir)
 
 
-def library_in(config_dir: Path | None) -> Library:
-    """Return the files in a folder, None for the usual one, and the presets that come with the
-    program.
-    """
+def library_in(config_dir: Path) -> Library:
+    """Return the files in a folder, and the presets that come with the program."""
     from tui_chat.library.library import Library
 
-    return Library(config_dir or paths.config_dir(), paths.bundled("sample_presets"))
+    return Library(config_dir, paths.bundled("sample_presets"))
 
 
 def preset_files(config: Config) -> dict[str, Path]:
@@ -178,12 +163,12 @@ def open_http_client() -> HttpClient:
 
 
 @asynccontextmanager
-async def open_store(settings: Mapping[str, object]) -> AsyncGenerator[Store]:
+async def open_store(common: CommonOptions) -> AsyncGenerator[Store]:
     """Open the database in the folder that the flags name. Raises StoreError."""
     from tui_chat.store import Store
 
     collect_seldom()
-    path = paths.database_file(cast("Path | None", settings["data_dir"]))
+    path = common.database
     async with await Store.open(path, now=time.time, new_id=new_id) as store:
         yield store
 

@@ -13,24 +13,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from tui_chat.cli import output
-from tui_chat.cli.app import settled_config
-from tui_chat.cli.output import (
-    OutputClosed,
-    write_json,
-    write_line,
-    write_progress,
-    write_reply,
-    write_text,
-)
+from tui_chat.cli.ask_output import ReplyPrinter, reply_json, session_words
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.output import write_json, write_line
 from tui_chat.cli.workspace import (
     NO_CHOICES,
     Choices,
@@ -39,23 +30,18 @@ from tui_chat.cli.workspace import (
     find_role,
     open_session,
 )
-from tui_chat.errors import InputError, NeedsUser, TuiChatError
+from tui_chat.errors import InputError, NeedsUser
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
-from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
 if TYPE_CHECKING:
-    from tui_chat.cli.markdown_output import MarkdownOutput
     from tui_chat.cli.workspace import Failures
     from tui_chat.config import Config
     from tui_chat.models.message import Part
-    from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
-    from tui_chat.send import PartialReply
-    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.workspace import Workspace
 
@@ -87,7 +73,7 @@ class Question:
     """True to send a request that has errors."""
 
 
-def run_ask(settings: dict[str, object], question: Question) -> None:
+def run_ask(common: CommonOptions, question: Question) -> None:
     """Send a message and print its reply. Raises the error that ended the reply, InputError and
     StoreError.
     """
@@ -104,7 +90,7 @@ def run_ask(settings: dict[str, object], question: Question) -> None:
     if question.temporary and (question.session or question.last):
         raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
     question = replace(question, choices=choices)
-    config = settled_config(**cast("dict[str, Any]", settings))
+    config = common.config()
     asyncio.run(_ask(config, question, text, parts))
 
 
@@ -174,7 +160,7 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
             choices = replace(choices, role=None)
         await choose(workspace, choices)
         workspace.update(is_streamed=question.stream)
-        printer = _Printer(workspace, question)
+        printer = ReplyPrinter(workspace, as_json=question.as_json, raw=question.raw)
         workspace.subscribe(printer.follow)
         try:
             await _send(workspace, failures, question, text, parts)
@@ -190,13 +176,13 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         except asyncio.CancelledError:  # Ctrl+C
             await workspace.replies.stop_all(for_good=True)
             printer.end()
-            where = "" if question.temporary else f" What arrived is in {_session(workspace)}."
+            where = "" if question.temporary else f" What arrived is in {session_words(workspace)}."
             write_line(f"Stopped.{where}", err=True)
             raise
         finally:
             printer.end()
         if question.as_json:
-            write_json(_reply_json(workspace))
+            write_json(reply_json(workspace))
         printer.summarize()
         if question.schema is not None:
             check_json(workspace.state.entries[-1])
@@ -236,7 +222,7 @@ async def _send(
         raise InputError("The message could not be sent.", advice="Try again.")
 
 
-async def _until_ended(workspace: Workspace, printer: _Printer) -> None:
+async def _until_ended(workspace: Workspace, printer: ReplyPrinter) -> None:
     """Wait until the replies have ended. Raises OutputClosed, OSError if they cannot be printed."""
     ended = asyncio.ensure_future(workspace.replies.all_ended())
     try:
@@ -246,219 +232,6 @@ async def _until_ended(workspace: Workspace, printer: _Printer) -> None:
             printer.failed.result()
     finally:
         ended.cancel()
-
-
-# --- printing --------------------------------------------------------------------------
-
-
-class _Printer:
-    """Prints replies while they arrive."""
-
-    def __init__(self, workspace: Workspace, question: Question) -> None:
-        self._workspace = workspace
-        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Has the exception of the output as soon as it cannot be written to."""
-        self._target = _target_of(question)
-        self._entry_id = ""
-        """The id of the reply that is being printed."""
-        self._restarts = 0
-        self._length = 0
-        """Characters of it that are printed."""
-        self._error: TuiChatError | None = None
-        self._is_waiting = False
-
-    def follow(self, event: WorkspaceEvent) -> None:
-        """Print what has arrived."""
-        if self.failed.done():
-            return
-        try:
-            match event:
-                case ReplyGrew():
-                    self._grow(event.grown)
-                case ReplyRetrying(waiting):
-                    words = f"Trying again in {waiting.seconds:.0f} s ({waiting.why})"
-                    write_line(f"{words}, attempt {waiting.attempt}.", err=True)
-                case ReplyEnded():
-                    self._end_reply(event)
-                case _:
-                    pass
-        except (OutputClosed, OSError) as error:
-            self.failed.set_exception(error)
-
-    def _grow(self, grown: PartialReply) -> None:
-        reply = grown.reply
-        self._begin(grown.entry_id, reply.restarts)
-        if not len(reply.content):
-            self._show_waiting(reply)
-        elif len(reply.content) > self._length:
-            self._write(reply.text)
-
-    def _begin(self, entry_id: str, restarts: int) -> None:
-        if (entry_id, restarts) == (self._entry_id, self._restarts):
-            return
-        if self._length:
-            self._target.end()
-            if entry_id == self._entry_id:
-                write_line("The provider began the reply again.", err=True)
-        self._entry_id, self._restarts, self._length = entry_id, restarts, 0
-
-    def _show_waiting(self, reply: Reply) -> None:
-        if not self._is_waiting and reply.reasoning:
-            self._is_waiting = True
-            write_progress("Thinking …")
-
-    def _write(self, text: str) -> None:
-        self._stop_waiting()
-        self._target.write(text[self._length :])
-        self._length = len(text)
-
-    def _stop_waiting(self) -> None:
-        if self._is_waiting:
-            self._is_waiting = False
-            write_progress("")
-
-    def _end_reply(self, event: ReplyEnded) -> None:
-        message = event.entry.message
-        self._begin(message.id, self._restarts)
-        if len(message.content) > self._length:
-            self._write(message.content)
-        self._stop_waiting()
-        self._error = event.error
-        if message.semantics.refusal:
-            write_line(f"The model declined: {message.semantics.refusal}", err=True)
-        if event.entry.finish in _CUT:
-            write_line("warning: The reply ends at the limit of output tokens.", err=True)
-
-    def raise_error(self) -> None:
-        """Raise the error of the last reply, if it failed."""
-        if self._error is not None:
-            if self._length:
-                self._target.end()
-                self._length = 0
-            raise self._error
-
-    def end(self) -> None:
-        """Finish the output."""
-        if self.failed.done():
-            return
-        self._stop_waiting()
-        if self._length:
-            self._length = 0
-            self._target.end()
-
-    def summarize(self) -> None:
-        """Print model, duration, tokens and session, if somebody sees it."""
-        if not output.is_terminal(err=True):
-            return
-        entry = self._workspace.state.entries[-1]
-        timing = self._workspace.replies.timing(entry)
-        words = [f"{entry.model} at {entry.endpoint}"]
-        words += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
-        words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
-        words += [f"{entry.usage.output:,} out"] if entry.usage.output is not None else []
-        words += [f"${timing.cost:.4f}"] if timing.cost else []
-        words += [_session(self._workspace)]
-        write_line(" · ".join(map(one_line, words)), err=True)
-
-
-_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
-"""The providers' words for a reply that reached its limit."""
-
-
-class _Target(Protocol):
-    def write(self, text: str) -> None:
-        """Write more of the reply. Raises OutputClosed, OSError."""
-
-    def end(self) -> None:
-        """Finish a reply."""
-
-
-class _Nothing:
-    """The output of `--json`: the reply is printed when it has ended."""
-
-    def write(self, text: str) -> None:
-        """Write nothing."""
-
-    def end(self) -> None:
-        """Write nothing."""
-
-
-class _PlainOutput:
-    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
-
-    def __init__(self, *, exact_end: bool) -> None:
-        self._exact_end = exact_end
-        """True to add no line break at the end."""
-        self._last = ""
-
-    def write(self, text: str) -> None:
-        """Write more text."""
-        self._last = text[-1:] or self._last
-        write_reply(text)
-
-    def end(self) -> None:
-        """End the last line."""
-        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
-            self.write("\n")
-        self._last = ""
-
-
-class _Rendered:
-    """Markdown on a terminal."""
-
-    def __init__(self, target: MarkdownOutput) -> None:
-        self._target = target
-
-    def write(self, text: str) -> None:
-        """Draw more text."""
-        write_text(self._target.feed(text))
-
-    def end(self) -> None:
-        """Draw the end."""
-        write_text(self._target.end())
-
-
-def _target_of(question: Question) -> _Target:
-    if question.as_json:
-        return _Nothing()
-    if question.raw or not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
-        return _PlainOutput(exact_end=question.raw)
-    from tui_chat.cli.markdown_output import MarkdownOutput
-
-    size = shutil.get_terminal_size()
-    colour = not os.environ.get("NO_COLOR")
-    return _Rendered(MarkdownOutput(size.columns, size.lines, colour=colour))
-
-
-def _session(workspace: Workspace) -> str:
-    state = workspace.state
-    return "not stored" if state.is_temporary else f"session {state.session_id[:12]}"
-
-
-def _reply_json(workspace: Workspace) -> dict[str, Any]:
-    entry = workspace.state.entries[-1]
-    message, timing = entry.message, workspace.replies.timing(entry)
-    return {
-        "session_id": None if workspace.state.is_temporary else workspace.state.session_id,
-        "message_id": message.id,
-        "endpoint": entry.endpoint,
-        "model": entry.model,
-        "content": message.content,
-        "refusal": message.semantics.refusal or None,
-        "reasoning": "\n\n".join(each.text for each in message.semantics.reasoning if each.text),
-        "tool_calls": [
-            {"id": each.id, "name": each.name, "arguments": each.arguments}
-            for each in message.tool_calls
-        ],
-        "status": entry.status,
-        "finish_reason": entry.finish or None,
-        "usage": {
-            name: getattr(entry.usage, name)
-            for name in ("input", "output", "cached", "cache_write", "reasoning")
-        },
-        "seconds": entry.seconds,
-        "cost": None if timing.cost is None else float(timing.cost),
-    }
 
 
 def check_json(entry: Entry) -> None:
@@ -480,7 +253,7 @@ async def _answer(workspace: Workspace, call: PendingToolCall) -> None:
     NeedsUser if there is nobody to ask.
     """
     name, arguments = one_line(call.call.name), one_line(call.call.arguments, 2000)
-    where = f"It waits in {_session(workspace)}; answer it in the app."
+    where = f"It waits in {session_words(workspace)}; answer it in the app."
     if workspace.state.is_temporary:
         where = "Without --temporary it would wait in a session for the app."
     if not call.can_run:
@@ -519,15 +292,3 @@ async def _ask_on_terminal(question: str) -> str | None:
         with suppress(NotImplementedError, OSError):
             loop.remove_reader(terminal)
         os.close(terminal)
-
-
-def ask_choices(options: dict[str, Any], parameters: Sequence[str]) -> Choices:
-    """Return the choices of the command's options."""
-    return Choices(
-        endpoint=options["endpoint"] or "",
-        model=options["model"] or "",
-        role=options["role"],
-        preset=options["preset"] or "",
-        profile=options["profile"],
-        settings=tuple(parameters),
-    )

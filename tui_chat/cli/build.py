@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
-from tui_chat.cli.app import settled_config
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
 from tui_chat.cli.workspace import (
     Choices,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
+def run_build(common: CommonOptions, options: dict[str, Any]) -> None:
     """Compose a request from files or a stored session and print it. Raises InputError with file,
     place and fault, and StoreError.
     """
@@ -50,7 +50,7 @@ def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
         _show(_recompose(options["turn"]), options["show"])
         return
     _require_one_standard_input(options)
-    config = settled_config(**cast("dict[str, Any]", settings))
+    config = common.config()
     _show(asyncio.run(_compose(config, options)), options["show"])
 
 
@@ -78,7 +78,7 @@ async def _compose(config: Config, options: dict[str, Any]) -> Composed:
             await choose_role(workspace, load_role(role_file))
         choices = Choices(
             endpoint=_endpoint_name(config, options),
-            model=options["model"] or "",
+            model=options["model"],
             role=options["role"] if role_file is None or options["session"] else None,
             preset="" if preset_file else options["preset"] or "",
             profile=None if profile_file else options["profile"],
@@ -189,7 +189,7 @@ def _endpoint_name(config: Config, options: dict[str, Any]) -> str:
     """Return the name of the endpoint that the options ask for; empty if they do not. Raises
     InputError.
     """
-    name: str = options["endpoint"] or ""
+    name: str = options["endpoint"]
     if not options["protocol"]:
         return name
     protocol = Protocol(options["protocol"])

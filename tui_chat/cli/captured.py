@@ -20,13 +20,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat import paths
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.build import note_json
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_body, write_compact, write_json, write_line
 from tui_chat.compose import encode
-from tui_chat.config import load_config
 from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
 from tui_chat.library.file_reader import read_content
@@ -44,7 +43,7 @@ from tui_chat.turn_file import holds_turn, read_turn
 
 
 def run_inspect(
-    settings: dict[str, object], file: Path, call: int | None = None, *, as_json: bool = False
+    common: CommonOptions, file: Path, call: int | None = None, *, as_json: bool = False
 ) -> None:
     """Open the app on a captured request; of a HAR file, print its calls unless one is chosen.
 
@@ -69,7 +68,7 @@ def run_inspect(
         raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error
     if file == STANDARD_INPUT:
         _take_terminal()
-    run_app(**cast("dict[str, Any]", settings), captured=text)
+    run_app(common, captured=text)
 
 
 def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
@@ -199,7 +198,7 @@ PLACEHOLDER = "MODEL"
 
 
 def run_convert(
-    settings: dict[str, object],
+    common: CommonOptions,
     file: Path,
     source: Protocol | None,
     target: Protocol,
@@ -213,7 +212,7 @@ def run_convert(
     Without a `source` the request is searched for in the file, and its protocol detected.
     Raises InputError naming the file, the place in it and the fault.
     """
-    place = _endpoint(settings, endpoint, target)
+    place = _endpoint(common, endpoint, target)
     request = read_content(file, LARGEST_REQUEST)
     if source is None:
         source, request = _found(request, input_name(file))
@@ -301,14 +300,13 @@ def _with_model(
     return replace(envelope, parameters=parameters), notes
 
 
-def _endpoint(settings: dict[str, object], name: str, target: Protocol) -> Endpoint:
+def _endpoint(common: CommonOptions, name: str, target: Protocol) -> Endpoint:
     """Return the endpoint with this name. Without a name, return one without any facts, so that
     every server of the protocol accepts the body.
     """
     if not name:
         return Endpoint("convert", target, "")
-    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
-    found = load_config(config_dir, Path(), os.environ, {}).endpoint_named(name)
+    found = common.config().endpoint_named(name)
     if found.protocol is not target:
         raise InputError(f"The endpoint “{found.name}” uses {found.protocol}, not {target}.")
     return found

@@ -11,22 +11,32 @@ from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
 from tui_chat.cli import completion
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.completion import PROGRAM, SHELLS
 from tui_chat.cli.config_commands import CONFIG_COMMANDS
 from tui_chat.cli.db import db
 from tui_chat.cli.endpoint_commands import ENDPOINT_COMMANDS
 from tui_chat.cli.library_commands import LIBRARY_COMMANDS
+from tui_chat.cli.options import (
+    FILE,
+    INPUT,
+    PROTOCOLS,
+    endpoint_option,
+    file_argument,
+    json_option,
+    model_option,
+    preset_option,
+    profile_option,
+    request_endpoint,
+    request_model,
+    request_settings,
+    role_option,
+    session_option,
+)
 from tui_chat.cli.output import detect_closed_output, write_error, write_line, write_text
 from tui_chat.cli.session_commands import SESSION_COMMANDS
 from tui_chat.cli.tap_command import tap
 from tui_chat.models.endpoint import Protocol
-
-PROTOCOLS = tuple(protocol.value for protocol in Protocol)
-"""The ids alone: importing the protocols themselves takes longer than printing help."""
-
-_FILE = click.Path(path_type=Path)
-_INPUT = click.Path(path_type=Path, allow_dash=True)
-
 
 _EARLIER_NAMES = {"preset": "presets"}
 """Commands that still work under another name."""
@@ -73,89 +83,47 @@ class _Folders(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="tui-chat")
-@click.option("--data-dir", type=_FILE, help="The folder of the database.")
-@click.option("--config-dir", type=_FILE, help="The folder of config.toml, presets and themes.")
-@click.option(
-    "--endpoint",
-    shell_complete=completion.complete_endpoint,
-    help="The endpoint that new sessions use.",
-)
-@click.option(
-    "--model", shell_complete=completion.complete_model, help="The model that new sessions use."
-)
+@click.option("--data-dir", type=FILE, help="The folder of the database.")
+@click.option("--config-dir", type=FILE, help="The folder of config.toml, presets and themes.")
+@endpoint_option("The endpoint that new sessions use.")
+@model_option("The model that new sessions use.")
 @click.option("--theme", help="The color theme.")
 @click.pass_context
-def cli(
-    context: click.Context,
-    data_dir: Path | None,
-    config_dir: Path | None,
-    endpoint: str | None,
-    model: str | None,
-    theme: str | None,
-) -> None:
+def cli(context: click.Context, **options: Any) -> None:
     """A terminal chat client that shows exactly what the model will see.
 
     Without a command, open the app. The first start needs no key and no network: it uses a
     built-in offline provider.
     """
-    context.obj = {
-        "data_dir": data_dir,
-        "config_dir": config_dir,
-        "flags": {"endpoint": endpoint, "model": model, "theme": theme},
-    }
+    context.obj = CommonOptions(**options)
     if context.invoked_subcommand is None:
         from tui_chat.cli.app import run_app
 
-        run_app(**context.obj)
+        run_app(context.obj)
 
 
 @cli.command()
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
 @click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
-@click.option(
-    "-s",
-    "--session",
-    shell_complete=completion.complete_session,
-    default="",
-    help="Continue a session: its id, start of it, or title.",
-)
-@click.option("--attach", "attachments", type=_INPUT, multiple=True, help="A file; repeatable.")
+@session_option("Continue a session: its id, start of it, or title.", "-s", default="")
+@click.option("--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable.")
 @click.option(
     "--system", default="", metavar="TEXT", help="A system message before it, instead of a role."
 )
-@click.option(
-    "--role",
-    shell_complete=completion.complete_role,
-    help='The role of a new session; "" for none.',
-)
-@click.option("--preset", shell_complete=completion.complete_preset, help="A preset.")
-@click.option(
-    "--profile", shell_complete=completion.complete_profile, help='A profile; "" for none.'
-)
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    help="The model; without --endpoint at an endpoint that lists it.",
-)
-@click.option(
-    "--endpoint", shell_complete=completion.complete_endpoint, help="A configured endpoint."
-)
-@click.option(
-    "--set",
-    "parameters",
-    shell_complete=completion.complete_setting,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting; repeatable.",
-)
-@click.option("--schema", type=_INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+@role_option('The role of a new session; "" for none.')
+@preset_option("A preset.", default="")
+@profile_option('A profile; "" for none.')
+@request_model
+@request_endpoint
+@request_settings
+@click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
 @click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
-@click.option("--json", "as_json", is_flag=True, help="Print the reply and its facts as JSON.")
+@json_option("Print the reply and its facts as JSON.")
 @click.option("--anyway", is_flag=True, help="Send a request that exceeds the context limit.")
 @click.pass_obj
-def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any) -> None:
+def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
 
     TEXT is the message. The standard input is added if it is a pipe, or for -. A new session has
@@ -177,40 +145,31 @@ def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any
     \b
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
     6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
-    """  # noqa: D301 -- click wants the character itself
-    from tui_chat.cli.ask import Question, ask_choices, run_ask
+    """
+    from tui_chat.cli.ask import Question, run_ask
+    from tui_chat.cli.workspace import Choices
 
     names = ("endpoint", "model", "role", "preset", "profile")
-    choices = ask_choices({name: options.pop(name) for name in names}, parameters)
-    run_ask(settings, Question(choices=choices, **options))
+    choices = Choices(**{name: options.pop(name) for name in names}, settings=parameters)
+    run_ask(common, Question(choices=choices, **options))
 
 
 @cli.command()
-@click.option(
-    "--session",
-    shell_complete=completion.complete_session,
-    help="A stored session: its id, the start of one, or its title.",
-)
+@session_option("A stored session: its id, the start of one, or its title.")
 @click.option(
     "--preset",
     shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
     help="Default: the role's preset, else plain.",
 )
-@click.option("--history", type=_INPUT, help="A JSON array or JSONL of messages.")
+@click.option("--history", type=INPUT, help="A JSON array or JSONL of messages.")
 @click.option(
-    "--turn", type=_INPUT, help="A turn exported by the app, whose request is composed again."
+    "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
 )
 @click.option("--draft", metavar="TEXT", help="The user's message; default: the stored draft.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    help="The model; without --endpoint at an endpoint that lists it.",
-)
-@click.option(
-    "--endpoint", shell_complete=completion.complete_endpoint, help="A configured endpoint."
-)
+@request_model
+@request_endpoint
 @click.option(
     "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
 )
@@ -228,16 +187,9 @@ def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any
     help='Default: the profile used last; "" for none.',
 )
 @click.option(
-    "--lorebook", "lorebooks", type=_INPUT, multiple=True, help="A lorebook file; repeatable."
+    "--lorebook", "lorebooks", type=INPUT, multiple=True, help="A lorebook file; repeatable."
 )
-@click.option(
-    "--set",
-    "parameters",
-    shell_complete=completion.complete_setting,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting, such as temperature=0.7 or effort=high; repeatable.",
-)
+@request_settings
 @click.option(
     "--variable",
     "variables",
@@ -258,7 +210,7 @@ def ask(settings: dict[str, object], parameters: tuple[str, ...], **options: Any
     help="The exact body; the turns with their origins; the whole request; a curl command.",
 )
 @click.pass_obj
-def build(settings: dict[str, object], **options: object) -> None:
+def build(common: CommonOptions, **options: object) -> None:
     """Print the request that the app would send.
 
     Without options it is that of a new chat with an empty draft: endpoint, model, role, profile and
@@ -273,14 +225,14 @@ def build(settings: dict[str, object], **options: object) -> None:
       tui-chat build --draft "Hello"
       tui-chat build --session "A walk" --draft - < question.txt
       tui-chat build --preset my.json --role "" --model gpt-5 --show curl
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.build import run_build
 
-    run_build(settings, options)
+    run_build(common, options)
 
 
 @cli.command()
-@click.argument("file", type=_INPUT)
+@file_argument
 @click.option(
     "--from",
     "source",
@@ -294,22 +246,12 @@ def build(settings: dict[str, object], **options: object) -> None:
     required=True,
     help="The protocol to convert to.",
 )
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    default="",
-    help="Replace the model. (Gemini requests have theirs in the URL.)",
-)
-@click.option(
-    "--endpoint",
-    shell_complete=completion.complete_endpoint,
-    default="",
-    help="Encode for this endpoint's models; default: for any server.",
-)
+@model_option("Replace the model. (Gemini requests have theirs in the URL.)", default="")
+@endpoint_option("Encode for this endpoint's models; default: for any server.", default="")
 @click.option("--report", is_flag=True, help='Print a JSON object with "body" and "notes".')
 @click.pass_obj
 def convert(
-    settings: dict[str, object],
+    common: CommonOptions,
     file: Path,
     source: str | None,
     target: str,
@@ -327,20 +269,19 @@ def convert(
     Examples:
       tui-chat convert request.json --to gemini --report
       pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.captured import run_convert
-    from tui_chat.models.endpoint import Protocol
 
     ways = Protocol(source) if source else None, Protocol(target)
-    run_convert(settings, file, *ways, model=model, endpoint=endpoint, report=report)
+    run_convert(common, file, *ways, model=model, endpoint=endpoint, report=report)
 
 
 @cli.command()
-@click.argument("file", type=_INPUT)
+@file_argument
 @click.option("--call", type=click.IntRange(min=1), help="Of a HAR file: the number of a call.")
-@click.option("--json", "as_json", is_flag=True, help="Of a HAR file: print JSON.")
+@json_option("Of a HAR file: print JSON.")
 @click.pass_obj
-def inspect(settings: dict[str, object], file: Path, call: int | None, as_json: bool) -> None:
+def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) -> None:
     """Open a captured request in the inspector.
 
     FILE, or - for the standard input, is a request body of any protocol, text that contains one (a
@@ -353,14 +294,14 @@ def inspect(settings: dict[str, object], file: Path, call: int | None, as_json: 
     \b
     Example:
       tui-chat inspect request.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.captured import run_inspect
 
-    run_inspect(settings, file, call, as_json=as_json)
+    run_inspect(common, file, call, as_json=as_json)
 
 
 @cli.command()
-@click.argument("file", type=_INPUT)
+@file_argument
 @click.option(
     "--protocol", type=click.Choice(PROTOCOLS), required=True, help="The protocol of the reply."
 )
@@ -374,9 +315,8 @@ def read(file: Path, protocol: str) -> None:
     \b
     Example:
       tui-chat read reply.sse --protocol anthropic
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.captured import run_read
-    from tui_chat.models.endpoint import Protocol
 
     run_read(file, Protocol(protocol))
 
@@ -385,14 +325,14 @@ def read(file: Path, protocol: str) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option("--alias", default="", metavar="MODEL", help="Answers for unknown model names.")
-@click.option("--script", type=_FILE, help="A JSON file that the model “script” plays.")
+@click.option("--script", type=FILE, help="A JSON file that the model “script” plays.")
 def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
     """Serve the offline provider on a loopback address.
 
     \b
     Example:
       tui-chat loopback --port 8765
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.endpoints import run_loopback
 
     run_loopback(host, port, alias, script)
@@ -404,7 +344,7 @@ def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
 @click.option("--allow-remote", is_flag=True, help="Let other machines connect, unencrypted.")
 @click.option("--url", default="", help="The address in the browser, if a proxy is in front.")
 @click.pass_obj
-def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool, url: str) -> None:
+def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: str) -> None:
     """Serve the app to a browser.
 
     Prints the address to open; only who has it can use the app. Without --allow-remote, only this
@@ -413,10 +353,10 @@ def serve(settings: dict[str, object], port: int, host: str, allow_remote: bool,
     \b
     Example:
       tui-chat serve --port 8000
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.app import run_serve
 
-    run_serve(settings, host, port, url, remote=allow_remote)
+    run_serve(common, host, port, url, remote=allow_remote)
 
 
 @cli.command("completion")
@@ -433,7 +373,7 @@ def completion_command(shell: str) -> None:
       zsh (~/.zshrc)      eval "$(tui-chat completion zsh)"   (after compinit)
       fish (~/.config/fish/config.fish)    tui-chat completion fish | source
       powershell ($PROFILE)    tui-chat completion powershell | Out-String | Invoke-Expression
-    """  # noqa: D301 -- click wants the character itself
+    """
     write_text(completion.script(cli, shell))
 
 

@@ -8,10 +8,8 @@ command line that somebody types.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
@@ -23,6 +21,7 @@ from click.shell_completion import (
 )
 
 from tui_chat import paths
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -92,12 +91,8 @@ def _matching(found: Iterable[_Named], incomplete: str, *, titles: bool) -> Iter
 
 
 def _config(context: click.Context) -> Config:
-    from tui_chat.config import load_config
-
     given = context.find_root().params
-    config_dir = cast("Path | None", given.get("config_dir")) or paths.config_dir()
-    data_dir = cast("Path | None", given.get("data_dir")) or paths.data_dir()
-    return load_config(config_dir, data_dir, os.environ, {})
+    return CommonOptions(given.get("data_dir"), given.get("config_dir")).config()
 
 
 def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
@@ -109,7 +104,7 @@ def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
         return []
 
     async def run() -> Any:
-        async with open_store({"data_dir": folder}) as store:
+        async with open_store(CommonOptions(folder)) as store:
             return await read(store)
 
     return asyncio.run(run())

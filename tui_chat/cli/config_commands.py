@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from tui_chat.cli import completion
-
-_INPUT = click.Path(path_type=Path, allow_dash=True)
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import INPUT, endpoint_argument, json_option
 
 
 @click.group()
@@ -19,36 +18,36 @@ def config() -> None:
 
 @config.command("path")
 @click.pass_obj
-def config_path(settings: dict[str, object]) -> None:
+def config_path(common: CommonOptions) -> None:
     """Print the path of the configuration file.
 
     \b
     Example:
       cat "$(tui-chat config path)"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.config_file import print_path
 
-    print_path(settings)
+    print_path(common)
 
 
 @config.command("show")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def config_show(settings: dict[str, object], as_json: bool) -> None:
+def config_show(common: CommonOptions, as_json: bool) -> None:
     """Print the settings that hold, and whether the file, the environment or a flag set them.
 
     \b
     Example:
       TUI_CHAT_MODEL=gpt-5 tui-chat config show
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.config_file import show
 
-    show(settings, as_json=as_json)
+    show(common, as_json=as_json)
 
 
 @config.command("edit")
 @click.pass_obj
-def config_edit(settings: dict[str, object]) -> None:
+def config_edit(common: CommonOptions) -> None:
     """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
 
     A file that does not exist is created, with everything in it commented out.
@@ -56,16 +55,16 @@ def config_edit(settings: dict[str, object]) -> None:
     \b
     Example:
       EDITOR=nano tui-chat config edit
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.config_file import edit
 
-    edit(settings)
+    edit(common)
 
 
 @config.command("check")
-@click.argument("file", required=False, type=_INPUT)
+@click.argument("file", required=False, type=INPUT)
 @click.pass_obj
-def config_check(settings: dict[str, object], file: Path | None) -> None:
+def config_check(common: CommonOptions, file: Path | None) -> None:
     """Check the configuration file, or FILE (- for the standard input).
 
     Faults are printed with line and column; exits with 2 then.
@@ -74,10 +73,10 @@ def config_check(settings: dict[str, object], file: Path | None) -> None:
     Examples:
       tui-chat config check
       tui-chat config check new.toml
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.config_file import check
 
-    check(settings, file)
+    check(common, file)
 
 
 @click.group()
@@ -89,9 +88,9 @@ def keys() -> None:
 
 
 @keys.command("set")
-@click.argument("name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint)
+@endpoint_argument
 @click.pass_obj
-def keys_set(settings: dict[str, object], name: str) -> None:
+def keys_set(common: CommonOptions, name: str) -> None:
     """Store the key of an endpoint, and make the endpoint use it.
 
     The key is typed without being shown, or is the first line of the standard input. It is stored
@@ -101,16 +100,16 @@ def keys_set(settings: dict[str, object], name: str) -> None:
     Examples:
       tui-chat keys set openai
       pass show openai | tui-chat keys set openai
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.keys import set_key
 
-    set_key(settings, name)
+    set_key(common, name)
 
 
 @keys.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def keys_list(settings: dict[str, object], as_json: bool) -> None:
+def keys_list(common: CommonOptions, as_json: bool) -> None:
     """List where each endpoint's key is, and whether it is there.
 
     The keyring may ask for its password. Commands that print keys are not run.
@@ -118,32 +117,32 @@ def keys_list(settings: dict[str, object], as_json: bool) -> None:
     \b
     Example:
       tui-chat keys list --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.keys import list_keys
 
-    list_keys(settings, as_json=as_json)
+    list_keys(common, as_json=as_json)
 
 
 @keys.command("delete")
-@click.argument("name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint)
+@endpoint_argument
 @click.pass_obj
-def keys_delete(settings: dict[str, object], name: str) -> None:
+def keys_delete(common: CommonOptions, name: str) -> None:
     """Remove the key of an endpoint from the keyring. config.toml stays as it is.
 
     \b
     Example:
       tui-chat keys delete openai
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.keys import remove_key
 
-    remove_key(settings, name)
+    remove_key(common, name)
 
 
 @click.command()
 @click.option("--online", is_flag=True, help="Also ask the endpoints that have a key.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def doctor(settings: dict[str, object], online: bool, as_json: bool) -> None:
+def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
     """Check this machine, and say what to do.
 
     It looks at versions, terminal, configuration, files, database, keys and endpoints. Nothing is
@@ -153,10 +152,10 @@ def doctor(settings: dict[str, object], online: bool, as_json: bool) -> None:
     Examples:
       tui-chat doctor
       tui-chat doctor --online --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.doctor import run_doctor
 
-    if not run_doctor(settings, online=online, as_json=as_json):
+    if not run_doctor(common, online=online, as_json=as_json):
         sys.exit(1)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from tui_chat import paths
-from tui_chat.cli.library_output import config_of
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import InputError
@@ -37,22 +36,17 @@ TEMPLATE = """\
 """A new configuration file; every line of it is a comment."""
 
 
-def config_file(settings: dict[str, object]) -> Path:
-    """Return the path of the configuration file, which need not exist."""
-    return (cast("Path | None", settings["config_dir"]) or paths.config_dir()) / "config.toml"
-
-
-def print_path(settings: dict[str, object]) -> None:
+def print_path(common: CommonOptions) -> None:
     """Print the path of the configuration file."""
-    write_line(str(config_file(settings)))
+    write_line(str(common.config_file))
 
 
-def show(settings: dict[str, object], *, as_json: bool) -> None:
+def show(common: CommonOptions, *, as_json: bool) -> None:
     """Print the settings that hold, and where each is from. Raises ConfigError."""
-    config, path = config_of(settings), config_file(settings)
+    config, path = common.config(), common.config_file
     defaults = Config(config_dir=config.config_dir, data_dir=config.data_dir)
     of_file = load_config(config.config_dir, config.data_dir, {}, {})
-    flags = cast("dict[str, str | None]", settings["flags"])
+    flags = common.flags
     sources = {
         name: "--" + name
         if flags.get(name)
@@ -96,11 +90,11 @@ def show(settings: dict[str, object], *, as_json: bool) -> None:
         write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
 
 
-def check(settings: dict[str, object], file: Path | None) -> None:
+def check(common: CommonOptions, file: Path | None) -> None:
     """Print that a configuration has no faults. Raises ConfigError with place, line and column."""
-    path = file or config_file(settings)
+    path = file or common.config_file
     if file is None:
-        config_of(settings)
+        common.config()
         if not path.exists():
             write_line(f"{path} does not exist; the defaults hold.")
             return
@@ -112,7 +106,7 @@ def check(settings: dict[str, object], file: Path | None) -> None:
     write_line(f"{input_name(path)} has no faults.")
 
 
-def edit(settings: dict[str, object]) -> None:
+def edit(common: CommonOptions) -> None:
     """Open the configuration file in the user's editor, and check it afterwards.
 
     A new file has everything commented out. Raises InputError if the editor fails, and ConfigError
@@ -120,7 +114,7 @@ def edit(settings: dict[str, object]) -> None:
     """
     from tui_chat.ui.terminal.external_programs import editor_command
 
-    path = config_file(settings)
+    path = common.config_file
     command = editor_command(os.environ)
     if not path.exists():
         try:
@@ -137,4 +131,4 @@ def edit(settings: dict[str, object]) -> None:
         ) from error
     if code:
         raise InputError(f"{command[0]} ended with {code}.")
-    check(settings, None)
+    check(common, None)

@@ -6,22 +6,73 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
-from tui_chat import paths
+from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import Styled, write_json, write_line, write_progress
 from tui_chat.errors import InputError, StoreDamaged
 
 
-def database(settings: dict[str, object]) -> Path:
-    """Return the database in the folder that the flags name. Does not read the configuration."""
-    return paths.database_file(cast("Path | None", settings["data_dir"]))
+def _ask(question: str, unasked: str) -> None:
+    """Ask for confirmation; abort without it. `unasked` is the command that does not ask."""
+    try:
+        click.confirm(question, abort=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise InputError(
+                "There is no terminal to confirm on; nothing was changed.",
+                advice=f"`{unasked}` does not ask.",
+            ) from error
+        raise
 
 
-def run_status(path: Path, *, as_json: bool) -> None:
-    """Print the state of the database. Raises InputError, StoreError."""
+def _print_backup(saved: Path | None) -> None:
+    if saved is not None:
+        write_line(f"Backup: {saved}")
+
+
+def _age(path: Path) -> str:
+    made = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+    return f"{path.name}, made {made:%Y-%m-%d %H:%M}"
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"
+
+
+def _print_json(**values: Any) -> None:
+    write_json(values)
+
+
+@click.group()
+@click.pass_context
+def db(context: click.Context) -> None:
+    """Maintain the database: versions, backups, checks, rescue.
+
+    Every command is safe while the app is open. One that needs exclusive access is then refused,
+    and changes nothing.
+    """
+    context.obj = context.obj.database
+
+
+@db.command()
+@json_option()
+@click.pass_obj
+def status(path: Path, as_json: bool) -> None:
+    """Show version, size, counts and backup.
+
+    Also the migrations, and whether a program has the database open.
+
+    \b
+    Example:
+      tui-chat db status --json
+    """
     from tui_chat.store.maintenance import upkeep
 
     if not any(path.parent.glob(f"{path.name}*")):
@@ -64,8 +115,18 @@ def run_status(path: Path, *, as_json: bool) -> None:
         write_line(f"{name:<10}{value}")
 
 
-def run_migrate(path: Path, target: int | None) -> None:
-    """Migrate the database to a newer version. Raises InputError, StoreError."""
+@db.command()
+@click.option(
+    "--to", "target", type=click.IntRange(min=1), help="The version; default: the newest."
+)
+@click.pass_obj
+def migrate(path: Path, target: int | None) -> None:
+    """Migrate the database, after a backup. The app does so when it starts.
+
+    \b
+    Example:
+      tui-chat db migrate
+    """
     from tui_chat.store.maintenance import upkeep
 
     before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
@@ -76,8 +137,17 @@ def run_migrate(path: Path, target: int | None) -> None:
     _print_backup(saved)
 
 
-def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
-    """Undo migrations after asking. Raises InputError, StoreError."""
+@db.command()
+@click.option("--to", "target", type=click.IntRange(min=0), help="The version; default: one less.")
+@click.option("--yes", "sure", is_flag=True, help="Do not ask for confirmation.")
+@click.pass_obj
+def rollback(path: Path, target: int | None, sure: bool) -> None:
+    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first.
+
+    \b
+    Example:
+      tui-chat db rollback --to 3
+    """
     from tui_chat.store.maintenance import upkeep
 
     before, after, losses = upkeep.rollback_losses(path, target)
@@ -91,40 +161,58 @@ def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
     _print_backup(saved)
 
 
-def _ask(question: str, unasked: str) -> None:
-    """Ask for confirmation; abort without it. `unasked` is the command that does not ask."""
-    try:
-        click.confirm(question, abort=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, EOFError):
-            raise InputError(
-                "There is no terminal to confirm on; nothing was changed.",
-                advice=f"`{unasked}` does not ask.",
-            ) from error
-        raise
+@db.command()
+@click.argument("file", required=False, type=FILE)
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+@click.pass_obj
+def backup(path: Path, file: Path | None, force: bool) -> None:
+    """Copy the database to FILE.
 
+    The default is a new file beside it. The app may be open.
 
-def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
-    """Copy the database. Raises InputError, StoreError."""
+    \b
+    Example:
+      tui-chat db backup chat-copy.db
+    """
     from tui_chat.store.maintenance import upkeep
 
-    saved = upkeep.backup(path, target, now=time.time(), force=force)
+    saved = upkeep.backup(path, file, now=time.time(), force=force)
     write_line(f"{saved}  {_size(saved.stat().st_size)}")
 
 
-def run_restore(path: Path, source: Path) -> None:
-    """Replace the database by a copy. Raises InputError, StoreError."""
+@db.command()
+@click.argument("file", type=FILE)
+@click.pass_obj
+def restore(path: Path, file: Path) -> None:
+    """Replace the database by the copy FILE. The previous database is kept beside it.
+
+    \b
+    Example:
+      tui-chat db restore chat-copy.db
+    """
     from tui_chat.store.maintenance import upkeep
 
-    aside = upkeep.restore(path, source, now=time.time())
-    write_line(f"{path} was replaced by {source}.")
+    aside = upkeep.restore(path, file, now=time.time())
+    write_line(f"{path} was replaced by {file}.")
     if aside is not None:
         write_line(f"The previous database is kept in {aside}")
 
 
-def run_check(path: Path, *, as_json: bool) -> bool:
-    """Print the checks; return True if all passed. Raises InputError, StoreError."""
-    from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult, check
+@db.command()
+@json_option()
+@click.pass_obj
+def check(path: Path, as_json: bool) -> None:
+    """Check the database for faults.
+
+    Checks pages, references, branches, counts, search index, values and hashes. Exits with 1 if
+    there are faults.
+
+    \b
+    Example:
+      tui-chat db check
+    """
+    from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult
+    from tui_chat.store.maintenance.check import check as run_checks
 
     def show(check: CheckResult) -> None:
         sign = Styled("NO", "red") if check.faults else Styled("ok", "green")
@@ -137,7 +225,7 @@ def run_check(path: Path, *, as_json: bool) -> bool:
             show(check)
 
     try:
-        checks = check(path, on_check)
+        checks = run_checks(path, on_check)
     except StoreDamaged as error:
         checks = (CheckResult("file", (str(error),)),)
         on_check(checks[0])
@@ -159,33 +247,63 @@ def run_check(path: Path, *, as_json: bool) -> bool:
         )
     else:
         write_line(f"\n{path} has no faults.")
-    return not faults
+    if faults:
+        sys.exit(1)
 
 
-def run_repair(path: Path) -> None:
-    """Rebuild derived data. Raises InputError, StoreError."""
+@db.command()
+@click.pass_obj
+def repair(path: Path) -> None:
+    """Rebuild counts and search index.
+
+    For databases where `check` finds them wrong. Changes no messages.
+
+    \b
+    Example:
+      tui-chat db repair
+    """
     from tui_chat.store.maintenance import upkeep
 
     upkeep.rebuild(path)
     write_line("Counts were rebuilt. The search index will be rebuilt before the next search.")
 
 
-def run_vacuum(path: Path) -> None:
-    """Compact the file. Raises InputError, StoreError."""
+@db.command()
+@click.pass_obj
+def vacuum(path: Path) -> None:
+    """Compact the file after deletions.
+
+    \b
+    Example:
+      tui-chat db vacuum
+    """
     from tui_chat.store.maintenance import upkeep
 
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
 
 
-def run_salvage(source: Path, target: Path) -> None:
-    """Save what can be read of a damaged file. Raises InputError, StoreError."""
-    from tui_chat.store.maintenance.salvage import salvage
+@db.command()
+@click.argument("file", required=False, type=FILE)
+@click.option("--to", "target", required=True, type=FILE, help="The new file.")
+@click.pass_obj
+def salvage(path: Path, file: Path | None, target: Path) -> None:
+    """Save what can be read of a damaged file.
+
+    FILE (default: the database) is read page by page and never changed.
+
+    \b
+    Example:
+      tui-chat db salvage --to rescued.db
+    """
+    from tui_chat.store.maintenance import salvage as rescue
+
+    source = file or path
 
     def progress(rows: int, pages: int) -> None:
         write_progress(f"{rows:,} rows")
 
-    saved = salvage(source, target, progress=progress)
+    saved = rescue.salvage(source, target, progress=progress)
     write_progress("")
     sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
     write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
@@ -203,171 +321,3 @@ def run_salvage(source: Path, target: Path) -> None:
         write_line(sentence)
     write_line(f"\n{target} has no faults; {source} was not changed. To use the new file:")
     write_line(f"  tui-chat db restore {target}")
-
-
-def _print_backup(saved: Path | None) -> None:
-    if saved is not None:
-        write_line(f"Backup: {saved}")
-
-
-def _age(path: Path) -> str:
-    made = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
-    return f"{path.name}, made {made:%Y-%m-%d %H:%M}"
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1000:
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} GB"
-
-
-def _print_json(**values: Any) -> None:
-    write_json(values)
-
-
-_FILE = click.Path(path_type=Path, allow_dash=False)
-
-
-@click.group()
-@click.pass_context
-def db(context: click.Context) -> None:
-    """Maintain the database: versions, backups, checks, rescue.
-
-    Every command is safe while the app is open. One that needs exclusive access is then refused,
-    and changes nothing.
-    """
-    context.obj = database(context.obj)
-
-
-@db.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def status(path: Path, as_json: bool) -> None:
-    """Show version, size, counts and backup.
-
-    Also the migrations, and whether a program has the database open.
-
-    \b
-    Example:
-      tui-chat db status --json
-    """  # noqa: D301 -- click wants the character itself
-    run_status(path, as_json=as_json)
-
-
-@db.command()
-@click.option(
-    "--to", "target", type=click.IntRange(min=1), help="The version; default: the newest."
-)
-@click.pass_obj
-def migrate(path: Path, target: int | None) -> None:
-    """Migrate the database, after a backup. The app does so when it starts.
-
-    \b
-    Example:
-      tui-chat db migrate
-    """  # noqa: D301 -- click wants the character itself
-    run_migrate(path, target)
-
-
-@db.command()
-@click.option("--to", "target", type=click.IntRange(min=0), help="The version; default: one less.")
-@click.option("--yes", "sure", is_flag=True, help="Do not ask for confirmation.")
-@click.pass_obj
-def rollback(path: Path, target: int | None, sure: bool) -> None:
-    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first.
-
-    \b
-    Example:
-      tui-chat db rollback --to 3
-    """  # noqa: D301 -- click wants the character itself
-    run_rollback(path, target, sure=sure)
-
-
-@db.command()
-@click.argument("file", required=False, type=_FILE)
-@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@click.pass_obj
-def backup(path: Path, file: Path | None, force: bool) -> None:
-    """Copy the database to FILE.
-
-    The default is a new file beside it. The app may be open.
-
-    \b
-    Example:
-      tui-chat db backup chat-copy.db
-    """  # noqa: D301 -- click wants the character itself
-    run_backup(path, file, force=force)
-
-
-@db.command()
-@click.argument("file", type=_FILE)
-@click.pass_obj
-def restore(path: Path, file: Path) -> None:
-    """Replace the database by the copy FILE. The previous database is kept beside it.
-
-    \b
-    Example:
-      tui-chat db restore chat-copy.db
-    """  # noqa: D301 -- click wants the character itself
-    run_restore(path, file)
-
-
-@db.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
-def check(path: Path, as_json: bool) -> None:
-    """Check the database for faults.
-
-    Checks pages, references, branches, counts, search index, values and hashes. Exits with 1 if
-    there are faults.
-
-    \b
-    Example:
-      tui-chat db check
-    """  # noqa: D301 -- click wants the character itself
-    if not run_check(path, as_json=as_json):
-        sys.exit(1)
-
-
-@db.command()
-@click.pass_obj
-def repair(path: Path) -> None:
-    """Rebuild counts and search index.
-
-    For databases where `check` finds them wrong. Changes no messages.
-
-    \b
-    Example:
-      tui-chat db repair
-    """  # noqa: D301 -- click wants the character itself
-    run_repair(path)
-
-
-@db.command()
-@click.pass_obj
-def vacuum(path: Path) -> None:
-    """Compact the file after deletions.
-
-    \b
-    Example:
-      tui-chat db vacuum
-    """  # noqa: D301 -- click wants the character itself
-    run_vacuum(path)
-
-
-@db.command()
-@click.argument("file", required=False, type=_FILE)
-@click.option("--to", "target", required=True, type=_FILE, help="The new file.")
-@click.pass_obj
-def salvage(path: Path, file: Path | None, target: Path) -> None:
-    """Save what can be read of a damaged file.
-
-    FILE (default: the database) is read page by page and never changed.
-
-    \b
-    Example:
-      tui-chat db salvage --to rescued.db
-    """  # noqa: D301 -- click wants the character itself
-    run_salvage(file or path, target)

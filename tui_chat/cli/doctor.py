@@ -15,14 +15,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tui_chat import __version__, paths
 from tui_chat.cli.app import open_http_client, open_library
-from tui_chat.cli.config_file import config_file
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.endpoints import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
-from tui_chat.cli.library_output import config_of
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError
@@ -38,9 +37,9 @@ LEAST_ROOM = 100_000_000
 """Bytes that should be free for the database."""
 
 
-def run_doctor(settings: dict[str, object], *, online: bool, as_json: bool) -> bool:
+def run_doctor(common: CommonOptions, *, online: bool, as_json: bool) -> bool:
     """Print all checks; return True if none failed."""
-    checks = list(_checks(settings, online=online))
+    checks = list(_checks(common, online=online))
     failed = [check for check in checks if check.result == "failed"]
     if as_json:
         write_json({"works": not failed, "checks": [asdict(check) for check in checks]})
@@ -57,19 +56,19 @@ def run_doctor(settings: dict[str, object], *, online: bool, as_json: bool) -> b
     return not failed
 
 
-def _checks(settings: dict[str, object], *, online: bool) -> Iterator[Check]:
+def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:
     yield from _program()
     yield from _terminal()
     try:
-        config = config_of(settings)
+        config = common.config()
     except ConfigError as error:
         yield Check("config", "failed", str(error), error.advice or "`tui-chat config edit`")
         config = Config(
-            config_dir=config_file(settings).parent,
-            data_dir=cast("Path | None", settings["data_dir"]) or paths.data_dir(),
+            config_dir=common.config_folder,
+            data_dir=common.data_folder,
         )
     else:
-        path = config_file(settings)
+        path = common.config_file
         there = "has no faults" if path.exists() else "does not exist; the defaults hold"
         yield Check("config", "ok", f"{path} {there}.")
     yield from _files(config)

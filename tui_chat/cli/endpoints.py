@@ -23,11 +23,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, cast
 
-from tui_chat import paths
 from tui_chat.cli.app import open_http_client
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.compose import Composed, compose
-from tui_chat.config import LOOPBACK_URL, OFFLINE, Config, load_config
+from tui_chat.config import LOOPBACK_URL, OFFLINE
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.files import LARGEST_REQUEST, read_file
@@ -46,9 +46,9 @@ _SIGNS = {"ok": "ok", "warning": "!!", "failed": "NO", "skipped": "--"}
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 
 
-def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
+def run_list(common: CommonOptions, *, as_json: bool, look: bool) -> None:
     """Print all endpoints; with `look` also servers on this machine. Raises ConfigError."""
-    endpoints = _config(settings).endpoints
+    endpoints = common.config().endpoints
     found: tuple[Endpoint, ...] = ()
     if look:
         found = asyncio.run(_discover(endpoints))
@@ -108,14 +108,12 @@ def _known(facts: ModelFacts) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value is not None}
 
 
-def run_facts(
-    settings: dict[str, object], name: str, models: tuple[str, ...], *, as_json: bool
-) -> None:
+def run_facts(common: CommonOptions, name: str, models: tuple[str, ...], *, as_json: bool) -> None:
     """Print what is known of models at an endpoint, and which source says it. Raises ConfigError.
 
     The text has the form of `config.toml`, so that a line can be copied there and changed.
     """
-    endpoint = _config(settings).endpoint_named(name)
+    endpoint = common.config().endpoint_named(name)
     models = models or endpoint.models
     if as_json:
         write_json({model: _known(endpoint.facts_of(model)) for model in models})
@@ -165,9 +163,9 @@ def _key(endpoint: Endpoint) -> str:
     return describe_key_reference(endpoint.key) + (" (not set)" if missing else "")
 
 
-def run_test(settings: dict[str, object], name: str, model: str, *, as_json: bool) -> bool:
+def run_test(common: CommonOptions, name: str, model: str, *, as_json: bool) -> bool:
     """Print the checks of an endpoint; return True if none failed. Raises ConfigError."""
-    endpoint = _config(settings).endpoint_named(name)
+    endpoint = common.config().endpoint_named(name)
     checks = asyncio.run(_test(endpoint, model, show=not as_json))
     failed = [check.name for check in checks if check.result == "failed"]
     if as_json:
@@ -214,11 +212,6 @@ def show_check(check: Check, *, width: int = 7) -> None:
     write_line("  ", sign, f"  {check.name:<{width}} {check.sentence}{took}")
     if check.advice:
         write_line(f"{'':{width + 7}}{check.advice}")
-
-
-def _config(settings: dict[str, object]) -> Config:
-    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
-    return load_config(config_dir, Path(), os.environ, {})
 
 
 def run_loopback(host: str, port: int, alias: str, script: Path | None) -> None:

@@ -16,16 +16,16 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tui_chat.cli.app import (
     library_in,
     open_store,
     open_workspace,
     require_terminal,
-    settled_config,
     show,
 )
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
 from tui_chat.cli.workspace import find, find_role, find_session
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def run_import(
-    settings: Mapping[str, object],
+    common: CommonOptions,
     files: Sequence[Path],
     *,
     role: str | None = None,
@@ -67,9 +67,7 @@ def run_import(
     meter = Meter()
     participants = ChatParticipants()
     try:
-        reports = asyncio.run(
-            _import(settings, files, dry_run, meter, participants, (role, profile))
-        )
+        reports = asyncio.run(_import(common, files, dry_run, meter, participants, (role, profile)))
     finally:
         meter.clear()
     if as_json:
@@ -84,16 +82,16 @@ def run_import(
 
 
 async def _import(
-    settings: Mapping[str, object],
+    common: CommonOptions,
     files: Sequence[Path],
     dry_run: bool,
     meter: Meter,
     participants: ChatParticipants,
     names: tuple[str | None, str | None],
 ) -> tuple[Report, ...]:
-    library = library_in(cast("Path | None", settings["config_dir"]))
+    library = library_in(common.config_folder)
     with _seekable(files) as paths:
-        async with open_store(settings) as store:
+        async with open_store(common) as store:
             role, profile = names
             participants.profiles = profile_files(library)
             participants.roles = await store.roles.list()
@@ -226,7 +224,7 @@ class Meter:
 
 
 def run_export(
-    settings: Mapping[str, object],
+    common: CommonOptions,
     name: str | None,
     kind: Format,
     output: Path | None,
@@ -248,13 +246,13 @@ def run_export(
     is_there = output is not None and (output.is_file() or output.is_dir())
     if is_there and not (force or into_folder):
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
-    asyncio.run(_export_sessions(settings, name, kind, output, force))
+    asyncio.run(_export_sessions(common, name, kind, output, force))
 
 
 async def _export_sessions(
-    settings: Mapping[str, object], name: str | None, kind: Format, output: Path | None, force: bool
+    common: CommonOptions, name: str | None, kind: Format, output: Path | None, force: bool
 ) -> None:
-    async with open_store(settings) as store:
+    async with open_store(common) as store:
         sessions = await store.sessions.list()
         chosen = list(sessions) if name is None else [find_session(sessions, name)]
         ids = [each.session_id for each in chosen]
@@ -301,14 +299,13 @@ OFFLINE = "loopback"
 """The start of the names of endpoints that need neither key nor network."""
 
 
-def run_view(settings: Mapping[str, object], paths: Sequence[Path]) -> None:
+def run_view(common: CommonOptions, paths: Sequence[Path]) -> None:
     """Open the app on files and folders, read-only; without any, on the folders of known programs.
 
     Raises InputError if there is no conversation, ConfigError and StoreError.
     """
     require_terminal()
-    flags = cast("Mapping[str, str | None]", settings["flags"])
-    config = settled_config(None, cast("Path | None", settings["config_dir"]), flags)
+    config = common.config()
     if not paths:
         paths = known_places(Path.home(), os.environ)
     require_conversations(paths)
@@ -366,7 +363,8 @@ def read_only_config(config: Config, folder: Path) -> Config:
     """Return a configuration with this data folder, without network."""
     # The built-in ones: the user's file may redefine their names.
     offline = tuple(each for each in Config().endpoints if each.name.startswith(OFFLINE))
-    return replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
+    config = replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
+    return replace(config, named=("", ""))
 
 
 def banner(files: Sequence[Path]) -> str:

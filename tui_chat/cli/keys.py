@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_chat.cli import output
-from tui_chat.cli.library_output import config_of
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError, KeyMissing
 from tui_chat.files import make_private_folder, read_standard_input, read_text, write_text
@@ -36,11 +36,11 @@ LONGEST_KEY = 65_536
 """Maximum bytes of a key on the standard input."""
 
 
-def set_key(settings: dict[str, object], name: str) -> None:
+def set_key(common: CommonOptions, name: str) -> None:
     """Store a key that is typed without echo, or the first line of the standard input, and make the
     endpoint use it. Raises InputError.
     """
-    config = config_of(settings)
+    config = common.config()
     endpoint = config.endpoint_named(name)
     if endpoint.key_header(("", "")) is None:
         raise InputError(f"The endpoint “{name}” needs no key.")
@@ -75,17 +75,17 @@ def _use(path: Path, name: str, reference: str) -> None:
     write_line(f"{path} uses it now.")
 
 
-def remove_key(settings: dict[str, object], name: str) -> None:
+def remove_key(common: CommonOptions, name: str) -> None:
     """Remove the key of an endpoint from the keyring. Raises InputError."""
-    config_of(settings).endpoint_named(name)
+    common.config().endpoint_named(name)
     if not delete_key(SERVICE, name):
         raise KeyMissing(f"The keyring has no entry {SERVICE}/{name}.")
     write_line(f"The keyring has no key of {name} any more.")
 
 
-def list_keys(settings: dict[str, object], *, as_json: bool) -> None:
+def list_keys(common: CommonOptions, *, as_json: bool) -> None:
     """Print where the key of each endpoint is, and whether it is there. Raises ConfigError."""
-    states = asyncio.run(key_states(config_of(settings)))
+    states = asyncio.run(key_states(common.config()))
     if as_json:
         write_json(
             [

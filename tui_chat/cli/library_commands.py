@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from tui_chat.cli import completion
-
-_INPUT = click.Path(path_type=Path, allow_dash=True)
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import FILE, INPUT, json_option
 
 
 @click.group()
@@ -17,7 +17,7 @@ def sillytavern() -> None:
 
 
 @sillytavern.command("build")
-@click.argument("case", metavar="CASE.json", type=_INPUT)
+@click.argument("case", metavar="CASE.json", type=INPUT)
 def sillytavern_build(case: Path) -> None:
     """Build the request of a SillyTavern chat that a file describes.
 
@@ -28,15 +28,15 @@ def sillytavern_build(case: Path) -> None:
     \b
     Example:
       tui-chat sillytavern build case.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.sillytavern import run_build_case
 
     run_build_case(case)
 
 
 @sillytavern.command("check")
-@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("folder", metavar="FOLDER", type=FILE)
+@json_option()
 def sillytavern_check(folder: Path, as_json: bool) -> None:
     """Print what would be taken of a user's folder of SillyTavern.
 
@@ -47,7 +47,7 @@ def sillytavern_check(folder: Path, as_json: bool) -> None:
     \b
     Example:
       tui-chat sillytavern check SillyTavern/data/default-user
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.sillytavern_check import run_check_folder
 
     run_check_folder(folder, as_json=as_json)
@@ -59,50 +59,50 @@ def presets() -> None:
 
 
 @presets.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def presets_list(settings: dict[str, object], as_json: bool) -> None:
+def presets_list(common: CommonOptions, as_json: bool) -> None:
     """List the presets: your own, and those that come with the program.
 
     \b
     Example:
       tui-chat presets list --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import list_presets
 
-    list_presets(settings, as_json=as_json)
+    list_presets(common, as_json=as_json)
 
 
 @presets.command("show")
 @click.argument("preset", metavar="NAME|FILE", shell_complete=completion.complete_preset_or_file)
-@click.option("--json", "as_json", is_flag=True, help="Print the file.")
+@json_option("Print the file.")
 @click.pass_obj
-def presets_show(settings: dict[str, object], preset: str, as_json: bool) -> None:
+def presets_show(common: CommonOptions, preset: str, as_json: bool) -> None:
     """Print the messages of a preset and where each goes. - is the standard input.
 
     \b
     Examples:
       tui-chat presets show plain
       tui-chat presets show plain --json > mine.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import show_preset
 
-    show_preset(settings, preset, as_json=as_json)
+    show_preset(common, preset, as_json=as_json)
 
 
 @presets.command("path")
 @click.argument("preset", required=False, metavar="NAME", shell_complete=completion.complete_preset)
 @click.pass_obj
-def presets_path(settings: dict[str, object], preset: str | None) -> None:
+def presets_path(common: CommonOptions, preset: str | None) -> None:
     """Print the path of a preset; without NAME the folder of your own.
 
     \b
     Example:
       $EDITOR "$(tui-chat presets path mine)"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import print_path
 
-    print_path(settings, preset)
+    print_path(common, preset)
 
 
 @presets.command("check")
@@ -113,9 +113,9 @@ def presets_path(settings: dict[str, object], preset: str | None) -> None:
     metavar="NAME|FILE...",
     shell_complete=completion.complete_preset_or_file,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def preset_check(settings: dict[str, object], files: tuple[str, ...], as_json: bool) -> None:
+def preset_check(common: CommonOptions, files: tuple[str, ...], as_json: bool) -> None:
     """Check presets and lorebooks.
 
     Prints errors and warnings with path and line. For a folder, check the JSON files directly in
@@ -125,18 +125,18 @@ def preset_check(settings: dict[str, object], files: tuple[str, ...], as_json: b
     Examples:
       tui-chat presets check mine
       tui-chat presets check presets/ lorebooks/town.json --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import preset_path
     from tui_chat.cli.preset import run_check
 
-    run_check([preset_path(settings, each) for each in files], as_json)
+    run_check([preset_path(common, each) for each in files], as_json)
 
 
 @presets.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_INPUT)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
 @click.option("--name", default="", help="The name of the preset; default: the file's name.")
 @click.pass_obj
-def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: str) -> None:
+def preset_import(common: CommonOptions, files: tuple[Path, ...], name: str) -> None:
     """Import SillyTavern's presets.
 
     Chat completion presets are converted and written to the presets folder. Prints the path of each
@@ -145,10 +145,10 @@ def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: st
     \b
     Example:
       tui-chat presets import "Marinara.json" --name marinara
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.preset import run_import
 
-    run_import(settings, files, name)
+    run_import(common, files, name)
 
 
 @presets.command("test")
@@ -192,7 +192,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
     \b
     Example:
       tui-chat presets test cases/ --update
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.preset import run_test
 
     run_test(folders, update)
@@ -204,25 +204,25 @@ def roles() -> None:
 
 
 @roles.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def roles_list(settings: dict[str, object], as_json: bool) -> None:
+def roles_list(common: CommonOptions, as_json: bool) -> None:
     """List the roles, those that were used last first.
 
     \b
     Example:
       tui-chat roles list
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import list_roles
 
-    list_roles(settings, as_json=as_json)
+    list_roles(common, as_json=as_json)
 
 
 @roles.command("export")
 @click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="A .png or .json file.")
+@click.option("--output", "-o", type=FILE, help="A .png or .json file.")
 @click.pass_obj
-def roles_export(settings: dict[str, object], role: str, output: Path | None) -> None:
+def roles_export(common: CommonOptions, role: str, output: Path | None) -> None:
     """Write a role as a character card, with all that its file had.
 
     Only a role that came with a picture can be written as PNG.
@@ -230,26 +230,26 @@ def roles_export(settings: dict[str, object], role: str, output: Path | None) ->
     \b
     Example:
       tui-chat roles export Assistant --output assistant.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import export_role
 
-    export_role(settings, role, output)
+    export_role(common, role, output)
 
 
 @roles.command("show")
 @click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, in the form of a role file.")
+@json_option("Print JSON, in the form of a role file.")
 @click.pass_obj
-def roles_show(settings: dict[str, object], role: str, as_json: bool) -> None:
+def roles_show(common: CommonOptions, role: str, as_json: bool) -> None:
     """Print a role: its model, preset, settings and system prompt.
 
     \b
     Example:
       tui-chat roles show Assistant --json > roles/assistant.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import show_role
 
-    show_role(settings, role, as_json=as_json)
+    show_role(common, role, as_json=as_json)
 
 
 @click.group()
@@ -258,34 +258,34 @@ def profiles() -> None:
 
 
 @profiles.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def profiles_list(settings: dict[str, object], as_json: bool) -> None:
+def profiles_list(common: CommonOptions, as_json: bool) -> None:
     """List the profiles.
 
     \b
     Example:
       tui-chat profiles list
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import list_profiles
 
-    list_profiles(settings, as_json=as_json)
+    list_profiles(common, as_json=as_json)
 
 
 @profiles.command("show")
 @click.argument("profile", metavar="NAME", shell_complete=completion.complete_profile)
-@click.option("--json", "as_json", is_flag=True, help="Print the file.")
+@json_option("Print the file.")
 @click.pass_obj
-def profiles_show(settings: dict[str, object], profile: str, as_json: bool) -> None:
+def profiles_show(common: CommonOptions, profile: str, as_json: bool) -> None:
     """Print a profile.
 
     \b
     Example:
       tui-chat profiles show kim
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.library_output import show_profile
 
-    show_profile(settings, profile, as_json=as_json)
+    show_profile(common, profile, as_json=as_json)
 
 
 LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles, sillytavern)

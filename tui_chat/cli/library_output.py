@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tui_chat.cli import output
-from tui_chat.cli.app import open_library, settled_config
+from tui_chat.cli.app import open_library
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.workspace import command_workspace, find, find_role
 from tui_chat.errors import InputError
@@ -21,7 +22,6 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.settings import settings_json
 
 if TYPE_CHECKING:
-    from tui_chat.config import Config
     from tui_chat.library.library import Library
     from tui_chat.models.preset import Preset, PresetMessage
     from tui_chat.models.role import Role
@@ -30,13 +30,8 @@ EXCERPT = 60
 """Characters of a text that a list shows."""
 
 
-def config_of(settings: dict[str, object]) -> Config:
-    """Return the configuration that the command line names. Raises ConfigError."""
-    return settled_config(**cast("dict[str, Any]", settings))
-
-
-def _library(settings: dict[str, object]) -> Library:
-    return open_library(config_of(settings))
+def _library(common: CommonOptions) -> Library:
+    return open_library(common.config())
 
 
 def _print_table(rows: Sequence[tuple[str, ...]], nothing: str, *narrowed: tuple[int, int]) -> None:
@@ -49,9 +44,9 @@ def _print_table(rows: Sequence[tuple[str, ...]], nothing: str, *narrowed: tuple
 # --- presets ---------------------------------------------------------------------------
 
 
-def list_presets(settings: dict[str, object], *, as_json: bool) -> None:
+def list_presets(common: CommonOptions, *, as_json: bool) -> None:
     """Print the presets. A file with errors is listed with its fault."""
-    library = _library(settings)
+    library = _library(common)
     found = [
         (name, path, library.is_ours(name), *_read(path))
         for name, path in library.files("presets").items()
@@ -85,14 +80,14 @@ def _read(path: Path) -> tuple[Preset | None, str]:
         return None, str(error).removeprefix(f"{path}: ")
 
 
-def preset_path(settings: dict[str, object], name: str) -> Path:
+def preset_path(common: CommonOptions, name: str) -> Path:
     """Return the path that a name or a path of a preset stands for. Raises InputError, which
     suggests the nearest, for a name that does not exist.
     """
     path = Path(name)
     if path == STANDARD_INPUT or path.exists():
         return path
-    files = _library(settings).files("presets")
+    files = _library(common).files("presets")
     if name in files:
         return files[name]
     if path.suffix or path.name != name:
@@ -100,9 +95,9 @@ def preset_path(settings: dict[str, object], name: str) -> Path:
     return files[find("preset", name, tuple(files))]
 
 
-def show_preset(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+def show_preset(common: CommonOptions, name: str, *, as_json: bool) -> None:
     """Print a preset: its messages in their order, or its file. Raises InputError."""
-    path = preset_path(settings, name)
+    path = preset_path(common, name)
     if as_json:
         output.write_request(read_file_text(path).rstrip("\n"))
         return
@@ -132,29 +127,29 @@ def _place(message: PresetMessage) -> str:
     return name
 
 
-def print_path(settings: dict[str, object], name: str | None) -> None:
+def print_path(common: CommonOptions, name: str | None) -> None:
     """Print the path of a preset, or the folder of the user's presets. Raises InputError."""
     if name is None:
-        write_line(str(config_of(settings).config_dir / "presets"))
+        write_line(str(common.config().config_dir / "presets"))
     else:
-        files = _library(settings).files("presets")
+        files = _library(common).files("presets")
         write_line(str(files[find("preset", name, tuple(files))]))
 
 
 # --- roles -----------------------------------------------------------------------------
 
 
-def _roles(settings: dict[str, object]) -> tuple[Role, ...]:
+def _roles(common: CommonOptions) -> tuple[Role, ...]:
     async def read() -> tuple[Role, ...]:
-        async with command_workspace(config_of(settings), create=False) as (workspace, _):
+        async with command_workspace(common.config(), create=False) as (workspace, _):
             return workspace.state.roles
 
     return asyncio.run(read())
 
 
-def list_roles(settings: dict[str, object], *, as_json: bool) -> None:
+def list_roles(common: CommonOptions, *, as_json: bool) -> None:
     """Print the roles. Raises StoreError."""
-    found = _roles(settings)
+    found = _roles(common)
     if as_json:
         write_json([_role_json(role) for role in found])
         return
@@ -167,9 +162,9 @@ def list_roles(settings: dict[str, object], *, as_json: bool) -> None:
     _print_table(rows, "There are no roles.", (4, 20))
 
 
-def show_role(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+def show_role(common: CommonOptions, name: str, *, as_json: bool) -> None:
     """Print a role. Raises InputError for an unknown name, and StoreError."""
-    role = find_role(_roles(settings), name)
+    role = find_role(_roles(common), name)
     if as_json:
         write_json(_role_json(role))
         return
@@ -183,11 +178,11 @@ def show_role(settings: dict[str, object], name: str, *, as_json: bool) -> None:
         write_line(role.system_prompt)
 
 
-def export_role(settings: dict[str, object], name: str, path: Path | None) -> None:
+def export_role(common: CommonOptions, name: str, path: Path | None) -> None:
     """Write a role as a character card: PNG if the file's name says so, else JSON; to the standard
     output without a file. Raises InputError and StoreError.
     """
-    role, picture = asyncio.run(_role_and_picture(settings, name))
+    role, picture = asyncio.run(_role_and_picture(common, name))
     card = card_of_role(role, picture)
     if path is None:
         write_line(dump_json(card).rstrip("\n"))
@@ -197,8 +192,8 @@ def export_role(settings: dict[str, object], name: str, path: Path | None) -> No
         write_bytes(dump_json(card).encode(), path, overwrite=False)
 
 
-async def _role_and_picture(settings: dict[str, object], name: str) -> tuple[Role, bytes]:
-    async with command_workspace(config_of(settings), create=False) as (workspace, _):
+async def _role_and_picture(common: CommonOptions, name: str) -> tuple[Role, bytes]:
+    async with command_workspace(common.config(), create=False) as (workspace, _):
         role = find_role(workspace.state.roles, name)
         store = workspace.store.roles
         return await store.get(role.role_id) or role, await store.picture(role.role_id)
@@ -223,9 +218,9 @@ def _excerpt(text: str) -> str:
 # --- profiles --------------------------------------------------------------------------
 
 
-def list_profiles(settings: dict[str, object], *, as_json: bool) -> None:
+def list_profiles(common: CommonOptions, *, as_json: bool) -> None:
     """Print the profiles. A file with errors is listed with its fault."""
-    library = _library(settings)
+    library = _library(common)
     found: list[tuple[str, Path, str, str]] = []
     for name, path in library.files("profiles").items():
         try:
@@ -243,13 +238,13 @@ def list_profiles(settings: dict[str, object], *, as_json: bool) -> None:
         return
     rows = [("NAME", "USER", "CONTENT")]
     rows += [(one_line(name), one_line(user), _excerpt(text)) for name, _, user, text in found]
-    folder = config_of(settings).config_dir / "profiles"
+    folder = common.config().config_dir / "profiles"
     _print_table(rows, f"There are no profiles. They are JSON files in {folder}.", (2, 20))
 
 
-def show_profile(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+def show_profile(common: CommonOptions, name: str, *, as_json: bool) -> None:
     """Print a profile, or its file. Raises InputError."""
-    library = _library(settings)
+    library = _library(common)
     files = library.files("profiles")
     found = find("profile", name, tuple(files))
     if as_json:

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from tui_chat.cli import output
 from tui_chat.cli.app import open_http_client
-from tui_chat.cli.library_output import config_of
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import TuiChatError
 from tui_chat.library.prices import load_prices
@@ -30,15 +30,13 @@ class _Model:
     output_price: Decimal | None
 
 
-def run_models(
-    settings: dict[str, object], text: str, name: str, *, online: bool, as_json: bool
-) -> bool:
+def run_models(common: CommonOptions, text: str, name: str, *, online: bool, as_json: bool) -> bool:
     """Print models; with `online` those that the servers list instead of those that are configured.
 
     Only models whose name contains `text`, of the endpoint `name` or, if that is empty, of all.
     Return False if a server could not be asked. Raises ConfigError for an unknown endpoint.
     """
-    config = config_of(settings)
+    config = common.config()
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     failures: tuple[str, ...] = ()
     listed = {each.name: each.models for each in endpoints}

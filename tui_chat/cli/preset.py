@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import cast
 
-from tui_chat import paths
 from tui_chat.cli.app import open_library
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.preset_cases import (
     Case,
@@ -24,7 +22,6 @@ from tui_chat.cli.preset_cases import (
     placement_words,
 )
 from tui_chat.compose import compose
-from tui_chat.config import load_config
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_text
@@ -101,15 +98,14 @@ def _summarize(levels: Counter[Level], files: int) -> None:
     write_line(f"{checked}: {', '.join(counts) or 'no findings'}.", err=True)
 
 
-def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:
+def run_import(common: CommonOptions, files: Sequence[Path], name: str) -> None:
     """Import each file as a preset, and print its path and notes.
 
     Raises InputError naming the file and the fault; the files before it are imported.
     """
     if name and len(files) > 1:
         raise InputError("--name needs a single file.", advice="Omit --name.")
-    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
-    own = open_library(load_config(config_dir, Path(), os.environ, {}))
+    own = open_library(common.config())
     for file in files:
         found = load_sillytavern_preset(file, name)
         preset_name = own.add_preset(found.preset)

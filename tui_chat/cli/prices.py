@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat import paths
 from tui_chat.cli.app import open_store
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
@@ -27,9 +24,9 @@ SOURCE = (
 )
 
 
-def run_show(settings: Mapping[str, object], model: str, name: str, *, as_json: bool) -> bool:
+def run_show(common: CommonOptions, model: str, name: str, *, as_json: bool) -> bool:
     """Print the prices of a model at all endpoints or at one; return False if none are known."""
-    config, known = _config(settings), load_prices(_data_dir(settings))
+    config, known = common.config(), load_prices(common.data_folder)
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     now = datetime.now(UTC)
     found = {
@@ -67,7 +64,7 @@ def _write_prices(prices: Prices) -> None:
         write_line(f"  {medium:<15} has its own price; such a request has no known cost")
 
 
-def run_update(settings: Mapping[str, object], place: str) -> None:
+def run_update(common: CommonOptions, place: str) -> None:
     """Fetch prices from `place`, check them, and put them into the data folder.
 
     Raises InputError and what the HTTP client does; the old file is kept then.
@@ -83,7 +80,7 @@ def run_update(settings: Mapping[str, object], place: str) -> None:
         raw = read_file(Path(place), MOST_BYTES)
     today = datetime.now(UTC).date().isoformat()
     text = price_table_text(load_numbers(raw, place), today, "genai-prices", place)
-    folder = _data_dir(settings)
+    folder = common.data_folder
     try:
         make_private_folder(folder)
     except OSError as error:
@@ -94,9 +91,9 @@ def run_update(settings: Mapping[str, object], place: str) -> None:
     write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")
 
 
-def run_usage(settings: Mapping[str, object], group: UsageGroup, *, as_json: bool) -> None:
+def run_usage(common: CommonOptions, group: UsageGroup, *, as_json: bool) -> None:
     """Print tokens and costs of all replies. Raises StoreError and ConfigError."""
-    sums = asyncio.run(_usage(settings, group))
+    sums = asyncio.run(_usage(common, group))
     if as_json:
         write_json([{group: name, **each.as_json()} for name, each in sums.items()])
         return
@@ -121,20 +118,11 @@ def run_usage(settings: Mapping[str, object], group: UsageGroup, *, as_json: boo
         write_line("  ".join((row[0].ljust(widths[0]), *cells)))
 
 
-async def _usage(settings: Mapping[str, object], group: UsageGroup) -> dict[str, UsageSum]:
-    config, known = _config(settings), load_prices(_data_dir(settings))
+async def _usage(common: CommonOptions, group: UsageGroup) -> dict[str, UsageSum]:
+    config, known = common.config(), load_prices(common.data_folder)
     sums: dict[str, UsageSum] = {}
-    async with open_store(settings) as store:
+    async with open_store(common) as store:
         async for reply in store.usage.requests():
             name, cost = group_name(reply, group), known_cost(reply, config, known)
             sums.setdefault(name, UsageSum()).add(reply, cost)
     return dict(sorted(sums.items()))
-
-
-def _data_dir(settings: Mapping[str, object]) -> Path:
-    return cast("Path | None", settings["data_dir"]) or paths.data_dir()
-
-
-def _config(settings: Mapping[str, object]) -> Config:
-    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
-    return load_config(config_dir, _data_dir(settings), os.environ, {})

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from string import Template
@@ -29,6 +29,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_line
 from tui_chat.cli.serve_access import Access, granted_access
 from tui_chat.errors import InputError
@@ -273,10 +274,9 @@ async def serving(
             await runner.cleanup()
 
 
-def app_command(settings: Mapping[str, Any]) -> str:
+def app_command(common: CommonOptions) -> str:
     """Return the shell command for an app with the same folders and flags."""
-    flags = {"data-dir": settings["data_dir"], "config-dir": settings["config_dir"]}
-    flags |= settings["flags"]
+    flags = {"data-dir": common.data_dir, "config-dir": common.config_dir, **common.flags}
     words = [sys.executable, "-m", "tui_chat"]
     words += [f"--{name}={value}" for name, value in flags.items() if value is not None]
     if sys.platform == "win32":
@@ -285,7 +285,7 @@ def app_command(settings: Mapping[str, Any]) -> str:
 
 
 async def serve_until_stopped(
-    settings: Mapping[str, Any], host: str, port: int, url: str, *, remote: bool
+    common: CommonOptions, host: str, port: int, url: str, *, remote: bool
 ) -> None:
     """Serve until a signal. Raises InputError if the address cannot be used."""
     stopped = asyncio.Event()
@@ -294,7 +294,7 @@ async def serve_until_stopped(
             number = getattr(signal, name)
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     try:
-        async with serving(app_command(settings), host, port, url, remote=remote) as address:
+        async with serving(app_command(common), host, port, url, remote=remote) as address:
             write_line(
                 "Open this address in a browser. Whoever has it can use your keys and tools:"
             )

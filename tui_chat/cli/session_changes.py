@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.cli import output
-from tui_chat.cli.library_output import config_of
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_text
 from tui_chat.cli.workspace import command_workspace, find_session
 from tui_chat.errors import InputError
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def _listed(settings: dict[str, object]) -> AsyncGenerator[tuple[Workspace, Failures]]:
+async def _listed(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Failures]]:
     """Open a workspace whose list of sessions is complete."""
-    async with command_workspace(config_of(settings), create=False) as (workspace, failures):
+    async with command_workspace(common.config(), create=False) as (workspace, failures):
         await workspace.sessions.refresh_list_if_changed()
         yield workspace, failures
 
@@ -43,11 +43,11 @@ def _titles(sessions: Sequence[SessionSummary]) -> str:
     return ", ".join(f"“{one_line(each.title, 60)}”" for each in sessions)
 
 
-def show(settings: dict[str, object], name: str, *, as_json: bool) -> None:
+def show(common: CommonOptions, name: str, *, as_json: bool) -> None:
     """Print a session. Raises InputError for an unknown one, and StoreError."""
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             summary = find_session(workspace.state.sessions, name)
             if as_json:
                 await workspace.sessions.activate(summary.session_id)
@@ -111,13 +111,13 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def rename(settings: dict[str, object], name: str, title: str) -> None:
+def rename(common: CommonOptions, name: str, title: str) -> None:
     """Rename a session. Raises InputError and StoreError."""
     if not title.strip():
         raise InputError("The title is empty.")
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             session = find_session(workspace.state.sessions, name)
             await workspace.sessions.rename(session.session_id, title)
             failures.raise_first()
@@ -129,12 +129,12 @@ def rename(settings: dict[str, object], name: str, title: str) -> None:
 
 
 def tag(
-    settings: dict[str, object], names: Sequence[str], add: Sequence[str], drop: Sequence[str]
+    common: CommonOptions, names: Sequence[str], add: Sequence[str], drop: Sequence[str]
 ) -> None:
     """Change tags of sessions, and print those that they have. Raises InputError, StoreError."""
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             found = _found(workspace.state.sessions, names)
             await workspace.sessions.retag(tuple(found), add=add, drop=drop)
             failures.raise_first()
@@ -146,11 +146,11 @@ def tag(
     asyncio.run(run())
 
 
-def archive(settings: dict[str, object], names: Sequence[str], *, undo: bool) -> None:
+def archive(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
     """Archive sessions, or take them out again. Raises InputError, StoreError."""
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             found = _found(workspace.state.sessions, names)
             await workspace.sessions.organise(tuple(found), archived=not undo)
             failures.raise_first()
@@ -160,11 +160,11 @@ def archive(settings: dict[str, object], names: Sequence[str], *, undo: bool) ->
     asyncio.run(run())
 
 
-def delete(settings: dict[str, object], names: Sequence[str], *, undo: bool) -> None:
+def delete(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
     """Move sessions to the trash, or bring them back. Raises InputError, StoreError."""
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             store = workspace.store.sessions
             if undo:
                 found = _found(await store.list_trash(), names)
@@ -182,11 +182,11 @@ def delete(settings: dict[str, object], names: Sequence[str], *, undo: bool) -> 
     asyncio.run(run())
 
 
-def fork(settings: dict[str, object], name: str, message_id: str, title: str) -> None:
+def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
     """Copy a branch into a new session, and print its id. Raises InputError, StoreError."""
 
     async def run() -> None:
-        async with _listed(settings) as (workspace, failures):
+        async with _listed(common) as (workspace, failures):
             session = find_session(workspace.state.sessions, name)
             await workspace.sessions.activate(session.session_id)
             entries = workspace.state.entries

@@ -10,30 +10,31 @@ from typing import Any
 import click
 
 from tui_chat.cli import completion
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import (
+    FILE,
+    INPUT,
+    endpoint_option,
+    json_option,
+    model_option,
+    profile_option,
+    role_option,
+    session_option,
+)
 from tui_chat.cli.output import write_line
-
-_FILE = click.Path(path_type=Path, allow_dash=False)
-_FILE_OR_INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE_OR_INPUT)
-@click.option(
-    "--role",
-    shell_complete=completion.complete_role,
-    help="The role of the character in SillyTavern's chats; by default the one with its name.",
-)
-@click.option(
-    "--profile",
-    "--persona",
-    shell_complete=completion.complete_profile,
-    help="The profile of the user in SillyTavern's chats; by default the one with its name.",
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
+@role_option("The role of the character in SillyTavern's chats; by default the one with its name.")
+@profile_option(
+    "The profile of the user in SillyTavern's chats; by default the one with its name.", "--persona"
 )
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
 def import_command(
-    settings: dict[str, object],
+    common: CommonOptions,
     files: tuple[Path, ...],
     role: str | None,
     profile: str | None,
@@ -54,12 +55,10 @@ def import_command(
       tui-chat import chatgpt.zip
       tui-chat import --dry-run --json exports/
       tui-chat import ines.png "chats/Ines Varga/" --persona Kim
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.import_export import run_import
 
-    if not run_import(
-        settings, files, role=role, profile=profile, dry_run=dry_run, as_json=as_json
-    ):
+    if not run_import(common, files, role=role, profile=profile, dry_run=dry_run, as_json=as_json):
         sys.exit(1)
 
 
@@ -74,7 +73,7 @@ def import_command(
     help="json is complete and can be imported again; jsonl has the messages; the others are for "
     "reading.",
 )
-@click.option("--output", type=_FILE, help="A file; with --all a folder, or for JSON one file.")
+@click.option("--output", type=FILE, help="A file; with --all a folder, or for JSON one file.")
 @click.option("--all", "everything", is_flag=True, help="Export all sessions.")
 @click.option(
     "--without-requests",
@@ -85,7 +84,7 @@ def import_command(
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.pass_obj
 def export_command(
-    settings: dict[str, object],
+    common: CommonOptions,
     session: str | None,
     kind: Any,
     output: Path | None,
@@ -101,12 +100,12 @@ def export_command(
     Examples:
       tui-chat export "A walk" --format html --output walk.html
       tui-chat export --all > everything.json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.import_export import run_export
 
     if without_requests and kind == "json":
         kind = "shared"
-    run_export(settings, session, kind, output, everything=everything, force=force)
+    run_export(common, session, kind, output, everything=everything, force=force)
 
 
 @click.group("sessions")
@@ -129,35 +128,35 @@ _SESSIONS = click.argument(
 
 @sessions_group.command("show")
 @_SESSION
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def sessions_show(settings: dict[str, object], session: str, as_json: bool) -> None:
+def sessions_show(common: CommonOptions, session: str, as_json: bool) -> None:
     """Print a session: its facts and the messages of its branch, as Markdown.
 
     \b
     Examples:
       tui-chat sessions show "A walk"
       tui-chat sessions show 0198a --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import show
 
-    show(settings, session, as_json=as_json)
+    show(common, session, as_json=as_json)
 
 
 @sessions_group.command("rename")
 @_SESSION
 @click.argument("title")
 @click.pass_obj
-def sessions_rename(settings: dict[str, object], session: str, title: str) -> None:
+def sessions_rename(common: CommonOptions, session: str, title: str) -> None:
     """Give a session another title.
 
     \b
     Example:
       tui-chat sessions rename 0198a "Salt marshes"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import rename
 
-    rename(settings, session, title)
+    rename(common, session, title)
 
 
 @sessions_group.command("tag")
@@ -166,7 +165,7 @@ def sessions_rename(settings: dict[str, object], session: str, title: str) -> No
 @click.option("--remove", "-r", multiple=True, metavar="TAG", help="A tag to remove; repeatable.")
 @click.pass_obj
 def sessions_tag(
-    settings: dict[str, object],
+    common: CommonOptions,
     sessions: tuple[str, ...],
     add: tuple[str, ...],
     remove: tuple[str, ...],
@@ -176,44 +175,44 @@ def sessions_tag(
     \b
     Example:
       tui-chat sessions tag "A walk" 0198b --add outdoors --remove draft
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import tag
 
-    tag(settings, sessions, add, remove)
+    tag(common, sessions, add, remove)
 
 
 @sessions_group.command("archive")
 @_SESSIONS
 @click.option("--undo", is_flag=True, help="Take them out of the archive.")
 @click.pass_obj
-def sessions_archive(settings: dict[str, object], sessions: tuple[str, ...], undo: bool) -> None:
+def sessions_archive(common: CommonOptions, sessions: tuple[str, ...], undo: bool) -> None:
     """Archive sessions: they are not listed any more, but found.
 
     \b
     Examples:
       tui-chat sessions archive "A walk"
       tui-chat sessions archive --undo "A walk"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import archive
 
-    archive(settings, sessions, undo=undo)
+    archive(common, sessions, undo=undo)
 
 
 @sessions_group.command("delete")
 @_SESSIONS
 @click.option("--undo", is_flag=True, help="Bring sessions back from the trash.")
 @click.pass_obj
-def sessions_delete(settings: dict[str, object], sessions: tuple[str, ...], undo: bool) -> None:
+def sessions_delete(common: CommonOptions, sessions: tuple[str, ...], undo: bool) -> None:
     """Move sessions to the trash, where they stay for 30 days.
 
     \b
     Examples:
       tui-chat sessions delete "A walk"
       tui-chat sessions delete --undo "A walk"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import delete
 
-    delete(settings, sessions, undo=undo)
+    delete(common, sessions, undo=undo)
 
 
 @sessions_group.command("fork")
@@ -221,7 +220,7 @@ def sessions_delete(settings: dict[str, object], sessions: tuple[str, ...], undo
 @click.option("--at", "message", default="", metavar="ID", help="The last message of the copy.")
 @click.option("--title", default="", help="Its title; default: that of the session.")
 @click.pass_obj
-def sessions_fork(settings: dict[str, object], session: str, message: str, title: str) -> None:
+def sessions_fork(common: CommonOptions, session: str, message: str, title: str) -> None:
     """Copy the branch of a session into a new one, and print the id of that.
 
     The id of a message is in `sessions show --json`.
@@ -229,94 +228,57 @@ def sessions_fork(settings: dict[str, object], session: str, message: str, title
     \b
     Example:
       tui-chat ask -s "$(tui-chat sessions fork 'A walk')" "And if it had rained?"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_changes import fork
 
-    fork(settings, session, message, title)
+    fork(common, session, message, title)
 
 
 @sessions_group.command("list")
-@click.option(
-    "--role",
-    shell_complete=completion.complete_role,
-    default="",
-    help="Only sessions with this role.",
-)
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    default="",
-    help="Only sessions with this model.",
-)
-@click.option(
-    "--endpoint",
-    shell_complete=completion.complete_endpoint,
-    default="",
-    help="Only sessions with this endpoint.",
-)
+@role_option("Only sessions with this role.", default="")
+@model_option("Only sessions with this model.", default="")
+@endpoint_option("Only sessions with this endpoint.", default="")
 @click.option("--tag", default="", help="Only sessions with this tag.")
 @click.option("--folder", default="", help="Only sessions in this folder.")
 @click.option("--title", default="", help="Only sessions whose title contains this text.")
 @click.option("--archived", is_flag=True, help="Include archived sessions.")
 @click.option("--deleted", is_flag=True, help="Only sessions in the trash.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sessions.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
-def sessions_list(settings: dict[str, object], as_json: bool, **filters: Any) -> None:
+def sessions_list(common: CommonOptions, as_json: bool, **filters: Any) -> None:
     """List sessions, most recently active first.
 
     \b
     Examples:
       tui-chat sessions list --tag outdoors --limit 20
       tui-chat sessions list --deleted --json
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_output import Filters, run_list
 
-    run_list(settings, Filters(**filters), as_json=as_json)
+    run_list(common, Filters(**filters), as_json=as_json)
 
 
 @click.command("search")
 @click.argument("text", metavar="QUERY")
-@click.option(
-    "--role",
-    "role_name",
-    shell_complete=completion.complete_role,
-    default="",
-    help="Only sessions with this role.",
-)
-@click.option(
-    "--model",
-    shell_complete=completion.complete_model,
-    default="",
-    help="Only messages of this model.",
-)
-@click.option(
-    "--endpoint",
-    shell_complete=completion.complete_endpoint,
-    default="",
-    help="Only messages of this endpoint.",
-)
+@role_option("Only sessions with this role.", "role_name", default="")
+@model_option("Only messages of this model.", default="")
+@endpoint_option("Only messages of this endpoint.", default="")
 @click.option(
     "--message-role",
     type=click.Choice(["system", "user", "assistant", "tool"]),
     help="Only messages with this role.",
 )
 @click.option("--tag", default="", help="Only sessions with this tag.")
-@click.option(
-    "--session",
-    "session_id",
-    shell_complete=completion.complete_session,
-    default="",
-    help="Only the session with this id.",
-)
+@session_option("Only the session with this id.", "session_id", default="")
 @click.option("--since", type=click.DateTime(), help="From this day or time.")
 @click.option("--until", type=click.DateTime(), help="Before this day or time.")
 @click.option("--newest", is_flag=True, help="Sort by time instead of relevance.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_obj
 def search_command(
-    settings: dict[str, object],
+    common: CommonOptions,
     since: datetime | None,
     until: datetime | None,
     newest: bool,
@@ -331,7 +293,7 @@ def search_command(
     \b
     Example:
       tui-chat search '"north wall" garden*' --newest
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.session_output import run_search
     from tui_chat.models.search import Query
 
@@ -341,16 +303,16 @@ def search_command(
         order="newest" if newest else "rank",
         **asked,
     )
-    if not run_search(settings, query, as_json=as_json):
+    if not run_search(common, query, as_json=as_json):
         if not as_json:
             write_line("Nothing found.", err=True)
         sys.exit(1)
 
 
 @click.command("view")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=_FILE)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=FILE)
 @click.pass_obj
-def view_command(settings: dict[str, object], paths: tuple[Path, ...]) -> None:
+def view_command(common: CommonOptions, paths: tuple[Path, ...]) -> None:
     """Read conversations of other programs in the app, without importing them.
 
     PATH is a file of any format that `import` reads, or a folder, such as ~/.claude/projects;
@@ -361,10 +323,10 @@ def view_command(settings: dict[str, object], paths: tuple[Path, ...]) -> None:
     \b
     Example:
       tui-chat view chatgpt.zip
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.import_export import run_view
 
-    run_view(settings, paths)
+    run_view(common, paths)
 
 
 SESSION_COMMANDS: tuple[click.Command, ...] = (

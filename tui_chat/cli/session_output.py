@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli import output
 from tui_chat.cli.app import open_store
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
 from tui_chat.models.sanitize import one_line
 
@@ -59,9 +60,9 @@ def _same(wanted: str, found: str) -> bool:
     return not wanted or wanted.casefold() == found.casefold()
 
 
-def run_list(settings: Mapping[str, object], filters: Filters, *, as_json: bool) -> None:
+def run_list(common: CommonOptions, filters: Filters, *, as_json: bool) -> None:
     """Print the sessions, newest first. Raises StoreError and InputError."""
-    sessions = asyncio.run(_sessions(settings, filters))
+    sessions = asyncio.run(_sessions(common, filters))
     if as_json:
         write_json([session._asdict() for session in sessions])
     elif sessions:
@@ -70,8 +71,8 @@ def run_list(settings: Mapping[str, object], filters: Filters, *, as_json: bool)
         write_line("No sessions.", err=True)
 
 
-async def _sessions(settings: Mapping[str, object], filters: Filters) -> list[SessionSummary]:
-    async with open_store(settings) as store:
+async def _sessions(common: CommonOptions, filters: Filters) -> list[SessionSummary]:
+    async with open_store(common) as store:
         listed = store.sessions.list_trash() if filters.deleted else store.sessions.list()
         return filters.apply(await listed)
 
@@ -108,9 +109,9 @@ def _id_length(sessions: Sequence[SessionSummary]) -> int:
     return width
 
 
-def run_search(settings: Mapping[str, object], query: Query, *, as_json: bool) -> bool:
+def run_search(common: CommonOptions, query: Query, *, as_json: bool) -> bool:
     """Print the hits; return False if there are none. Raises StoreError and InputError."""
-    hits = asyncio.run(_search(settings, query))
+    hits = asyncio.run(_search(common, query))
     if as_json:
         write_json([asdict(hit) for hit in hits])
     else:
@@ -118,8 +119,8 @@ def run_search(settings: Mapping[str, object], query: Query, *, as_json: bool) -
     return bool(hits)
 
 
-async def _search(settings: Mapping[str, object], query: Query) -> Sequence[Hit]:
-    async with open_store(settings) as store:
+async def _search(common: CommonOptions, query: Query) -> Sequence[Hit]:
+    async with open_store(common) as store:
         return await store.search.find(query)
 
 

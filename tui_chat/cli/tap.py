@@ -20,10 +20,11 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 from urllib.parse import urlsplit
 
-from tui_chat.cli.app import new_id, open_store, settled_config
+from tui_chat.cli.app import new_id, open_store
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.endpoints import offline_options
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.cli.tap_json import call_json
@@ -82,12 +83,12 @@ class TapOptions:
     command: tuple[str, ...] = ()
 
 
-def run_tap(settings: dict[str, Any], options: TapOptions) -> None:
+def run_tap(common: CommonOptions, options: TapOptions) -> None:
     """Run the proxy until the command ends, or until it is interrupted. Raises InputError."""
-    config = settled_config(**settings)
+    config = common.config()
     host, port = read_address(options.listen, 0 if options.command else _PORT)
     try:
-        code = asyncio.run(_Tap(settings, config, options).run(host, port))
+        code = asyncio.run(_Tap(common, config, options).run(host, port))
     except KeyboardInterrupt:
         code = 0
     except ValueError as error:
@@ -110,8 +111,8 @@ def read_address(text: str, port: int) -> tuple[str, int]:
 
 
 class _Tap:
-    def __init__(self, settings: dict[str, Any], config: Config, options: TapOptions) -> None:
-        self._settings = settings
+    def __init__(self, common: CommonOptions, config: Config, options: TapOptions) -> None:
+        self._common = common
         self._config = config
         self._options = options
         self._prices = load_prices(config.data_dir)
@@ -185,7 +186,7 @@ class _Tap:
         if not self._options.is_stored:
             return None
         make_private_folder(self._config.data_dir)
-        store = await stack.enter_async_context(open_store(self._settings))
+        store = await stack.enter_async_context(open_store(self._common))
         return SessionWriter(store, now=time.time, new_id=new_id, endpoint_name=self._endpoint_name)
 
     def _endpoint_name(self, protocol: Protocol, url: str) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import FILE, PROTOCOLS, json_option
 from tui_chat.models.endpoint import Protocol
 
-_PROTOCOLS = tuple(protocol.value for protocol in Protocol)
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
@@ -39,7 +40,7 @@ class _Size(click.ParamType[int]):
 )
 @click.option(
     "--protocol",
-    type=click.Choice(_PROTOCOLS),
+    type=click.Choice(PROTOCOLS),
     help="The protocol of requests whose path does not tell it; default: detected.",
 )
 @click.option(
@@ -49,7 +50,7 @@ class _Size(click.ParamType[int]):
     help="Record only calls whose protocol, model or path fits, such as 'claude-*'; repeatable.",
 )
 @click.option("--max-body", type=_Size(), default=0, help="Record no larger bodies; default: 64M.")
-@click.option("--json", "as_json", is_flag=True, help="Print each call as a line of JSON.")
+@json_option("Print each call as a line of JSON.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -59,7 +60,7 @@ class _Size(click.ParamType[int]):
     "--to",
     "targets",
     multiple=True,
-    type=click.Choice(_PROTOCOLS),
+    type=click.Choice(PROTOCOLS),
     help="Also print each request in another protocol; repeatable.",
 )
 @click.option("--no-store", is_flag=True, help="Do not store the conversations as sessions.")
@@ -72,12 +73,12 @@ class _Size(click.ParamType[int]):
 )
 @click.option(
     "--script",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="With --upstream offline: a JSON file that the model “script” plays.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_obj
-def tap(settings: dict[str, object], **flags: Any) -> None:
+def tap(common: CommonOptions, **flags: Any) -> None:
     """Record what another program sends to a model.
 
     Runs a proxy on this machine: give its address to the program as its base URL, or name the
@@ -88,7 +89,7 @@ def tap(settings: dict[str, object], **flags: Any) -> None:
     \b
     Example:
       tui-chat tap -- claude -p "Hi"
-    """  # noqa: D301 -- click wants the character itself
+    """
     from tui_chat.cli.tap import TapOptions, run_tap
 
     protocol = flags.pop("protocol")
@@ -99,4 +100,4 @@ def tap(settings: dict[str, object], **flags: Any) -> None:
         is_stored=not flags.pop("no_store"),
         **flags,
     )
-    run_tap(settings, options)
+    run_tap(common, options)

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tui_chat import paths
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.output import write_line
-from tui_chat.config import LOOPBACK_URL, Config, standard_endpoint
+from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.settings import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 
 if TYPE_CHECKING:
-    from tui_chat.models.endpoint import Endpoint
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.events import WorkspaceEvent
@@ -125,7 +124,7 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
         changes["endpoint"] = (
             state.config.endpoint_named(choices.endpoint)
             if choices.endpoint
-            else endpoint_for(state.config, choices.model, state.endpoint)
+            else state.config.endpoint_for(choices.model, state.endpoint)
         )
         changes["model"] = choices.model
     if choices.settings:
@@ -141,20 +140,6 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
         raise InputError(sentence, advice="Enable it, or choose another role.")
     await workspace.settings.apply_new_chat(role)
     workspace.sessions.show_opening()
-
-
-def endpoint_for(config: Config, model: str, current: Endpoint) -> Endpoint:
-    """Return the endpoint for a model that is named without one: the current one if it lists the
-    model, else the first that does. If none does, it is the current one, or if that is the offline
-    provider, the provider that the model's name tells.
-    """
-    found = config.endpoint_offering(model, current)
-    if model not in found.models and current.base_url.startswith(LOOPBACK_URL):
-        from tui_chat.protocols.detection import detect_protocol
-
-        protocol = detect_protocol(model)
-        return config.endpoint_named(standard_endpoint(protocol)) if protocol else found
-    return found
 
 
 def read_settings(given: Sequence[str]) -> dict[str, Any]:

@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tui_chat.config.built_in_endpoints import BUILT_IN_ENDPOINTS
+from tui_chat.config.built_in_endpoints import (
+    BUILT_IN_ENDPOINTS,
+    LOOPBACK_URL,
+    standard_endpoint,
+)
 from tui_chat.errors import ConfigError
 from tui_chat.models.endpoint import Endpoint
 
@@ -25,6 +29,10 @@ class Config:
     """The name of the endpoint that new sessions use."""
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
+    named: tuple[str, str] = ("", "")
+    """The endpoint and the model that the command line names for new sessions; each empty if it
+    does not. They are in `endpoint` and `model` too.
+    """
     title_model: str = ""
     """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
     theme: str = "tui-chat-dark"
@@ -53,6 +61,19 @@ class Config:
             return preferred
         return next((each for each in self.endpoints if model in each.models), preferred)
 
+    def endpoint_for(self, model: str, current: Endpoint) -> Endpoint:
+        """Return the endpoint for a model that is named without one: the current one if it lists
+        the model, else the first that does. If none does, it is the current one, or if that is the
+        offline provider, the provider that the model's name tells.
+        """
+        found = self.endpoint_offering(model, current)
+        if model not in found.models and current.base_url.startswith(LOOPBACK_URL):
+            from tui_chat.protocols.detection import detect_protocol
+
+            protocol = detect_protocol(model)
+            return self.endpoint_named(standard_endpoint(protocol)) if protocol else found
+        return found
+
     def tool_named(self, name: str) -> Tool | None:
         """Return a tool; None if it does not exist."""
         return next((tool for tool in self.tools if tool.name == name), None)
@@ -79,5 +100,6 @@ def load_config(
         value = flags.get(name) or environ.get(f"TUI_CHAT_{name.upper()}")
         if value:
             config = replace(config, **{name: value})
+    config = replace(config, named=(flags.get("endpoint") or "", flags.get("model") or ""))
     config.endpoint_named(config.endpoint)
     return config

@@ -61,6 +61,10 @@ class SessionSetup:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._is_model_chosen = False
+        """True after the user chose a model in this run, which counts instead of one that the
+        command line names.
+        """
 
     async def set_model(self, endpoint: str, model: str) -> None:
         """Send to this model of this endpoint, in this session and in those that are new."""
@@ -72,6 +76,7 @@ class SessionSetup:
 
     async def _remember_model(self, endpoint: str, model: str) -> None:
         config = self._workspace.state.config
+        self._is_model_chosen = True
         last = [endpoint, model, config.endpoint, config.model]
         await self._workspace.remember(_LAST_MODEL, json.dumps(last))
 
@@ -212,7 +217,14 @@ class SessionSetup:
         """Set everything as new chats with this role have it. Raises StoreError."""
         workspace, config = self._workspace, self._workspace.state.config
         endpoint, model = await self.default_model() or await self._last_model()
-        if role is not None and role.model:
+        name, named_model = config.named
+        if (name or named_model) and not self._is_model_chosen:
+            if name:
+                endpoint = config.endpoint_named(name)
+                model = named_model or (config.model if config.model in endpoint.models else "")
+            else:
+                endpoint, model = config.endpoint_for(named_model, endpoint), named_model
+        elif role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model, endpoint = "", config.endpoint_offering(role.model, endpoint)
         profile = await workspace.store.settings.get("profile") or ""
@@ -244,6 +256,7 @@ class SessionSetup:
         """
         workspace = self._workspace
         with workspace.reporting():
+            self._is_model_chosen = True
             stored = json.dumps([endpoint, model]) if endpoint else ""
             await workspace.store.settings.set(_DEFAULT_MODEL, stored)
             begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"

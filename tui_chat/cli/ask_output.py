@@ -1,0 +1,239 @@
+"""How `tui-chat ask` prints: the reply on the standard output, narration on the error stream."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tui_chat.cli import output
+from tui_chat.cli.output import (
+    OutputClosed,
+    write_line,
+    write_progress,
+    write_reply,
+    write_text,
+)
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
+
+if TYPE_CHECKING:
+    from tui_chat.cli.markdown_output import MarkdownOutput
+    from tui_chat.errors import TuiChatError
+    from tui_chat.models.reply import Reply
+    from tui_chat.send import PartialReply
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
+
+
+class ReplyPrinter:
+    """Prints replies while they arrive."""
+
+    def __init__(self, workspace: Workspace, *, as_json: bool, raw: bool) -> None:
+        self._workspace = workspace
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Has the exception of the output as soon as it cannot be written to."""
+        self._target = _target_of(as_json=as_json, raw=raw)
+        self._entry_id = ""
+        """The id of the reply that is being printed."""
+        self._restarts = 0
+        self._length = 0
+        """Characters of it that are printed."""
+        self._error: TuiChatError | None = None
+        self._is_waiting = False
+
+    def follow(self, event: WorkspaceEvent) -> None:
+        """Print what has arrived."""
+        if self.failed.done():
+            return
+        try:
+            match event:
+                case ReplyGrew():
+                    self._grow(event.grown)
+                case ReplyRetrying(waiting):
+                    words = f"Trying again in {waiting.seconds:.0f} s ({waiting.why})"
+                    write_line(f"{words}, attempt {waiting.attempt}.", err=True)
+                case ReplyEnded():
+                    self._end_reply(event)
+                case _:
+                    pass
+        except (OutputClosed, OSError) as error:
+            self.failed.set_exception(error)
+
+    def _grow(self, grown: PartialReply) -> None:
+        reply = grown.reply
+        self._begin(grown.entry_id, reply.restarts)
+        if not len(reply.content):
+            self._show_waiting(reply)
+        elif len(reply.content) > self._length:
+            self._write(reply.text)
+
+    def _begin(self, entry_id: str, restarts: int) -> None:
+        if (entry_id, restarts) == (self._entry_id, self._restarts):
+            return
+        if self._length:
+            self._target.end()
+            if entry_id == self._entry_id:
+                write_line("The provider began the reply again.", err=True)
+        self._entry_id, self._restarts, self._length = entry_id, restarts, 0
+
+    def _show_waiting(self, reply: Reply) -> None:
+        if not self._is_waiting and reply.reasoning:
+            self._is_waiting = True
+            write_progress("Thinking …")
+
+    def _write(self, text: str) -> None:
+        self._stop_waiting()
+        self._target.write(text[self._length :])
+        self._length = len(text)
+
+    def _stop_waiting(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            write_progress("")
+
+    def _end_reply(self, event: ReplyEnded) -> None:
+        message = event.entry.message
+        self._begin(message.id, self._restarts)
+        if len(message.content) > self._length:
+            self._write(message.content)
+        self._stop_waiting()
+        self._error = event.error
+        if message.semantics.refusal:
+            write_line(f"The model declined: {message.semantics.refusal}", err=True)
+        if event.entry.finish in _CUT:
+            write_line("warning: The reply ends at the limit of output tokens.", err=True)
+
+    def raise_error(self) -> None:
+        """Raise the error of the last reply, if it failed."""
+        if self._error is not None:
+            if self._length:
+                self._target.end()
+                self._length = 0
+            raise self._error
+
+    def end(self) -> None:
+        """Finish the output."""
+        if self.failed.done():
+            return
+        self._stop_waiting()
+        if self._length:
+            self._length = 0
+            self._target.end()
+
+    def summarize(self) -> None:
+        """Print model, duration, tokens and session, if somebody sees it."""
+        if not output.is_terminal(err=True):
+            return
+        entry = self._workspace.state.entries[-1]
+        timing = self._workspace.replies.timing(entry)
+        words = [f"{entry.model} at {entry.endpoint}"]
+        words += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
+        words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
+        words += [f"{entry.usage.output:,} out"] if entry.usage.output is not None else []
+        words += [f"${timing.cost:.4f}"] if timing.cost else []
+        words += [session_words(self._workspace)]
+        write_line(" · ".join(map(one_line, words)), err=True)
+
+
+_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
+"""The providers' words for a reply that reached its limit."""
+
+
+class _Target(Protocol):
+    def write(self, text: str) -> None:
+        """Write more of the reply. Raises OutputClosed, OSError."""
+
+    def end(self) -> None:
+        """Finish a reply."""
+
+
+class _Nothing:
+    """The output of `--json`: the reply is printed when it has ended."""
+
+    def write(self, text: str) -> None:
+        """Write nothing."""
+
+    def end(self) -> None:
+        """Write nothing."""
+
+
+class _PlainOutput:
+    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
+
+    def __init__(self, *, exact_end: bool) -> None:
+        self._exact_end = exact_end
+        """True to add no line break at the end."""
+        self._last = ""
+
+    def write(self, text: str) -> None:
+        """Write more text."""
+        self._last = text[-1:] or self._last
+        write_reply(text)
+
+    def end(self) -> None:
+        """End the last line."""
+        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
+            self.write("\n")
+        self._last = ""
+
+
+class _Rendered:
+    """Markdown on a terminal."""
+
+    def __init__(self, target: MarkdownOutput) -> None:
+        self._target = target
+
+    def write(self, text: str) -> None:
+        """Draw more text."""
+        write_text(self._target.feed(text))
+
+    def end(self) -> None:
+        """Draw the end."""
+        write_text(self._target.end())
+
+
+def _target_of(*, as_json: bool, raw: bool) -> _Target:
+    if as_json:
+        return _Nothing()
+    if raw or not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
+        return _PlainOutput(exact_end=raw)
+    from tui_chat.cli.markdown_output import MarkdownOutput
+
+    size = shutil.get_terminal_size()
+    colour = not os.environ.get("NO_COLOR")
+    return _Rendered(MarkdownOutput(size.columns, size.lines, colour=colour))
+
+
+def session_words(workspace: Workspace) -> str:
+    """Return which session the reply is in, for a line of narration."""
+    state = workspace.state
+    return "not stored" if state.is_temporary else f"session {state.session_id[:12]}"
+
+
+def reply_json(workspace: Workspace) -> dict[str, Any]:
+    """Return the last reply and its facts, as `--json` prints them."""
+    entry = workspace.state.entries[-1]
+    message, timing = entry.message, workspace.replies.timing(entry)
+    return {
+        "session_id": None if workspace.state.is_temporary else workspace.state.session_id,
+        "message_id": message.id,
+        "endpoint": entry.endpoint,
+        "model": entry.model,
+        "content": message.content,
+        "refusal": message.semantics.refusal or None,
+        "reasoning": "\n\n".join(each.text for each in message.semantics.reasoning if each.text),
+        "tool_calls": [
+            {"id": each.id, "name": each.name, "arguments": each.arguments}
+            for each in message.tool_calls
+        ],
+        "status": entry.status,
+        "finish_reason": entry.finish or None,
+        "usage": {
+            name: getattr(entry.usage, name)
+            for name in ("input", "output", "cached", "cache_write", "reasoning")
+        },
+        "seconds": entry.seconds,
+        "cost": None if timing.cost is None else float(timing.cost),
+    }

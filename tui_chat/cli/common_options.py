@@ -1,0 +1,55 @@
+"""The options that precede a command: folders, endpoint, model and theme."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat import paths
+
+if TYPE_CHECKING:
+    from tui_chat.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class CommonOptions:
+    """The options of every command; None for one that is not given."""
+
+    data_dir: Path | None = None
+    config_dir: Path | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    theme: str | None = None
+
+    @property
+    def flags(self) -> dict[str, str | None]:
+        """The options that take precedence over the configuration file, by the names there."""
+        return {"endpoint": self.endpoint, "model": self.model, "theme": self.theme}
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder of the database."""
+        return self.data_dir or paths.data_dir()
+
+    @property
+    def config_folder(self) -> Path:
+        """The folder of `config.toml`."""
+        return self.config_dir or paths.config_dir()
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration file, which need not exist."""
+        return self.config_folder / "config.toml"
+
+    @property
+    def database(self) -> Path:
+        """The database file, which need not exist."""
+        return paths.database_file(self.data_folder)
+
+    def config(self) -> Config:
+        """Return the configuration from file, environment and options. Raises ConfigError."""
+        from tui_chat.config import load_config
+
+        return load_config(self.config_folder, self.data_folder, os.environ, self.flags)

@@ -1,0 +1,65 @@
+"""Options and arguments that several commands have, each declared once for click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import click
+
+from tui_chat.cli import completion
+from tui_chat.models.endpoint import Protocol
+
+_Declared = TypeVar("_Declared", bound=Callable[..., Any])
+Declaration: TypeAlias = Callable[[_Declared], _Declared]
+"""A decorator that adds a parameter to a command."""
+
+PROTOCOLS = tuple(protocol.value for protocol in Protocol)
+"""The ids alone: importing the protocols themselves takes longer than printing help."""
+FILE = click.Path(path_type=Path)
+INPUT = click.Path(path_type=Path, allow_dash=True)
+"""A file, or - for the standard input."""
+
+
+def _completed(name: str, complete: completion.Complete) -> Callable[..., Declaration[Any]]:
+    """Return a function that declares an option whose values the shell completes: its help, other
+    names and attributes are arguments.
+    """
+
+    def declare(text: str, *names: str, **attributes: Any) -> Declaration[Any]:
+        return click.option(name, *names, shell_complete=complete, help=text, **attributes)
+
+    return declare
+
+
+session_option = _completed("--session", completion.complete_session)
+role_option = _completed("--role", completion.complete_role)
+preset_option = _completed("--preset", completion.complete_preset)
+profile_option = _completed("--profile", completion.complete_profile)
+model_option = _completed("--model", completion.complete_model)
+endpoint_option = _completed("--endpoint", completion.complete_endpoint)
+
+request_model = model_option(
+    "The model; without --endpoint at an endpoint that lists it.", default=""
+)
+request_endpoint = endpoint_option("A configured endpoint.", default="")
+request_settings = click.option(
+    "--set",
+    "parameters",
+    shell_complete=completion.complete_setting,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting, such as temperature=0.7 or effort=high; repeatable.",
+)
+
+
+def json_option(text: str = "Print JSON.") -> Declaration[Any]:
+    """Declare `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+endpoint_argument = click.argument(
+    "name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint
+)
+file_argument = click.argument("file", type=INPUT)
