@@ -92,11 +92,16 @@ def without_secrets(endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, key="", proxy="")
 
 
+def _without_source(preset: Preset) -> Preset:
+    """Return a preset without what is kept for an export; its requests are the same."""
+    return replace(preset, sillytavern={}) if preset.sillytavern else preset
+
+
 def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Return the revisions that a recipe refers to: kind and JSON by hash."""
     found = [
         ("endpoint", pack(without_secrets(inputs.endpoint))),
-        ("preset", pack(inputs.preset)),
+        ("preset", pack(_without_source(inputs.preset))),
         *(("lorebook", pack(book)) for book in inputs.lorebooks),
     ]
     if inputs.role is not None:
@@ -114,7 +119,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
     return Recipe(
         app=__version__,
         endpoint=_hash(pack(without_secrets(inputs.endpoint))),
-        preset=_hash(pack(inputs.preset)),
+        preset=_hash(pack(_without_source(inputs.preset))),
         now=inputs.now,
         role="" if inputs.role is None else _hash(pack(inputs.role)),
         profile="" if inputs.profile is None else _hash(pack(inputs.profile)),

@@ -282,6 +282,7 @@ WALKS: dict[str, Walk] = {
     "presets test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
     "sillytavern check": lambda w: [(w.folder,), (w.folder, "--json"), (BAD,)],
     "sillytavern build": lambda w: [(w.tavern_case,), (w.tavern,), (w.broken,)],
+    "presets export": lambda w: [(w.good_preset,), (w.preset,), (BAD,)],
     "presets list": lambda _: [(), ("--json",)],
     "presets show": lambda w: [(w.good_preset,), (w.good_preset, "--json"), (w.preset,), (BAD,)],
     "presets path": lambda _: [(), ("plain",), (BAD,)],

@@ -117,12 +117,12 @@ THEIRS = {"prompts": PROMPTS, "prompt_order": [{"character_id": 100001, "order":
 
 def test_an_imported_preset_is_a_new_file(run: Run, tmp_path: Path):
     path = tmp_path / "Calm.json"
-    path.write_text(json.dumps({**THEIRS, "assistant_prefill": "Well"}))
+    path.write_text(json.dumps({**THEIRS, "min_p": 0.1}))
     for name in ("Calm", "Calm 2"):
         done = run("preset", "import", path, "--config-dir", tmp_path / "config")
         kept = tmp_path / "config" / "presets" / f"{name}.json"
         assert (done.code, done.out) == (0, f"{kept}\n")
-        assert "warning: “assistant_prefill” is not imported" in done.err
+        assert "info: Not supported, and kept: min_p 0.1." in done.err
         assert load_preset(kept).messages[0].content == "Go."
     named = run("preset", "import", path, "--name", "Other", "--config-dir", tmp_path / "config")
     assert named.out.endswith("Other.json\n")

@@ -24,7 +24,7 @@ WORLD = {"entries": {"0": {"uid": 0, "key": ["oak"], "content": "Old.", "vectori
 @pytest.fixture
 def user(tmp_path: Path) -> Path:
     """A user's folder with one file of each kind."""
-    preset: dict[str, Any] = {**THEIRS, "temperature": 0.5, "assistant_prefill": "Well"}
+    preset: dict[str, Any] = {**THEIRS, "temperature": 0.5, "min_p": 0.1}
     files: dict[str, object] = {
         "OpenAI Settings/Calm.json": preset,
         "characters/Ada.json": V2,
@@ -55,10 +55,10 @@ def test_each_file_says_what_would_be_taken_changed_and_lost(run: Run, user: Pat
         found["files"], key=lambda each: ("preset", "card", "lorebook", "chat").index(each["kind"])
     )
     assert "preset messages, " in preset["taken"][0]
+    assert preset["taken"][1] == "settings: temperature"
     assert any("is the character card's" in each for each in sentences(preset["changed"]))
     assert sentences(preset["not_supported"]) == [
-        "Settings are not part of presets here: temperature 0.5.",
-        "“assistant_prefill” is not imported; write it as an assistant message.",
+        "Not supported, and kept: min_p 0.1.",
     ]
     assert {"picture"} == set(card_png["taken"]) ^ set(card_json["taken"])
     assert card_json["taken"][0] == "the role “Ada”"

@@ -16,6 +16,7 @@ from tui_chat.models.chat_settings import (
     Injection,
     TextScript,
 )
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.generation import Policies
 from tui_chat.models.lore_timer import LoreTimer
@@ -485,3 +486,28 @@ def test_the_old_macro_engine_sets_variables_first():
     old = replace(JOINED, legacy_macros=True)
     assert shown(request(message, CHAT))[0] == "s 1 3 y"
     assert shown(request(message, CHAT, policies=old))[0] == "s 3 3 {{if x}}y{{/if}}"
+
+
+CLAUDE = Endpoint("there", Protocol.ANTHROPIC, "https://there.invalid", models=("m",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "last"),
+    [
+        *(("normal", "a Well,"), ("regenerate", "a Well,"), ("impersonate", "a Hm,")),
+        ("quiet", "u Sum up."),
+    ],
+)
+def test_a_prefill_ends_requests_to_anthropic_alone(kind: Any, last: str):
+    policies = replace(JOINED, assistant_prefill="Well,", assistant_impersonation="Hm,")
+    chat = ChatSettings(kind=kind, quiet_prompt="Sum up.")
+    assert shown(request(policies=policies, chat=chat, endpoint=CLAUDE))[-1] == last
+    assert not {"a Well,", "a Hm,"} & set(shown(request(policies=policies, chat=chat)))
+
+
+def test_system_messages_are_the_users_where_protocols_take_them_apart():
+    policies = replace(JOINED, system_as_user=True)
+    turns = request(policies=policies, endpoint=CLAUDE).turns
+    assert {turn.role for turn in turns} == {"user", "assistant"}
+    assert [turn.text.plain for turn in turns] == [line[2:] for line in WHOLE]
+    assert shown(request(policies=policies)) == WHOLE

@@ -67,8 +67,8 @@ def test_the_order_list_gives_order_and_enabled_prompts() -> None:
     ]
     assert found.preset.system_placement == "in_place"
     assert "“a” is twice" in sentences(found)
-    assert "Not imported, because the order list does not have them: “Lost”." in sentences(found)
-    assert "temperature 0.7" in sentences(found)
+    assert "Not sent, since the order list does not have them: “Lost”." in sentences(found)
+    assert found.preset.settings.temperature == 0.7
 
 
 def test_the_new_chat_line_gets_an_unused_id() -> None:
@@ -194,3 +194,34 @@ ODD = [{"prompts": [1, {}, {"identifier": 3}], "prompt_order": [None, {"characte
 @pytest.mark.parametrize("found", ODD)
 def test_odd_types_are_accepted(found: dict[str, Any]) -> None:
     assert parse_sillytavern_preset(json.dumps(found), "x.json", "x").preset.messages
+
+
+def test_every_key_is_used_or_named() -> None:
+    keys = {
+        "assistant_prefill": "Well, ",
+        "use_sysprompt": False,
+        "custom_prompt_post_processing": "strict_tools",
+        "names_in_completion": True,
+        "chat_completion_source": "claude",
+        "claude_model": "claude-x",
+        "custom_url": "http://x",
+        "group_nudge_prompt": "[You]",
+        "n": 2,
+        "stream_openai": False,
+        "function_calling": True,
+        "unheard_of": 1,
+        "reasoning_effort": "min",
+        "temperature": "hot",
+        "extensions": {"regex_scripts": [{"scriptName": "tidy"}], "other": {"a": 1}},
+    }
+    found = convert([], ["chatHistory"], **keys)
+    policies = found.preset.policies
+    assert (policies.assistant_prefill, policies.system_as_user) == ("Well,", True)
+    assert (policies.post_processing, policies.names) == ("strict", "name")
+    assert found.preset.settings.effort == "minimal"
+    named = sentences(found)
+    for words in (
+        *("claude-x (claude)", "“custom_url”", "“group_nudge_prompt”", "n 2", "“stream_openai”"),
+        *("“function_calling”", "“unheard_of”", "“temperature” is not used", "“tidy”", "“other”"),
+    ):
+        assert words in named

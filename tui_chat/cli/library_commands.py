@@ -132,6 +132,33 @@ def preset_check(common: CommonOptions, files: tuple[str, ...], as_json: bool) -
     run_check([preset_path(common, each) for each in files], as_json)
 
 
+@presets.command("export")
+@click.argument("preset", metavar="NAME|FILE", shell_complete=completion.complete_preset_or_file)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="A file; default: print it.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["sillytavern", "tui-chat"]),
+    default="sillytavern",
+    show_default=True,
+)
+@click.pass_obj
+def presets_export(common: CommonOptions, preset: str, output: Path | None, kind: str) -> None:
+    """Write a preset as SillyTavern's, or as our own.
+
+    An imported preset keeps what its file had: without edits the export is equal to the file, with
+    edits it has exactly those. What SillyTavern cannot express is named on the standard error
+    stream.
+
+    \b
+    Example:
+      tui-chat presets export roleplay --output roleplay.json
+    """
+    from tui_chat.cli.preset import run_export
+
+    run_export(common, preset, output, is_ours=kind == "tui-chat")
+
+
 @presets.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
 @click.option("--name", default="", help="The name of the preset; default: the file's name.")

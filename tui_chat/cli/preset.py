@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import Styled, write_json, write_line
+from tui_chat.cli.library_output import preset_path
+from tui_chat.cli.output import Styled, write_json, write_line, write_request
 from tui_chat.cli.preset_cases import (
     Case,
     ExpectedTurn,
@@ -24,10 +25,12 @@ from tui_chat.cli.preset_cases import (
 from tui_chat.compose import compose
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
-from tui_chat.files import read_text, write_text
+from tui_chat.files import read_text, write_bytes, write_text
 from tui_chat.library.file_reader import Finding, read_file_text
 from tui_chat.library.located_json import locate
 from tui_chat.library.preset_check import check_preset
+from tui_chat.library.presets import dump_preset, load_preset
+from tui_chat.library.sillytavern_export import export_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.sanitize import one_line
@@ -112,6 +115,22 @@ def run_import(common: CommonOptions, files: Sequence[Path], name: str) -> None:
         write_line(str(own.preset_file(preset_name)))
         for note in found.notes:
             write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
+
+
+def run_export(common: CommonOptions, name: str, output: Path | None, *, is_ours: bool) -> None:
+    """Write a preset as SillyTavern's or as ours, and print the notes. Raises InputError."""
+    preset = load_preset(preset_path(common, name))
+    if is_ours:
+        text = dump_preset(preset)
+    else:
+        exported = export_preset(preset)
+        text = exported.text
+        for note in exported.notes:
+            write_line(one_line(note), err=True)
+    if output is None:
+        write_request(text.rstrip("\n"))
+    else:
+        write_bytes(text.encode(), output, overwrite=False)
 
 
 _PASSED = Styled("passed", "green")

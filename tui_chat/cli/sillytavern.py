@@ -10,7 +10,7 @@ from tui_chat.cli.output import write_json
 from tui_chat.compose import Composed, compose
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.sillytavern_cases import read_case
-from tui_chat.library.sillytavern_presets import ImportNote
+from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.endpoint import Endpoint, Protocol
 
 _ENDPOINT = Endpoint("sillytavern", Protocol.OPENAI_CHAT, "https://sillytavern.invalid/v1")

@@ -28,6 +28,7 @@ from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytavern_preset
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.settings import settings_json
 
 _FOLDERS = {
     "OpenAI Settings": ("preset", ("*.json",)),
@@ -164,6 +165,8 @@ def _check_preset(checked: CheckedFile, text: str) -> None:
     messages = found.preset.messages
     enabled = sum(message.enabled for message in messages)
     checked.taken.append(f"{_counted(len(messages), 'preset message')}, {enabled} enabled")
+    if given := list(settings_json(found.preset.settings)):
+        checked.taken.append(f"settings: {', '.join(given)}")
     for note in found.notes:
         checked.add(checked.not_supported if note.lost else checked.changed, note.sentence)
 

@@ -23,7 +23,7 @@ from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_blocks
 from tui_chat.context.filling import Plan, PromptSection, fill
-from tui_chat.context.finishing import post_process, squash
+from tui_chat.context.finishing import post_process, squash, system_as_user
 from tui_chat.context.generation import (
     control_turns,
     example_turn,
@@ -60,6 +60,7 @@ from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.context.speakers import Speakers
 from tui_chat.context.summaries import summarize, summary_of
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     Budget,
     ChatEnvelope,
@@ -84,6 +85,8 @@ def _lore(inputs: Inputs, count: Counter) -> Contribution:
     return activate_lorebooks(inputs, count)
 
 
+_SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
+"""The protocols that take a system prompt apart from the messages."""
 CONTRIBUTORS: tuple[Contributor, ...] = (_lore,)
 """The default contributors."""
 
@@ -151,17 +154,18 @@ def build_context(
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
+    turns = content.turns
+    if policies.system_as_user and inputs.endpoint.protocol in _SYSTEM_APART:
+        turns = tuple(system_as_user(turns))
     return ChatEnvelope(
-        turns=content.turns,
+        turns=turns,
         parameters=asked,
         tools=inputs.tools,
         dropped=content.dropped,
         notes=tuple(notes),
         budget=budget,
         tokens=content.tokens,
-        cache_marks=(
-            sum(turn.cache_mark is not None for turn in content.turns) if groups.marks else 0
-        ),
+        cache_marks=(sum(turn.cache_mark is not None for turn in turns) if groups.marks else 0),
     )
 
 

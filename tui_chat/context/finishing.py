@@ -7,7 +7,8 @@
    system turns but the first are the user's, and it is merged again. `strict`: also, a user's turn
    follows the system turn. `single`: one turn of the user, with the names of user and character
    before the texts of their turns.
-3. A turn that is made of several is the same object as long as those are, so that it is encoded
+3. System turns as the user's, for protocols that take a system prompt apart from the messages.
+4. A turn that is made of several is the same object as long as those are, so that it is encoded
    once. Characters keep their origins.
 """
 
@@ -124,6 +125,11 @@ def _named(turn: Turn, user: str, char: str, single: bool) -> Turn:
     if text is turn.text and not turn.name and not single:
         return turn
     return replace(turn, name="", text=text, role="user" if single else turn.role)
+
+
+def system_as_user(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the turns with those of the system as the user's."""
+    return [_as_user(turn) if turn.role == "system" else turn for turn in turns]
 
 
 @Memo

@@ -98,7 +98,23 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
         role = _control_role(inputs)
         line = _line("quiet_prompt", role, chat.quiet_prompt, "quiet prompt", OriginKind.SETTING)
         lines.append(line)
-    return tuple(_turns(lines, expander, _CONTROL))
+    return (*_turns(lines, expander, _CONTROL), *_prefill_turns(inputs, expander))
+
+
+def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
+    """Yield the beginning of the reply, which SillyTavern sends to Anthropic only, and neither with
+    quiet prompts nor where the last message is continued without a request.
+    """
+    kind, policies = inputs.chat.kind, inputs.preset.policies
+    field = "assistant_impersonation" if kind == "impersonate" else "assistant_prefill"
+    is_continued = kind == "continue" and uses_prefill(inputs)
+    if (
+        inputs.endpoint.protocol is Protocol.ANTHROPIC
+        and getattr(policies, field)
+        and kind != "quiet"
+        and not is_continued
+    ):
+        yield from _turns([_policy_line(policies, field, "assistant")], expander, _CONTROL)
 
 
 def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn | None) -> tuple[Turn, ...]:

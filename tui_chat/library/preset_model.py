@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
@@ -61,6 +61,9 @@ class PoliciesFile(FileModel):
     continue_postfix: StrictStr | None = None
     impersonation_prompt: StrictStr = OWN_POLICIES.impersonation_prompt
     send_if_empty: StrictStr = ""
+    assistant_prefill: StrictStr = ""
+    assistant_impersonation: StrictStr = ""
+    system_as_user: StrictBool = False
 
 
 class PresetFile(FileModel):
@@ -71,3 +74,4 @@ class PresetFile(FileModel):
     system_placement: Literal["hoist", "in_place"] = "hoist"
     variables: dict[str, StrictStr] = Field(default_factory=dict)
     policies: PoliciesFile = Field(default_factory=PoliciesFile)
+    sillytavern: dict[str, Any] = Field(default_factory=dict)

@@ -87,6 +87,7 @@ class PresetFields:
     system_placement: SystemPlacement = "hoist"
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     policies: Policies = OWN_POLICIES
+    sillytavern: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 _PLAIN: Mapping[str, Callable[[object], bool]] = {
@@ -126,6 +127,7 @@ PRESET_KEYS = KnownKeys(
     {"preset_messages": ("messages",)},
 )
 MESSAGE_KEYS = KnownKeys(each.name for each in fields(MessageFields))
+_SOURCE = "sillytavern"
 _POLICY_NAMES = tuple(each.name for each in fields(Policies))
 _POLICY_KEYS = KnownKeys(_POLICY_NAMES)
 
@@ -187,6 +189,7 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
         variables=MappingProxyType(found.variables),
         settings=settings,
         policies=given,
+        sillytavern=MappingProxyType(dict(found.sillytavern)),
         extras=MappingProxyType(extras),
     )
     return ParsedPreset(preset, file, at)
@@ -311,12 +314,14 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
     parameters |= preset.extras.get("parameters", {})
     if parameters:
         fields["parameters"] = parameters
-    if style.is_list and len(fields) == 1 and not preset.extras:
+    if style.is_list and len(fields) == 1 and not (preset.extras or preset.sillytavern):
         body: object = messages
     else:
         there = {style.list_key or _spelled("preset_messages", style): messages}
         named = {_spelled(name, style): value for name, value in fields.items()}
         body = {**named, **_unknown(preset.extras, PRESET_KEYS), **there}
+        if preset.sillytavern:
+            body[_SOURCE] = dict(preset.sillytavern)
     return json.dumps(body, indent=style.indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 

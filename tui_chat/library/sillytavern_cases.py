@@ -24,14 +24,15 @@ from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.library.sillytavern_presets import ImportNote, parse_sillytavern_preset
+from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
+from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.chat_settings import (
     ChatSettings,
     Injection,
     TextScript,
 )
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, PostProcessing
+from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.lore_timer import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LoreRules
 from tui_chat.models.message import Message, MessageRole
@@ -57,11 +58,6 @@ _PROFILE_PLACES: Mapping[object, ProfilePlacement] = {
     3: "note_bottom",
     4: "depth",
     9: "none",
-}
-_POST_PROCESSING: Mapping[object, PostProcessing] = {
-    name: cast("PostProcessing", name.removesuffix("_tools"))
-    for kind in ("merge", "semi", "strict", "single")
-    for name in (kind, f"{kind}_tools")
 }
 _MODEL = "gpt-4o"
 _BREAKS = re.compile(r"\n{2,}")
@@ -167,9 +163,6 @@ class _CaseReader:
         cards = [field for field, key in prefers if self._settings.get(key) is not False]
         policies = replace(
             imported.preset.policies,
-            post_processing=choose(
-                _POST_PROCESSING, self._settings.get("custom_prompt_post_processing"), ""
-            ),
             legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
             card_prompts=cast("Any", tuple(cards)),

@@ -11,8 +11,9 @@
    the fields of the character become messages with a macro that they require.
 4. The line that SillyTavern sends before a new chat becomes a message before the history.
 5. System messages stay in place, and the preset has SillyTavern's policies: see
-   `models/generation`. A prompt that SillyTavern would not send is disabled, with a note. Settings
-   that our presets do not have are noted as lost.
+   `models/generation`. A prompt that SillyTavern would not send is disabled, with a note.
+6. Samplers and sizes are the preset's settings; see `sillytavern_settings`, which names all other
+   keys. The file is kept for an export; see `sillytavern_export`.
 """
 
 from __future__ import annotations
@@ -27,23 +28,30 @@ from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
+from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, settings_of, some
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import GENERATION_KINDS, GenerationKind, NamesPolicy, Policies
+from tui_chat.models.generation import (
+    GENERATION_KINDS,
+    GenerationKind,
+    NamesPolicy,
+    Policies,
+    PostProcessing,
+)
 from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
 
-_GLOBAL_ORDER = 100_001
+GLOBAL_ORDER = 100_001
 """The id of the character whose order list is the global one."""
-_DEFAULT_ORDER = 100
+DEFAULT_ORDER = 100
 _MAIN, _JAILBREAK = "main", "jailbreak"
 # fmt: off
-_BUILT_IN = (
+BUILT_IN = (
     _MAIN, "worldInfoBefore", "personaDescription", "charDescription", "charPersonality",
     "scenario", "enhanceDefinitions", "nsfw", "worldInfoAfter", "dialogueExamples",
     "chatHistory", _JAILBREAK,
 )
 # fmt: on
 """SillyTavern's default order, for a preset without an order list."""
-_APPENDED = (
+APPENDED = (
     *("worldInfoBefore", "worldInfoAfter", "charDescription"),
     *("charPersonality", "scenario", "personaDescription"),
 )
@@ -56,8 +64,13 @@ _DEFAULT_CONTENT = {
     ),
 }
 """What SillyTavern sends for prompts that a preset lists but does not contain."""
-_CARD_FIELDS: Mapping[str, CardField] = {_MAIN: "system_prompt", _JAILBREAK: "post_history"}
-_NAMES_POLICIES: Mapping[object, NamesPolicy] = {-1: "none", 1: "name", 2: "content"}
+CARD_FIELDS: Mapping[str, CardField] = {_MAIN: "system_prompt", _JAILBREAK: "post_history"}
+NAMES_POLICIES: Mapping[object, NamesPolicy] = {-1: "none", 1: "name", 2: "content"}
+POST_PROCESSING: Mapping[object, PostProcessing] = {
+    name: cast("PostProcessing", name.removesuffix("_tools"))
+    for kind in ("merge", "semi", "strict", "single")
+    for name in (kind, f"{kind}_tools")
+}
 _CONTINUE = "[Continue your last message without repeating its original content.]"
 _IMPERSONATE = (
     "[Write your next reply from the point of view of {{user}}, using the chat history so far as a "
@@ -70,7 +83,9 @@ _VARIABLES = {
     "charPersonality": ("Character's personality", "{{personality}}"),
     "scenario": ("Scenario", "{{scenario}}"),
 }
-_FORMATS = {"charPersonality": "personality_format", "scenario": "scenario_format"}
+FORMATS = {"charPersonality": "personality_format", "scenario": "scenario_format"}
+_MARKERS = (*APPENDED, "dialogueExamples", "chatHistory")
+"""Prompts whose text is not theirs."""
 _NAMES = {
     "chatHistory": "Chat history",
     "dialogueExamples": "Example dialogues",
@@ -82,16 +97,6 @@ _ROLES = ("assistant", "user", "system")
 """In their order at the same depth and `injection_order`."""
 _ALIASES = {"<user>": "{{user}}", "<bot>": "{{char}}", "<char>": "{{char}}"}
 _ALIAS = re.compile("|".join(_ALIASES), re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportNote:
-    """Something that could not be imported unchanged."""
-
-    level: Level
-    sentence: str
-    lost: bool = False
-    """True for something that is not supported, rather than changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,11 @@ def parse_sillytavern_preset(text: str, source: str, name: str) -> ImportedPrese
     if found is None or not is_sillytavern(found):
         advice = "Such a preset has “prompts”. Presets of tui-chat need no import."
         raise InputError(f"{source} is not a SillyTavern chat completion preset.", advice=advice)
+    return import_preset(found, name)
+
+
+def import_preset(found: Mapping[str, Any], name: str) -> ImportedPreset:
+    """Import a preset from a JSON object."""
     return _PresetImporter(found).convert(name)
 
 
@@ -156,6 +166,8 @@ class _PresetImporter:
     found: Mapping[str, Any]
     notes: list[ImportNote] = field(default_factory=list[ImportNote])
     variables: dict[str, str] = field(default_factory=dict[str, str])
+    never: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"])
+    """The names of prompts that are never sent, by the reason."""
 
     def convert(self, name: str) -> ImportedPreset:
         """Return the preset with its notes."""
@@ -170,14 +182,19 @@ class _PresetImporter:
         if "chatHistory" not in ids:
             sentence = "It has no chat history, so no conversation is sent, as in SillyTavern."
             self._note(Level.WARNING, sentence)
+        settings, faults = settings_of(self.found)
         preset = Preset(
             name,
             tuple(self._with_new_chat(messages)),
             system_placement="in_place",
             variables=MappingProxyType(dict(self.variables)),
+            settings=settings,
             policies=self._policies(),
         )
-        return ImportedPreset(preset, (*self.notes, *lost_settings(self.found)))
+        preset = replace(preset, sillytavern=MappingProxyType(without_texts(self.found, preset)))
+        for why, names in self.never.items():
+            self._note(Level.WARNING, f"Disabled, since SillyTavern {why}: {some(names)}.")
+        return ImportedPreset(preset, (*self.notes, *faults, *key_notes(self.found)))
 
     def _policies(self) -> Policies:
         """Return SillyTavern's rules with the preset's own texts."""
@@ -186,12 +203,13 @@ class _PresetImporter:
             value = self.found.get(key)
             return _with_macros(value) if isinstance(value, str) else default
 
-        names = self.found.get("names_behavior", 0)
+        by_name = 1 if self.found.get("names_in_completion") is True else 0
+        names = self.found.get("names_behavior", by_name)
         return Policies(
             depths="joined",
             budget="history_with_injections",
             without_anchor="not_sent",
-            names=choose(_NAMES_POLICIES, names, "other_speakers"),
+            names=choose(NAMES_POLICIES, names, "other_speakers"),
             squash_system=self.found.get("squash_system_messages") is True,
             expand_history=True,
             example_separator=text("new_example_chat_prompt", "[Example Chat]"),
@@ -200,7 +218,22 @@ class _PresetImporter:
             continue_postfix=text("continue_postfix", " "),
             impersonation_prompt=text("impersonation_prompt", _IMPERSONATE),
             send_if_empty=text("send_if_empty"),
+            assistant_prefill=text("assistant_prefill").rstrip(),
+            assistant_impersonation=text("assistant_impersonation").rstrip(),
+            system_as_user=self._uses_system_prompt() is False,
+            post_processing=choose(
+                POST_PROCESSING, self.found.get("custom_prompt_post_processing"), ""
+            ),
         )
+
+    def _uses_system_prompt(self) -> object:
+        """Return `use_sysprompt`, by its old names too; None if the preset does not say."""
+        old = [
+            self.found[key]
+            for key in ("claude_use_sysprompt", "use_makersuite_sysprompt")
+            if key in self.found
+        ]
+        return self.found.get("use_sysprompt", any(each is True for each in old) if old else None)
 
     def _note(self, level: Level, sentence: str) -> None:
         self.notes.append(ImportNote(level, sentence))
@@ -219,36 +252,34 @@ class _PresetImporter:
             if identity in seen:
                 sentence = f"“{identity}” is twice in the order list; the first place counts."
                 self._note(Level.INFO, sentence)
-            elif identity in prompts or identity in _BUILT_IN:
+            elif identity in prompts or identity in BUILT_IN:
                 yield _Prompt(identity, prompts.get(identity, {}), enabled)
             seen.add(identity)
-        for identity in _APPENDED:
+        for identity in APPENDED:
             if identity not in seen:
                 yield _Prompt(identity, prompts.get(identity, {}), True)
         unlisted = [
             _Prompt(identity, found, False).name
             for identity, found in prompts.items()
-            if identity not in seen and identity not in _BUILT_IN
+            if identity not in seen and identity not in BUILT_IN
         ]
         if unlisted:
-            some = ", ".join(f"“{name}”" for name in unlisted[:5])
-            more = f" and {len(unlisted) - 5} more" if len(unlisted) > 5 else ""
-            sentence = f"Not imported, because the order list does not have them: {some}{more}."
+            sentence = f"Not sent, since the order list does not have them: {some(unlisted)}."
             self._note(Level.INFO, sentence)
 
     def _order_list(self) -> list[tuple[str, bool]]:
         for each in as_list(self.found.get("prompt_order")):
             entry = as_object(each) or {}
-            if str(entry.get("character_id")) == str(_GLOBAL_ORDER):
+            if str(entry.get("character_id")) == str(GLOBAL_ORDER):
                 rows = [as_object(row) or {} for row in as_list(entry.get("order"))]
                 return [
                     (row["identifier"], row.get("enabled") is True)
                     for row in rows
                     if isinstance(row.get("identifier"), str)
                 ]
-        sentence = f"It has no order list for character {_GLOBAL_ORDER}; the default order is used."
+        sentence = f"It has no order list for character {GLOBAL_ORDER}; the default order is used."
         self._note(Level.INFO, sentence)
-        return [(identity, identity != "enhanceDefinitions") for identity in _BUILT_IN]
+        return [(identity, identity != "enhanceDefinitions") for identity in BUILT_IN]
 
     # --- one prompt ------------------------------------------------------------------------
 
@@ -295,7 +326,7 @@ class _PresetImporter:
         self.variables[variable] = ""
         sentence = f"{called} is the character card's, or the variable “{variable}” of the preset."
         self._note(Level.INFO, sentence)
-        written = self.found.get(_FORMATS.get(identity, ""))
+        written = self.found.get(FORMATS.get(identity, ""))
         has_format = isinstance(written, str) and written.strip()
         content = _with_macros(cast("str", written)) if has_format else macro
         return replace(plain, content=content, requires=variable)
@@ -304,21 +335,20 @@ class _PresetImporter:
         content = prompt.found.get("content", _DEFAULT_CONTENT.get(prompt.id))
         text = _with_macros(content) if isinstance(content, str) else ""
         is_fixed = prompt.found.get("forbid_overrides") is True
-        card_field = "" if is_fixed else _CARD_FIELDS.get(prompt.id, "")
+        card_field = "" if is_fixed else CARD_FIELDS.get(prompt.id, "")
         message = replace(plain, content=text, card_field=card_field)
         if not text and not card_field:
             return replace(message, enabled=False)
         why = self._why_never(prompt)
         if why and prompt.enabled:
-            sentence = f"“{prompt.name}” is disabled: SillyTavern {why}."
-            self._note(Level.WARNING, sentence)
+            self.never.setdefault(why, []).append(prompt.name)
         return replace(message, enabled=prompt.enabled and not why)
 
     @staticmethod
     def _why_never(prompt: _Prompt) -> str:
         """Return why SillyTavern never sends such a prompt; empty if it does."""
         found = prompt.found
-        is_custom = prompt.id not in _BUILT_IN
+        is_custom = prompt.id not in BUILT_IN
         if is_custom and not prompt.is_in_chat and found.get("system_prompt") is not False:
             return "does not send custom prompts with “system_prompt”"
         if prompt.is_in_chat and found.get("role") not in _ROLES:
@@ -328,7 +358,7 @@ class _PresetImporter:
     def _in_chat(self, prompt: _Prompt, message: PresetMessage) -> PresetMessage:
         """Return a message at its depth; disabled if that is invalid."""
         depth = prompt.found.get("injection_depth")
-        order = _number(prompt.found.get("injection_order", _DEFAULT_ORDER)) - _DEFAULT_ORDER
+        order = _number(prompt.found.get("injection_order", DEFAULT_ORDER)) - DEFAULT_ORDER
         if isinstance(depth, float) and depth.is_integer():
             depth = int(depth)
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
@@ -360,6 +390,40 @@ class _PresetImporter:
             yield message
 
 
+def _texts(preset: Preset) -> dict[str, str]:
+    """Return the texts of the messages whose prompts have them, by id."""
+    return {m.id: m.content for m in preset.messages if m.content and m.id not in _MARKERS}
+
+
+def without_texts(found: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
+    """Return a preset of SillyTavern to keep with ours: without secrets, and with null for the
+    content of prompts whose text is that of the message with their id.
+    """
+    texts = _texts(preset)
+    prompts: list[Any] = []
+    for each in as_list(found.get("prompts")):
+        prompt = as_object(each) or {}
+        identity = prompt.get("identifier")
+        if isinstance(identity, str) and texts.pop(identity, None) == prompt.get("content", ""):
+            each = {**prompt, "content": None}
+        prompts.append(each)
+    return {**kept(found), "prompts": prompts}
+
+
+def with_texts(preset: Preset) -> dict[str, Any]:
+    """Return what `without_texts` kept, with the present texts of the messages."""
+    texts = _texts(preset)
+    prompts: list[Any] = []
+    for each in as_list(preset.sillytavern.get("prompts")):
+        prompt = as_object(each) or {}
+        identity = prompt.get("identifier")
+        text = texts.pop(identity, None) if isinstance(identity, str) else None
+        if text is not None and "content" in prompt and prompt["content"] is None:
+            each = {**prompt, "content": text}
+        prompts.append(each)
+    return {**preset.sillytavern, "prompts": prompts}
+
+
 def _with_macros(text: str) -> str:
     """Return a text with SillyTavern's `<user>`, `<bot>` and `<char>` as macros."""
     return _ALIAS.sub(lambda found: _ALIASES[found[0].lower()], text)
@@ -370,43 +434,4 @@ def _number(value: object) -> int:
     try:
         return int(cast("Any", value))
     except (TypeError, ValueError):
-        return _DEFAULT_ORDER
-
-
-_NEUTRAL = {
-    "top_p": 1,
-    "top_k": 0,
-    "min_p": 0,
-    "top_a": 0,
-    "frequency_penalty": 0,
-    "presence_penalty": 0,
-    "repetition_penalty": 1,
-    "seed": -1,
-    "reasoning_effort": "auto",
-}
-"""Values at which these settings have no effect, so they are not reported."""
-_SAMPLING = ("temperature", *_NEUTRAL)
-
-
-def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
-    """Yield notes about settings that presets of ours do not have."""
-    sampling = [
-        f"{key} {found[key]}"
-        for key in _SAMPLING
-        if found.get(key) not in (None, "", _NEUTRAL.get(key))
-    ]
-    limits = [
-        f"{words} {found[key]}"
-        for key, words in (("openai_max_context", "context"), ("openai_max_tokens", "reply"))
-        if isinstance(found.get(key), int)
-    ]
-    if sampling or limits:
-        sentence = f"Settings are not part of presets here: {', '.join([*sampling, *limits])}."
-        yield ImportNote(Level.INFO, sentence, lost=True)
-    if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
-        sentence = "“assistant_prefill” is not imported; write it as an assistant message."
-        yield ImportNote(Level.WARNING, sentence, lost=True)
-    extensions = as_object(found.get("extensions")) or {}
-    if as_list(extensions.get("regex_scripts")):
-        sentence = "Its regex scripts are not imported."
-        yield ImportNote(Level.WARNING, sentence, lost=True)
+        return DEFAULT_ORDER

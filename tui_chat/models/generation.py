@@ -77,6 +77,13 @@ class Policies:
     """The message that asks for the user's next message."""
     send_if_empty: str = ""
     """The user message that is sent if nothing is typed; empty for none."""
+    assistant_prefill: str = ""
+    """The beginning of the reply: the last message of a request to Anthropic; empty for none."""
+    assistant_impersonation: str = ""
+    """The same for a request for the user's next message."""
+    system_as_user: bool = False
+    """True if system messages are sent as the user's to Anthropic and Gemini, which take a system
+    prompt apart from the messages."""
 
 
 OWN_POLICIES = Policies()

@@ -88,5 +88,8 @@ class Preset:
     """Settings of requests with this preset; a session's override them."""
     policies: Policies = OWN_POLICIES
     """How its requests are built where programs differ."""
+    sillytavern: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """The preset of SillyTavern that it was imported from, for an export; empty for none. In a
+    prompt, the content null stands for the text of the message with its id."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""

@@ -169,8 +169,13 @@ async def ask_preset_command(app: App[Any], workspace: Workspace) -> str | None:
             Choice("copy", "Save as …", "a copy that the session uses from then on"),
             Choice("saved", "Compare with the saved version", "shows unsaved edits"),
             Choice("other", "Compare with another preset …", ""),
-            Choice("settings", "Preset settings …", "name, variables, system messages"),
+            Choice("settings", "Preset settings …", "name, variables, policies"),
+            Choice("export", "Export to SillyTavern …", "a preset file"),
         ]
+        if edits.preset.sillytavern:
+            choices.append(
+                Choice("report", "Import report", "what of the file is changed or not used")
+            )
         if edits.is_changed:
             choices.append(Choice("revert", "Revert to saved", "undo restores the edits"))
     choices.append(Choice("file", "Edit as JSON in $EDITOR", ""))
@@ -191,6 +196,14 @@ async def ask_preset_import_path(app: App[Any]) -> str | None:
     """Ask for the path of a SillyTavern preset."""
     return await app.push_screen_wait(
         PathPrompt("Import a SillyTavern preset", "", enter="imports")
+    )
+
+
+async def ask_preset_export_path(app: App[Any], workspace: Workspace) -> str | None:
+    """Ask where to write the active preset as SillyTavern's."""
+    name = f"{workspace.state.preset_name}.json"
+    return await app.push_screen_wait(
+        PathPrompt("Export the preset to SillyTavern", name, enter="writes it")
     )
 
 

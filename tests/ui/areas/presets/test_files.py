@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
@@ -17,6 +18,7 @@ from tests.ui.areas.presets.preset_app import SIZE, body, editing, ids, message,
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
 from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.areas.presets.report_dialog import ReportDialog
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.notifications import Notice
@@ -147,9 +149,28 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "enter")
         await until(pilot, lambda: "Be calm." in body(pane))
         assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
-        (told,) = (each.message for each in told_in(pilot) if "preset of yours" in each.message)
-        assert len(told.splitlines()) < 20, "not one line for each of them"
+        assert isinstance(pilot.app.screen, ReportDialog)
+        told = shown(pilot)
+        assert "Import of “calm”" in str(pilot.app.screen.query_one(Vertical).border_title)
+        assert "does not send custom prompts with “system_prompt”: “0”" in told
+        assert "and 25 more." in told, "not one line for each of them"
+        await press(pilot, "escape")
         assert (tmp_path / "presets" / "calm.json").is_file()
+        await more(pilot, "report")
+        assert isinstance(pilot.app.screen, ReportDialog), "it can be seen again"
+        assert shown(pilot) == told
+        await press(pilot, "escape")
+
+        await press(pilot, "space")
+        await more(pilot, "export")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
+        out = tmp_path / "out.json"
+        pilot.app.screen.query_one(Input).value = str(out)
+        await press(pilot, "enter")
+        rows[0]["enabled"] = False
+        assert json.loads(out.read_text()) == json.loads(theirs.read_text()) | {
+            "prompt_order": [{"character_id": 100001, "order": rows}]
+        }
 
 
 def shown(pilot: Pilot[None]) -> str:

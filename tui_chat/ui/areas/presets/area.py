@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.files import write_bytes
+from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui_chat.models.preset import Preset
     from tui_chat.ui.areas.presets.pane import PresetPane
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
 POLL_SECONDS = 1.0
 """Seconds between looks at the preset's file."""
-MAX_IMPORT_NOTES = 12
-"""Sentences about an import that are shown."""
 
 
 class PresetsArea(Area):
@@ -272,6 +276,11 @@ class PresetsArea(Area):
             case "import":
                 if path := await questions.ask_preset_import_path(app):
                     await self._import(workspace, path)
+            case "export":
+                if path := await questions.ask_preset_export_path(app, workspace):
+                    self._export(workspace, path)
+            case "report":
+                self._show_report(workspace.state.preset)
             case "rename":
                 if new := await questions.ask_preset_name(app, "Rename the preset", name):
                     await workspace.presets.rename(new)
@@ -301,11 +310,40 @@ class PresetsArea(Area):
             self.show_error(error)
             return
         await workspace.presets.add(imported.preset)
-        lines = [one_line(note.sentence, 200) for note in imported.notes[:MAX_IMPORT_NOTES]]
-        if more := len(imported.notes) - len(lines):
-            lines.append(f"{more:,} more; `tui-chat preset import` lists all of them.")
-        words = "\n".join(["Imported as a preset of yours.", *(f"· {line}" for line in lines)])
-        self.notify(words, markup=False)
+        self._show_report(imported.preset)
+
+    def _show_report(self, preset: Preset) -> None:
+        """Show what of a file of SillyTavern is changed or not used; the menu shows it again."""
+        from tui_chat.library.sillytavern_presets import import_preset, with_texts
+
+        notes = import_preset(with_texts(preset), preset.name).notes
+        title = f"Import of “{one_line(preset.name, 60)}”"
+        sentences = [(note.level, note.sentence) for note in notes]
+        self._show_sentences(title, sentences, "All of its file is used here.")
+
+    def _show_sentences(
+        self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str
+    ) -> None:
+        from tui_chat.ui.areas.presets.report_dialog import ReportDialog
+
+        self.tui.push_screen(ReportDialog(title, sentences, nothing))
+
+    def _export(self, workspace: Workspace, typed: str) -> None:
+        """Write the preset as SillyTavern's, and say what it does not express."""
+        from tui_chat.library.sillytavern_export import export_preset
+
+        exported = export_preset(workspace.state.preset)
+        path = typed_path(typed)
+        try:
+            write_bytes(exported.text.encode(), path, overwrite=False)
+        except InputError as error:
+            self.show_error(error)
+            return
+        if exported.notes:
+            sentences = [(Level.WARNING, note) for note in exported.notes]
+            self._show_sentences(f"Exported to {path}", sentences, "")
+        else:
+            self.notify(f"Exported to {path}.", markup=False)
 
     async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
         """Compare the edited preset with its file, or with another preset."""
@@ -316,13 +354,14 @@ class PresetsArea(Area):
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
         if edits is None:
             return
-        now = dump_preset(edits.preset)
+        now = dump_preset(replace(edits.preset, sillytavern={}))
         if with_saved:
-            dialog = PresetDiff(f"{name}: saved, then edited", dump_preset(edits.saved), now)
+            saved = dump_preset(replace(edits.saved, sillytavern={}))
+            dialog = PresetDiff(f"{name}: saved, then edited", saved, now)
             await self.tui.push_screen_wait(dialog)
         elif other_name := await ask_preset_to_compare(self.tui, workspace):
             try:
-                other = dump_preset(workspace.presets.read(other_name))
+                other = dump_preset(replace(workspace.presets.read(other_name), sillytavern={}))
             except InputError as error:
                 self.show_error(error)
             else:
