@@ -33,7 +33,7 @@ from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.library.sillytavern_export import export_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.envelope import Level, Turn
-from tui_chat.models.sanitize import one_line
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnFile, is_turn, read_turn
 
@@ -121,7 +121,7 @@ def run_export(common: CommonOptions, name: str, output: Path | None, *, is_ours
     """Write a preset as SillyTavern's or as ours, and print the notes. Raises InputError."""
     preset = load_preset(preset_path(common, name))
     if is_ours:
-        text = dump_preset(preset)
+        text = sanitize(dump_preset(preset), "json")
     else:
         exported = export_preset(preset)
         text = exported.text

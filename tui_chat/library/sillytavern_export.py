@@ -30,7 +30,7 @@ from tui_chat.library.sillytavern_presets import (
 from tui_chat.library.sillytavern_settings import setting_changes
 from tui_chat.models.generation import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.models.sanitize import one_line
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.settings import SETTINGS
 
 _ANCHORS = {
@@ -79,8 +79,8 @@ class ExportedPreset:
 
     @property
     def text(self) -> str:
-        """The file."""
-        return json.dumps(self.json, indent=4, ensure_ascii=False) + "\n"
+        """The file; characters that a terminal would obey are escaped."""
+        return sanitize(json.dumps(self.json, indent=4, ensure_ascii=False), "json") + "\n"
 
 
 def export_preset(preset: Preset) -> ExportedPreset:
