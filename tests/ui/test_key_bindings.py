@@ -163,7 +163,7 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
         "tui_chat.ui.terminal.clipboard.copy_with_command",
         lambda text, environ: handed.append(text),
     )
-    monkeypatch.setattr("tui_chat.ui.terminal.browser.open_link", lambda url: False)
+    monkeypatch.setattr("tui_chat.ui.terminal.external_programs.open_link", lambda url: False)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         app.query_one(Composer).insert_text("a large paste " * 1_000)

@@ -149,101 +149,88 @@ if os.name == "nt":  # Windows has no job control
     _SUSPEND = ()
 
 
-def _action(
-    id: str,
-    keys: str,
-    run: str,
-    label: str,
-    title: str,
-    footer: bool = False,
-) -> Action:
-    return Action(id, keys, run, label, title, in_footer=footer)
-
-
 ACTIONS = (
-    _action("help", "f1,question_mark", "help", "Help", "Help: keys and commands", True),
-    _action("palette", "ctrl+p", "search_commands", "Commands", "Search commands", True),
-    _action("sessions", "f2", "panes.toggle_area('sessions')", "Sessions", "Sessions", True),
-    _action("preset", "f3", "presets.toggle_editor", "Preset", "Preset editor", True),
-    _action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
-    _action(
+    Action("help", "f1,question_mark", "help", "Help", "Help: keys and commands", True),
+    Action("palette", "ctrl+p", "search_commands", "Commands", "Search commands", True),
+    Action("sessions", "f2", "panes.toggle_area('sessions')", "Sessions", "Sessions", True),
+    Action("preset", "f3", "presets.toggle_editor", "Preset", "Preset editor", True),
+    Action("inspector", "f4", "panes.toggle_area('inspector')", "Inspector", "Inspector", True),
+    Action(
         "border-left", "alt+left", "panes.move_border(-4)", "Border left", "Move the border left"
     ),
-    _action(
+    Action(
         "border-right",
         "alt+right",
         "panes.move_border(4)",
         "Border right",
         "Move the border right",
     ),
-    _action(
+    Action(
         "reset-layout", "", "panes.reset_layout", "Reset layout", "Reset the layout of the panes"
     ),
-    _action("new", "ctrl+n", "sessions.new", "New", "New session", True),
-    _action(
+    Action("new", "ctrl+n", "sessions.new", "New", "New session", True),
+    Action(
         "temporary",
         "f6",
         "sessions.new_temporary",
         "Temporary",
         "Temporary session (nothing is stored)",
     ),
-    _action("keep-temporary", "", "sessions.keep_temporary", "Keep", "Keep this temporary session"),
-    _action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
-    _action(
+    Action("keep-temporary", "", "sessions.keep_temporary", "Keep", "Keep this temporary session"),
+    Action("model", "ctrl+o", "sessions.choose_model", "Model", "Switch model", True),
+    Action(
         "default-model",
         "",
         "sessions.set_default_model(True)",
         "Default model",
         "Make this model the default of new sessions",
     ),
-    _action(
+    Action(
         "no-default-model",
         "",
         "sessions.set_default_model(False)",
         "No default model",
         "Unset the default model (new sessions use the last used)",
     ),
-    _action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
-    _action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
-    _action("find", "", "sessions.find", "Filter", "Filter sessions"),
-    _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
-    _action("theme", "", "choose_theme", "Theme", "Theme"),
-    _action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
-    _action("first", "ctrl+home", "conversation.first_message", "First", "Jump to first message"),
-    _action(
-        "latest", "ctrl+end", "conversation.latest_message", "Latest", "Jump to latest message"
-    ),
-    _action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
-    _action("rename", "", "sessions.rename", "Rename", "Rename session"),
-    _action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),
-    _action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
-    _action(
+    Action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
+    Action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
+    Action("find", "", "sessions.find", "Filter", "Filter sessions"),
+    Action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
+    Action("theme", "", "choose_theme", "Theme", "Theme"),
+    Action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
+    Action("first", "ctrl+home", "conversation.first_message", "First", "Jump to first message"),
+    Action("latest", "ctrl+end", "conversation.latest_message", "Latest", "Jump to latest message"),
+    Action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
+    Action("rename", "", "sessions.rename", "Rename", "Rename session"),
+    Action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),
+    Action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
+    Action(
         "preset-files", "", "presets.files", "Preset files", "Preset files: new, copy, rename …"
     ),
-    _action("role", "", "sessions.choose_role", "Role", "Choose role"),
-    _action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
-    _action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
-    _action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
-    _action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),
-    _action("save-snippet", "", "composer.save_snippet", "Save snippet", "Save draft as snippet…"),
-    _action(
+    Action("role", "", "sessions.choose_role", "Role", "Choose role"),
+    Action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
+    Action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
+    Action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
+    Action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),
+    Action("save-snippet", "", "composer.save_snippet", "Save snippet", "Save draft as snippet…"),
+    Action(
         "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
     ),
-    _action("branches", "", "conversation.branches", "Branches", "Compare branches"),
-    _action("contents", "", "conversation.contents", "Contents", "Table of contents"),
-    _action("import", "", "sessions.import_file", "Import", "Import conversations…"),
-    _action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
-    _action("export", "", "sessions.export", "Export", "Export conversation…"),
-    _action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
-    _action("usage", "", "main.usage", "Usage", "Usage and cost"),
-    _action(
+    Action("branches", "", "conversation.branches", "Branches", "Compare branches"),
+    Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
+    Action("import", "", "sessions.import_file", "Import", "Import conversations…"),
+    Action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
+    Action("export", "", "sessions.export", "Export", "Export conversation…"),
+    Action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
+    Action("usage", "", "main.usage", "Usage", "Usage and cost"),
+    Action(
         "notifications", "", "show_notifications", "Notifications", "Notifications (with the time)"
     ),
-    _action("edit", "ctrl+g", "composer.edit_draft", "Editor", "Edit the draft in $EDITOR"),
-    _action("attach", "", "attachments.attach", "Attach", "Attach a file"),
-    _action("view-part", "", "attachments.view_part", "View", "View attachment or picture"),
-    _action("detach", "", "attachments.detach", "Detach", "Remove attachments"),
-    _action(
+    Action("edit", "ctrl+g", "composer.edit_draft", "Editor", "Edit the draft in $EDITOR"),
+    Action("attach", "", "attachments.attach", "Attach", "Attach a file"),
+    Action("view-part", "", "attachments.view_part", "View", "View attachment or picture"),
+    Action("detach", "", "attachments.detach", "Detach", "Remove attachments"),
+    Action(
         *(
             "tool-call",
             "f8",
@@ -252,24 +239,24 @@ ACTIONS = (
             "Answer the waiting tool call",
         )
     ),
-    _action(
+    Action(
         "ask-tools",
         "",
         "tool_calls.ask_before_tools",
         "Ask",
         "Ask again before tools run (permissions)",
     ),
-    _action("system", "", "conversation.add_system", "System", "Add system message"),
-    _action(
+    Action("system", "", "conversation.add_system", "System", "Add system message"),
+    Action(
         "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"
     ),
-    _action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
-    _action(
+    Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
+    Action(
         "keep-captured", "", "inspector.save_captured", "Keep", "Save captured request as session"
     ),
-    _action("replay", "", "inspector.replay", "Replay", "Replay reply with another model"),
-    _action("export-turn", "", "inspector.export_turn", "Turn", "Export this turn to a file"),
+    Action("replay", "", "inspector.replay", "Replay", "Replay reply with another model"),
+    Action("export-turn", "", "inspector.export_turn", "Turn", "Export this turn to a file"),
     *_SUSPEND,
-    _action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", True),
+    Action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", True),
 )
 """In the order of footer, help and palette."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.ui.terminal.browser import open_link
 from tui_chat.ui.terminal.clipboard import copy_commands, copy_with_command
+from tui_chat.ui.terminal.external_programs import open_link
 
 
 @pytest.mark.parametrize(

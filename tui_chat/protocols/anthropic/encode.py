@@ -36,7 +36,6 @@ from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.encoding import (
     Items,
-    boolean,
     captured_origin,
     default_origin,
     merge_extras,
@@ -318,7 +317,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], lim
         items.append(("metadata", user))
     items += tier_items(envelope, _ANTHROPIC, "service_tier", _TIERS, notes)
     if parameters.stream:
-        items.append(("stream", boolean(True, _STREAM)))
+        items.append(("stream", Lit(True, _STREAM)))
     if captured:
         skip = ["output_config"] + ["stream"] * parameters.stream + ["thinking"] * mapped
         items = override(items, namespace_items(namespace, skip))

@@ -24,7 +24,6 @@ from tui_chat.protocols.common.encoding import (
     Items,
     arguments_note,
     arguments_object,
-    boolean,
     constant,
     field_string,
     merge_extras,
@@ -139,7 +138,7 @@ def _result(turn: Turn, content: Tree | None, piece: LayoutPiece) -> Obj:
         items.append(("content", content))
     failed = turn.semantics.failed
     if failed is not None:
-        items.append(("is_error", boolean(failed, origin)))
+        items.append(("is_error", Lit(failed, origin)))
     return _marked(items, piece, origin)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Sourced, Turn
-from tui_chat.models.json_tree import Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.message import ToolCall
 from tui_chat.models.semantics import WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
@@ -59,11 +59,6 @@ def default_origin(name: str, why: str) -> Origin:
 def captured_origin(name: str) -> Origin:
     """Return the origin of a setting that is passed on from a captured request."""
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
-
-
-def boolean(value: bool, origin: Origin) -> Lit:
-    """Return `true` or `false`."""
-    return Lit(value, origin)
 
 
 def native_form(turn: Turn, protocol: Protocol) -> WireForm | None:

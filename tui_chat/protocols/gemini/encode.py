@@ -15,13 +15,12 @@ from urllib.parse import quote as url_quote
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     Items,
-    boolean,
     captured_origin,
     merge_extras,
     setting_value,
@@ -249,7 +248,7 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
         if parameters.replies is not None:
             items.append(("candidateCount", setting_value(parameters.replies)))
         if (top := parameters.logprobs) is not None:
-            items.append(("responseLogprobs", boolean(True, top.origin)))
+            items.append(("responseLogprobs", Lit(True, top.origin)))
             if top.value:
                 items.append(("logprobs", setting_value(top)))
     if captured:

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
-from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.semantics import UNSET
 from tui_chat.models.settings import ToolChoice
@@ -26,7 +26,6 @@ from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
-    boolean,
     captured_origin,
     default_origin,
     setting_value,
@@ -159,7 +158,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     if not captured:
         items += _unified_settings(parameters, notes)
         origin = _STREAM if parameters.stream else _WHOLE
-        items.append(("stream", boolean(parameters.stream, origin)))
+        items.append(("stream", Lit(parameters.stream, origin)))
     options = Obj(tuple(_options(envelope, endpoint, notes)))
     rest = envelope.semantics.namespace(OllamaSettings).options if captured else UNSET
     if rest is not UNSET:
@@ -183,7 +182,7 @@ def _unified_settings(parameters: Parameters, notes: list[Note]) -> Items:
         notes.append(setting_note(summary, "the reasoning summary", why, Level.INFO))
     items: Items = []
     if (top := parameters.logprobs) is not None:
-        items.append(("logprobs", boolean(True, top.origin)))
+        items.append(("logprobs", Lit(True, top.origin)))
         if top.value:
             items.append(("top_logprobs", setting_value(top)))
     return items

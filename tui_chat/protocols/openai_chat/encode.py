@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
-from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.protocols.base import Encoded
@@ -31,7 +31,6 @@ from tui_chat.protocols.common.cache_marks import (
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
-    boolean,
     captured_origin,
     default_origin,
     setting_value,
@@ -300,9 +299,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     if form is not None:
         items.append(("response_format", tree_of(NESTED.write_format(form.value), form.origin)))
     if parameters.stream:
-        items.append(("stream", boolean(True, _STREAM)))
+        items.append(("stream", Lit(True, _STREAM)))
         if not captured and facts.stream_usage is not False:
-            usage = Obj((("include_usage", boolean(True, _STREAM)),), _STREAM)
+            usage = Obj((("include_usage", Lit(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
             if envelope.semantics.source is not None:
                 sentence = "The token usage of the stream is requested (include_usage)."
@@ -326,7 +325,7 @@ def _unified_settings(envelope: ChatEnvelope, notes: list[Note]) -> Items:
     ]
     items += [(key, setting_value(value)) for key, value in named if value is not None]
     if (top := parameters.logprobs) is not None:
-        items.append(("logprobs", boolean(True, top.origin)))
+        items.append(("logprobs", Lit(True, top.origin)))
         if top.value:
             items.append(("top_logprobs", setting_value(top)))
     notes += missing_notes(_CHAT, parameters, "reasoning_summary", "top_k")

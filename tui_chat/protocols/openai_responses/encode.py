@@ -31,7 +31,6 @@ from tui_chat.protocols.common.cache_marks import (
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
-    boolean,
     captured_origin,
     constant,
     default_origin,
@@ -299,7 +298,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     if text:
         items.append(("text", Obj(tuple(text))))
     if parameters.stream:
-        items.append(("stream", boolean(True, _STREAM)))
+        items.append(("stream", Lit(True, _STREAM)))
     previous = envelope.semantics.session.previous_response_id
     if previous and envelope.semantics.source in (None, _RESPONSES):
         items.append(
@@ -308,7 +307,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     if not captured and parameters.store is not None:
         items.append(("store", setting_value(parameters.store)))
     elif not captured:
-        items.append(("store", boolean(endpoint.provider_keeps, _STORE)))
+        items.append(("store", Lit(endpoint.provider_keeps, _STORE)))
         if envelope.semantics.source is not None:
             encoded = "true" if endpoint.provider_keeps else "false"
             sentence = (

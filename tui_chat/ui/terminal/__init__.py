@@ -3,9 +3,8 @@
 driver                 TerminalDriver: Textual's driver with our parser, safe if the terminal closes
 keyboard               TerminalParser: terminal input as events; pastes arrive whole
 signals                ends the app on signals
-external_programs      runs the user's editor, or another program, in the terminal
+external_programs      runs the user's editor, or another program; opens links in a browser
 desktop_notification   notifies the user while another window has the focus
 clipboard              copies text where the terminal's escape sequence is ignored
-browser                opens links in a graphical browser
 helper_command         runs a small command that may fail
 """

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from mimetypes import guess_extension
@@ -23,6 +24,11 @@ from tui_chat.models.media import detect_mime
 
 ENDING_SECONDS = 1.0
 """Seconds that a program has to leave the terminal if the app ends before it."""
+_TERMINAL_BROWSERS = frozenset(
+    ("www-browser", "links", "links2", "elinks", "lynx", "w3m", "browsh", "carbonyl")
+)
+BROWSER_SECONDS = 2.0
+"""Seconds after which a browser that still runs has opened the link."""
 
 
 async def run_in_terminal(app: App[Any], command: Sequence[str], *, advice: str = "") -> None:
@@ -144,3 +150,32 @@ def _opener(environ: Mapping[str, str]) -> str:
             advice="s saves it. With the extra `images` of tui-chat, pictures are shown here.",
         )
     return command
+
+
+def open_link(url: str) -> bool:
+    """Open a link in a graphical browser; blocks for a moment. Return False if none could open it.
+
+    `webbrowser` finds the browser, but lets it write on the screen, and without a desktop it would
+    start a text browser in our terminal.
+    """
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    if Path(browser.name).name in _TERMINAL_BROWSERS:
+        return False
+    if not isinstance(browser, webbrowser.GenericBrowser):
+        return browser.open(url)
+    try:
+        started = subprocess.Popen(  # noqa: S603 - the user's own browser, no shell
+            [browser.name, *(argument.replace("%s", url) for argument in browser.args)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return started.wait(BROWSER_SECONDS) == 0
+    except subprocess.TimeoutExpired:
+        return True
+    except OSError:
+        return False

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 
 from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.completion import CompletionQuery
@@ -131,24 +130,46 @@ class ComposerArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_insert_snippet(self, name: str = "") -> None:
         """Insert a snippet into the draft; without a name, ask which one."""
-        from tui_chat.ui.areas.chat.snippets import insert_snippet
+        from tui_chat.library.snippets import Blank, expanded
+        from tui_chat.ui.dialogs.questions import ask_snippet
 
-        if (workspace := await self.host.opened_workspace()) is not None:
-            with self._showing_errors():
-                await insert_snippet(self.chat, workspace, name)
+        if (workspace := await self.host.opened_workspace()) is None:
+            return
+        name = name or await ask_snippet(self.tui, workspace) or ""
+        if not name:
+            return
+        try:
+            snippet = await to_thread(workspace.library.snippet, name)
+            pieces = expanded(snippet, workspace.requests.inputs(""))
+        except InputError as error:
+            self.show_error(error)
+            return
+        self.chat.pane.composer.insert_snippet(
+            (each.name, each.text, each.choices) if isinstance(each, Blank) else each
+            for each in pieces
+        )
 
     @work(group="dialog", exclusive=True)
     async def action_save_snippet(self) -> None:
         """Write the draft to a snippet, asking for its name."""
-        from tui_chat.ui.areas.chat.snippets import save_snippet
+        from tui_chat.library.library import file_name
+        from tui_chat.ui.dialogs.questions import ask_text, confirm_replace_snippet
 
-        if (workspace := await self.host.opened_workspace()) is not None:
-            with self._showing_errors():
-                await save_snippet(self.chat, workspace)
-
-    @contextmanager
-    def _showing_errors(self) -> Generator[None]:
+        if (workspace := await self.host.opened_workspace()) is None:
+            return
+        text = self.chat.pane.composer.text
+        if not text.strip():
+            advice = "{{?name}} makes a blank in it."
+            self.show_error(InputError("Type the text of the snippet first.", advice=advice))
+            return
+        typed = await ask_text(self.tui, "Name of the snippet", "")
+        if not typed:
+            return
         try:
-            yield
+            name = file_name(typed)
+            exists = name in workspace.library.names("snippets")
+            if not exists or await confirm_replace_snippet(self.tui, name):
+                path = await to_thread(workspace.library.save_snippet, text, name, overwrite=exists)
+                self.notify(f"Saved {one_line(str(path))}.", markup=False)
         except InputError as error:
             self.show_error(error)

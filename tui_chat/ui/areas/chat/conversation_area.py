@@ -265,7 +265,7 @@ class ConversationArea(Area):
     async def _open_link(self, event: messages.OpenLinkRequested) -> None:
         """Open a web link, once the user has read and confirmed its address."""
         from tui_chat.ui.dialogs.questions import confirm_open_link
-        from tui_chat.ui.terminal.browser import open_link
+        from tui_chat.ui.terminal.external_programs import open_link
 
         url = event.url
         if not url.startswith(("https://", "http://")):
