@@ -15,7 +15,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat import Composer, Transcript
 from tui_chat.ui.areas.chat.transcript_messages import InspectRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.inspector.views import LoreView, View
 
 CAPTURED = {
     "model": "claude-sonnet-5",
@@ -42,7 +42,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
         app.panes.show_area(app.inspector)
         inspector.focus()
-        for view in View:
+        for view in inspector._view_tabs.views:
             inspector.view_shown = view
             if view is View.REQUEST:  # the body is measured when typing pauses
                 await until(pilot, lambda: inspector.view_now._body is not None)
@@ -68,3 +68,37 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
         await album.take(pilot, "captured request")
+
+
+async def test_the_entries_of_lorebooks(album: Album, tmp_path: Path) -> None:
+    (tmp_path / "lorebooks").mkdir()
+    entries = [
+        {"name": "Lighthouse", "keys": ["light"], "content": "It is old.", "scanDepth": 1},
+        {"name": "Keeper", "keys": ["keeper"], "content": "Ada.", "scanDepth": 1, "sticky": 4},
+        {"name": "Salt", "keys": ["salt"], "content": "White.", "scanDepth": 1, "cooldown": 3},
+        {"name": "Storm", "keys": ["salt"], "content": "Loud.", "secondaryKeys": ["night"]},
+        {"name": "Old map", "keys": ["map"], "content": "Torn.", "enabled": False},
+        {"name": "Year", "content": "It is 1900.", "constant": True},
+    ]
+    (tmp_path / "lorebooks" / "coast.json").write_text(json.dumps({"entries": entries}))
+    async with album.of(app_with(tmp_path, model="lorem:max:40")) as pilot:
+        app = await opened(pilot)
+        inspector, workspace = app.query_one(Inspector), app.workspace
+        assert workspace is not None
+        await workspace.settings.set_lorebooks(("coast",))
+        for words in ("Tell of the light.", "Who is the keeper?", "Salt, please."):
+            await say(pilot, words)
+        app.query_one(Composer).text = "More salt!"
+        app.panes.show_area(app.inspector)
+        inspector.focus()
+        inspector.view_shown = View.LORE
+        view = inspector.view_now
+        assert isinstance(view, LoreView)
+        await until(pilot, lambda: view.table is not None and not view.table.missing)
+        await settle(pilot)
+        view.set_cursor(5)
+        await settle(pilot)
+        await album.take(pilot, "request")
+        await pilot.press("left", "left")
+        await settle(pilot)
+        await album.take(pilot, "turn")

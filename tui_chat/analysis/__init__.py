@@ -5,6 +5,7 @@ cache_forecast    how much of it a prompt cache can serve, and the first differe
 diff              the difference of two bodies, line by line
 captured_request  a pasted request as a session and a preset
 token_shares      tokens by origin, and the message that is dropped next
+lore_table        the entries of lorebooks over the turns of a conversation
 http_text         a request as HTTP text or as a curl command
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -38,6 +39,18 @@ MatchSource = Literal[
     "persona", "description", "personality", "depth_prompt", "scenario", "creator_notes"
 ]
 """A text besides the conversation in which keys are searched for."""
+
+
+class EntryState(IntEnum):
+    """What becomes of an entry in a request."""
+
+    ABSENT = 0
+    """None of its keys was found, or it has none."""
+    ACTIVE = 1
+    HELD_BACK = 2
+    """A key was found, or it needs none, but a rule kept it out."""
+    DISABLED = 3
+
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

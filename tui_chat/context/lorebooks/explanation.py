@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index, entry_name
 from tui_chat.context.parameters import parameters
-from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
+from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter, counter_for
-
-
-class EntryState(IntEnum):
-    """What became of an entry in a request."""
-
-    ABSENT = 0
-    """None of its keys was found, or it has none."""
-    ACTIVE = 1
-    HELD_BACK = 2
-    """A key was found, or it needs none, but a rule kept it out."""
-    DISABLED = 3
 
 
 @dataclass(frozen=True, slots=True)

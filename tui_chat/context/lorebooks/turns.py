@@ -36,7 +36,7 @@ def with_lore_timers(inputs: Inputs) -> Inputs:
     if not _are_timed(inputs.lorebooks):
         return inputs
     history = inputs.history
-    timers = _timeline(history, _setup(inputs)).at(len(history))
+    timers = _timeline(history, conversation_setup(inputs)).at(len(history))
     chat = inputs.chat
     return inputs if timers == chat.timers else replace(inputs, chat=replace(chat, timers=timers))
 
@@ -50,7 +50,7 @@ class _Turns(Sequence[Inputs]):
     """The inputs of the replies of a history."""
 
     def __init__(self, inputs: Inputs) -> None:
-        self._setup = _setup(inputs)
+        self._setup = conversation_setup(inputs)
         self._history = inputs.history
         self._lengths = reply_places(inputs.history)
         timed = _are_timed(inputs.lorebooks)
@@ -114,7 +114,7 @@ def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
     return _Timeline(history, setup, timed, tuple(changes))
 
 
-def _setup(inputs: Inputs) -> Inputs:
+def conversation_setup(inputs: Inputs) -> Inputs:
     """Return the inputs without what differs between the requests of a conversation."""
     return replace(
         inputs,

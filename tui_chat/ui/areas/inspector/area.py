@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
+from asyncio import sleep, to_thread
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -15,6 +16,8 @@ from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
 
 if TYPE_CHECKING:
+    from tui_chat.analysis.lore_table import LoreTable
+    from tui_chat.compose import Composed
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import LiveRequestState
@@ -22,6 +25,13 @@ if TYPE_CHECKING:
 
 RECALL_AFTER = 0.5
 """Seconds after which the last request to an endpoint is looked up: the start comes first."""
+
+LORE_PAUSE = 0.05
+"""Seconds without another request after which lore is explained."""
+LORE_REST = 0.004
+"""Seconds between the turns that are searched for the lore view."""
+LORE_SHOWN_AFTER = 0.25
+"""Seconds after which the lore view shows what was found meanwhile."""
 
 
 class InspectorArea(Area):
@@ -39,6 +49,8 @@ class InspectorArea(Area):
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
+        self._lore: LoreTable | None = None
+        """What the lore view shows."""
 
     async def open_pane(self) -> None:
         """Create the pane."""
@@ -74,7 +86,7 @@ class InspectorArea(Area):
             return
         is_other_session = state.session_id != self._session_id
         if is_other_session:
-            self._session_id, self._pinned_in = state.session_id, ()
+            self._session_id, self._pinned_in, self._lore = state.session_id, (), None
             pane.forget()
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(_banner(request), is_past=viewed is not None)
@@ -96,6 +108,32 @@ class InspectorArea(Area):
         if pane.shows_difference:
             base = workspace.live_request.comparison()
             pane.compare_with(base.name, base.payload, base.reason)
+        if pane.shows_lore:
+            self._explain_lore(pane, composed)
+
+    @work(group="lore", exclusive=True)
+    async def _explain_lore(self, pane: Inspector, composed: Composed) -> None:
+        """Search the lorebooks for the lore view: when typing pauses, in slices that no key has to
+        wait for, the newest turn first. The next request takes over what is known.
+        """
+        from tui_chat.analysis.lore_table import LoreTable
+
+        inputs = composed.inputs
+        if inputs is None or not inputs.lorebooks:
+            self._lore = None
+            pane.show_lore(None)
+            return
+        await sleep(LORE_PAUSE)
+        table = self._lore = LoreTable(inputs, self._lore)
+        pane.show_lore(table)
+        shown = monotonic()
+        while pane.shows_lore and table.compute_next():
+            now = monotonic()
+            if now - shown > LORE_SHOWN_AFTER:
+                pane.show_lore(table)
+                shown = now
+            await sleep(LORE_REST)
+        pane.show_lore(table)
 
     @work(group="recall")
     async def _recall(self, workspace: Workspace, endpoint: str) -> None:

@@ -36,6 +36,7 @@ from tui_chat.ui.areas.inspector.views import (
     ContextView,
     DiffView,
     InProtocol,
+    LoreView,
     ReplyDetails,
     ReplyView,
     RequestView,
@@ -47,6 +48,7 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
+    from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
     from tui_chat.models.payload import Payload
 
@@ -64,6 +66,7 @@ _VIEWS: dict[View, type[RowsView]] = {
     View.DIFF: DiffView,
     View.REPLY: ReplyView,
     View.BUDGET: BudgetView,
+    View.LORE: LoreView,
 }
 
 
@@ -125,6 +128,7 @@ class InspectorFrame(OnePassWidget):
         self._reply_details: ReplyDetails | None = None
         self._against: tuple[str, Payload | None, str] = ("", None, "")
         self._pinned: Collection[str] = ()
+        self._lore: LoreTable | None = None
         self._tabs = ProtocolTabs()
         self._view_tabs = ViewTabs()
         self._banner = Static(id="inspector-banner")
@@ -187,6 +191,11 @@ class InspectorFrame(OnePassWidget):
         """True if the diff view is visible."""
         return self.view_shown is View.DIFF and self.is_on_screen
 
+    @property
+    def shows_lore(self) -> bool:
+        """True if the lore view is visible."""
+        return self.view_shown is View.LORE and self.is_on_screen
+
     # What to show
 
     def show(self, composed: Composed | None) -> None:
@@ -195,6 +204,8 @@ class InspectorFrame(OnePassWidget):
         if composed is not None:
             self.active = composed.protocol
         self._stale = True
+        inputs = composed.inputs if composed is not None else None
+        self._view_tabs.has_lore = inputs is not None and bool(inputs.lorebooks)
         if self.is_on_screen:
             self._draw()
 
@@ -204,7 +215,7 @@ class InspectorFrame(OnePassWidget):
         Visible data is replaced by the next request; hidden data would stay until its view is
         chosen.
         """
-        self._against, self._reply_details = ("", None, ""), None
+        self._against, self._reply_details, self._lore = ("", None, ""), None, None
         self._view.forget()
         for view in self._views.values():
             if not view.is_on_screen:
@@ -221,6 +232,12 @@ class InspectorFrame(OnePassWidget):
         self._against = name, was, why
         if isinstance(view := self.view_now, DiffView):
             view.compare_with(name, was, why)
+
+    def show_lore(self, table: LoreTable | None) -> None:
+        """Show the entries of the lorebooks in the lore view."""
+        self._lore = table
+        if isinstance(view := self.view_now, LoreView):
+            view.show(table, has_books=self._view_tabs.has_lore)
 
     def show_forecast(self, forecast: Forecast | None) -> None:
         """Show a cache forecast."""
@@ -301,6 +318,10 @@ class InspectorFrame(OnePassWidget):
                 view.show(self._reply_details)
             case BudgetView() as view:
                 view.show(composed, self._pinned)
+            case LoreView() as view if view.table is not self._lore or view.table is None:
+                view.show(self._lore, has_books=self._view_tabs.has_lore)
+            case LoreView():
+                pass  # the table of this request comes when typing pauses
             case _:
                 self._view.show(composed.payload, composed.protocol, composed.notes)
 

@@ -27,11 +27,13 @@ from tui_chat.ui.areas.inspector.tabs import VIEW_KEYS, ProtocolTabs
 from tui_chat.ui.areas.inspector.text_fitting import size_in_words
 from tui_chat.ui.areas.inspector.views import (
     ContextView,
+    LoreView,
     RowsView,
     View,
     ViewTabs,
 )
 from tui_chat.ui.areas.inspector.views import diff as diffs
+from tui_chat.ui.areas.inspector.views import lore as lores
 from tui_chat.ui.areas.inspector.views import request as requests
 
 _CLIPBOARD_LIMIT = 100_000
@@ -112,7 +114,7 @@ class Inspector(InspectorFrame):
 
     def action_step_view(self, step: int) -> None:
         """Show the next view, round the end."""
-        order = list(View)
+        order = self._view_tabs.views
         self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
 
     def _show_view(self, view: View) -> None:
@@ -193,6 +195,8 @@ class Inspector(InspectorFrame):
                 self.action_copy("curl")
             case requests.COPY_HTTP:
                 self.action_copy("http")
+            case lores.SHOW_MESSAGE if isinstance(view := self.view_now, LoreView):
+                self.post_message(self.OriginChosen(view.message_origin or GLUE, None))
             case _ if event.row.origin is not None:
                 self.post_message(self.OriginChosen(event.row.origin, None))
             case _:
@@ -259,6 +263,14 @@ class Inspector(InspectorFrame):
     def on_payload_view_find_wanted(self, event: PayloadView.FindWanted) -> None:
         """Open the line to find words."""
         event.stop()
+        self._open_find()
+
+    def on_lore_view_find_wanted(self, event: LoreView.FindWanted) -> None:
+        """Open the line to find entries."""
+        event.stop()
+        self._open_find()
+
+    def _open_find(self) -> None:
         if self._find is None:
             self._find = FindLine()
             self.mount(self._find, after=self._body)
@@ -267,19 +279,32 @@ class Inspector(InspectorFrame):
     def on_find_line_typed(self, event: FindLine.Typed) -> None:
         """Highlight the words."""
         event.stop()
-        self._view.find(event.words)
+        count = self._searched_view.find(event.words)
+        if self._find is not None and self.view_now is not self._view:
+            self._find.show_count(min(count, 1), count)
 
     def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
         """Go to another hit."""
         event.stop()
-        self._view.action_hit(event.step)
+        view = self._searched_view
+        if isinstance(view, LoreView):
+            view.action_move(event.step)
+        else:
+            view.action_hit(event.step)
+
+    @property
+    def _searched_view(self) -> PayloadView | LoreView:
+        """The view in which words are found: the one that is shown, if it can."""
+        view = self.view_now
+        return view if isinstance(view, LoreView) else self._view
 
     def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
         """Go back to the body; hits stay highlighted if they are kept."""
         event.stop()
-        self._view.focus()
+        view = self._searched_view
+        view.focus()
         if not event.kept:
-            self._view.find("")
+            view.find("")
             if self._find is not None:
                 self._find.remove()
                 self._find = None
@@ -287,7 +312,7 @@ class Inspector(InspectorFrame):
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
         """Show which of the highlighted places the cursor is on."""
         event.stop()
-        if self._find is not None and self._find.is_mounted:
+        if self._find is not None and self._find.is_mounted and self.view_now is self._view:
             self._find.show_count(event.number, event.count)
         elif event.count:
             self._status.places = f"place {event.number:,} of {event.count:,} · n N"

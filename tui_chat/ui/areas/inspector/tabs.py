@@ -107,6 +107,7 @@ class View(StrEnum):
     DIFF = "diff"
     REPLY = "reply"
     BUDGET = "budget"
+    LORE = "lore"
 
 
 VIEW_KEYS = {
@@ -116,6 +117,7 @@ VIEW_KEYS = {
     View.DIFF: "d",
     View.REPLY: "e",
     View.BUDGET: "b",
+    View.LORE: "L",
 }
 """The key of each view, a letter of its name."""
 
@@ -126,6 +128,7 @@ _SHORT = {
     View.DIFF: "Diff",
     View.REPLY: "Re",
     View.BUDGET: "Bud",
+    View.LORE: "Lore",
 }
 
 
@@ -143,6 +146,8 @@ class ViewTabs(OnePassWidget):
 
     active: reactive[View] = reactive(View.PAYLOAD)
     """The view that is shown."""
+    has_lore: reactive[bool] = reactive(False)
+    """True if lorebooks are searched; else there is no tab for them."""
 
     class ViewChosen(Message):
         """The user wants to see another view."""
@@ -156,7 +161,7 @@ class ViewTabs(OnePassWidget):
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
             style = "bold reverse" if view is self.active else "$foreground 72%"
-            at = text.lower().find(VIEW_KEYS[view])
+            at = text.lower().find(VIEW_KEYS[view].lower())
             pieces = [(text, style)]
             if at >= 0:
                 pieces = [
@@ -168,12 +173,18 @@ class ViewTabs(OnePassWidget):
             parts.append((" ", ""))
         return Content.assemble(*parts)
 
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views that have a tab."""
+        shows_lore = self.has_lore or self.active is View.LORE
+        return tuple(view for view in View if shows_lore or view is not View.LORE)
+
     def _labels(self) -> list[tuple[View, str]]:
         labels: list[tuple[View, str]] = []
         for names, pad in ((None, " "), (None, ""), (_SHORT, "")):
             labels = [
                 (view, f"{pad}{view.title() if names is None else names[view]}{pad}")
-                for view in View
+                for view in self.views
             ]
             if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
                 break

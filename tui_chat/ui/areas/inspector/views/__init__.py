@@ -7,12 +7,14 @@ request    RequestView: method, URL, headers, size
 diff       DiffView: compared with another request
 reply      ReplyView: the reply and the response as received
 budget     BudgetView: tokens by origin
+lore       LoreView: the entries of lorebooks over the turns, each with the reason
 """
 
 from tui_chat.ui.areas.inspector.tabs import View, ViewTabs
 from tui_chat.ui.areas.inspector.views.budget import BudgetView
 from tui_chat.ui.areas.inspector.views.context import ContextView
 from tui_chat.ui.areas.inspector.views.diff import DiffView
+from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.inspector.views.reply import ReplyDetails, ReplyView
 from tui_chat.ui.areas.inspector.views.request import SETTLED, RequestView
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
@@ -24,6 +26,7 @@ __all__ = [
     "ContextView",
     "DiffView",
     "InProtocol",
+    "LoreView",
     "ReplyDetails",
     "ReplyView",
     "RequestView",

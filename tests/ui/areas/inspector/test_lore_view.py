@@ -1,0 +1,177 @@
+"""The lore view: entries with their reasons, turns by keys and mouse, finding, and what Enter
+leads to.
+"""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.analysis.test_lore_table import TEXTS, inputs
+from tests.ui.areas.inspector.requests import InspectorApp, rows_shown
+from tui_chat.analysis.lore_table import LoreTable
+from tui_chat.compose import compose
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+class LoreApp(InspectorApp):
+    """An inspector with a table of lore, all of it computed."""
+
+    def __init__(self, *texts: str, draft: str = "a fox", computed: bool = True) -> None:
+        request = inputs(*texts, draft=draft)
+        super().__init__(compose(request))
+        self.table = LoreTable(request)
+        while computed and self.table.compute_next():
+            pass
+
+    @property
+    def lore(self) -> LoreView:
+        view = self.inspector.view_now
+        assert isinstance(view, LoreView)
+        return view
+
+
+async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
+    """Show the view, press keys, and return the rows that are not blank."""
+    if app.inspector.view_shown is not View.LORE:
+        await pilot.press("L")
+        app.inspector.show_lore(app.table)
+        await pilot.pause()
+    if keys:
+        await pilot.press(*keys)
+    await pilot.pause()
+    await pilot.pause()
+    return [row for row in rows_shown(app.lore) if row.strip()]
+
+
+async def test_entries_are_listed_by_what_became_of_them() -> None:
+    app = LoreApp(*TEXTS)
+    async with app.run_test(size=(80, 30)) as pilot:
+        rows = await shown(pilot, app)
+        assert [" ".join(row.split()) for row in rows] == [
+            "This request 4 of 4 turns · ← →",
+            "● active ○ held back · no key found - disabled",
+            "Active 2",
+            "● fox ●··● “fox” occurs in the draft.",
+            "● late ○··● “fox” occurs in the draft.",
+            "No key found 1",
+            "· sticky ·●●· None of its keys occurs in the newest message.",
+            "Disabled 1",
+            "- off ---- It is disabled.",
+        ]
+
+
+async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry() -> None:
+    app = LoreApp(*TEXTS)
+    async with app.run_test(size=(80, 30)) as pilot:
+        rows = await shown(pilot, app, "down", "left")
+        assert rows[0].startswith("Turn 3  x")
+        assert "● sticky" in "\n".join(rows)
+        assert app.lore.row_here is not None
+        assert app.lore.row_here.text.startswith("· late")
+        rows = await shown(pilot, app, "K")
+        assert rows[0].startswith("Turn 1  a fox")
+        assert app.inspector._status.rule.startswith("It is not active before there are 4 messages")
+        rows = await shown(pilot, app, "f")
+        assert rows[0].startswith("This request")
+        rows = await shown(pilot, app, *["left"] * 9)
+        assert rows[0].startswith("Turn 1"), "there is no turn before the first"
+
+
+async def test_enter_leads_to_the_message_with_the_key_and_w_to_the_entry() -> None:
+    app = LoreApp(*TEXTS)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await shown(pilot, app, "enter", "left", "enter", "left", "left", "enter", "w")
+        origins = [event.origin for event in app.asked if isinstance(event, Inspector.OriginChosen)]
+        assert [(origin.kind, origin.id) for origin in origins] == [
+            (OriginKind.DRAFT, ""),
+            (OriginKind.HISTORY, "5"),
+            (OriginKind.HISTORY, "0"),
+            (OriginKind.LORE, "b/fox"),
+        ]
+
+
+async def test_a_click_on_a_mark_chooses_the_turn() -> None:
+    app = LoreApp(*TEXTS)
+    async with app.run_test(size=(80, 30)) as pilot:
+        rows = await shown(pilot, app)
+        screen = rows_shown(app.lore)
+        y = next(n for n, row in enumerate(screen) if row.startswith("● late"))
+        await pilot.click(app.lore, offset=(rows[4].index("○··●"), y))
+        rows = await shown(pilot, app)
+        assert rows[0].startswith("Turn 1")
+        assert app.lore.row_here is not None
+        assert app.lore.row_here.text.startswith("○ late")
+
+
+async def test_finding_shows_the_entries_that_contain_the_words() -> None:
+    app = LoreApp(*TEXTS)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await shown(pilot, app, "slash")
+        app.query_one(Input).value = "OWL"
+        rows = await shown(pilot, app)
+        assert [row for row in rows if row[0] in "●○·-"][1:] == [
+            "· sticky              ·●●· None of its keys occurs in the newest message."
+        ]
+        app.query_one(Input).value = "nothing"
+        rows = await shown(pilot, app)
+        assert rows[-1] == "No entry has “nothing”."
+        rows = await shown(pilot, app, "escape")
+        assert len(rows) == 9
+
+
+async def test_there_is_no_tab_without_lorebooks() -> None:
+    request = inputs(*TEXTS, books=())
+    app = InspectorApp(compose(request))
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press(*["right_square_bracket"] * 6)
+        await pilot.pause()
+        assert app.inspector.view_shown is View.PAYLOAD, "it went round once"
+        assert "Lore" not in app.inspector._view_tabs.render().plain
+        await pilot.press("L")
+        app.inspector.show_lore(None)
+        await pilot.pause()
+        view = app.inspector.view_now
+        assert isinstance(view, LoreView)
+        assert rows_shown(view)[0].startswith("No lorebook is searched")
+
+
+async def test_turns_that_are_not_searched_yet_are_blank() -> None:
+    app = LoreApp(*TEXTS, computed=False)
+    async with app.run_test(size=(80, 30)) as pilot:
+        rows = await shown(pilot, app)
+        assert rows[1] == "3 turns not searched yet"
+        assert rows[3] == "● fox                    ● “fox” occurs in the draft."
+
+
+@pytest.mark.parametrize("size", [(30, 12), (52, 24), (160, 45)])
+async def test_only_visible_rows_are_made(size: tuple[int, int]) -> None:
+    hostile = "fo\x1bx\n"
+    entries = tuple(LorebookEntry(f"{n}", "E", (hostile,), f"e{n}\x1b") for n in range(1_000))
+    request = inputs(*("x" for _ in range(100)), books=(Lorebook("b", entries),))
+    app = LoreApp("x")
+    app.table = LoreTable(request)
+    made = 0
+    outcome = LoreTable.outcome
+
+    def counted(self: LoreTable, turn: int, entry: int) -> object:
+        nonlocal made
+        made += 1
+        return outcome(self, turn, entry)
+
+    async with app.run_test(size=size) as pilot:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LoreTable, "outcome", counted)
+            await shown(pilot, app, "left", "down", "G")
+        assert isinstance(app.lore, RowsView)
+        assert app.lore.row_here is not None
+        assert app.lore.row_here.text.startswith("· e999")
+        assert made < 20 * size[1]
+        assert all(len(row) <= size[0] for row in rows_shown(app.lore))

@@ -1,0 +1,141 @@
+"""The entries of lorebooks over the turns of a conversation: what was active when, and why.
+
+1. Rows are the entries of all books, columns the replies of the branch, oldest first, and last the
+   request itself. Past turns are computed with the present books, role and settings.
+2. A turn is computed when it is wanted. The next table of the same conversation takes over what is
+   known, so that a keystroke costs the last column, and a reply one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.lorebooks.book_index import entry_name, entry_origin
+from tui_chat.context.lorebooks.explanation import (
+    LoreExplanation,
+    LoreOutcome,
+    book_entries,
+    lore_counter,
+)
+from tui_chat.context.lorebooks.turns import conversation_setup, reply_places, turn_inputs
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.lorebook import EntryState
+from tui_chat.models.message import Message
+from tui_chat.models.text import Origin
+
+_SENTENCES_KEPT = 4
+"""Turns whose search is kept for sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoreColumn:
+    """A turn of a table."""
+
+    number: int
+    """From 1."""
+    asked: Message | None
+    """The last message before the reply; None for the typed draft, or if there is none."""
+    reply: Message | None
+    """None for the request itself."""
+
+
+class LoreTable:
+    """What became of each entry in each turn."""
+
+    def __init__(self, inputs: Inputs, before: LoreTable | None = None) -> None:
+        """`before` is an earlier table, of this conversation or another."""
+        self.inputs = inputs
+        self.entries = book_entries(inputs.lorebooks)
+        """Each with its book."""
+        self._setup = conversation_setup(inputs)
+        self._places = reply_places(inputs.history)
+        self._turns = turn_inputs(inputs)
+        self._states: dict[int, bytes] = {}
+        self._searches: dict[int, LoreExplanation] = {}
+        self._next = len(self._places)
+        """All turns above it are known."""
+        if before is not None and before._setup == self._setup:
+            shared = common_prefix(inputs.history, before.inputs.history)
+            self._states = {
+                turn: states
+                for turn, states in before._states.items()
+                if turn < len(before._places)
+                and before._places[turn] <= shared
+                and turn < len(self._places)
+            }
+
+    @property
+    def turns(self) -> int:
+        """The number of columns; the last one is the request itself."""
+        return len(self._places) + 1
+
+    @property
+    def missing(self) -> int:
+        """The number of columns that are not computed yet."""
+        return self.turns - len(self._states)
+
+    def column(self, turn: int) -> LoreColumn:
+        """Return what is known of a turn besides lore."""
+        history, is_past = self.inputs.history, turn < len(self._places)
+        length = self._places[turn] if is_past else len(history)
+        typed = not is_past and bool(self.inputs.draft or self.inputs.draft_parts)
+        asked = history[length - 1] if length and not typed else None
+        return LoreColumn(turn + 1, asked, history[length] if is_past else None)
+
+    def name(self, entry: int) -> str:
+        """Return the display name of an entry."""
+        return entry_name(self.entries[entry][1])
+
+    def origin(self, entry: int) -> Origin:
+        """Return the origin of the content of an entry."""
+        book, found = self.entries[entry]
+        return entry_origin(book.name, found)
+
+    def states(self, turn: int) -> bytes | None:
+        """Return the `EntryState` of each entry; None if it is not computed yet."""
+        return self._states.get(turn)
+
+    def compute(self, turn: int) -> bytes:
+        """Return the `EntryState` of each entry in a turn."""
+        if turn not in self._states:
+            self._states[turn] = self._search(turn).states
+        return self._states[turn]
+
+    def compute_next(self) -> bool:
+        """Compute the newest turn that is not known; return False if all are known."""
+        while self._next in self._states:
+            self._next -= 1
+        if self._next >= 0:
+            self.compute(self._next)
+        return self._next >= 0
+
+    def outcome(self, turn: int, entry: int) -> LoreOutcome:
+        """Return what became of an entry in a turn, with a sentence."""
+        if turn not in self._searches:
+            if len(self._searches) >= _SENTENCES_KEPT:
+                del self._searches[next(iter(self._searches))]
+            self._searches[turn] = self._search(turn)
+        return self._searches[turn].outcome(entry)
+
+    def _search(self, turn: int) -> LoreExplanation:
+        inputs = self._turns[turn] if turn < len(self._places) else self.inputs
+        return LoreExplanation(inputs, lore_counter(inputs))
+
+    def with_state(self, turn: int, state: EntryState) -> Iterator[int]:
+        """Yield the entries that have a state in a turn."""
+        for entry, found in enumerate(self.compute(turn)):
+            if found == state:
+                yield entry
+
+    def change(self, turn: int, entry: int, step: int) -> int | None:
+        """Return the nearest computed turn before (-1) or after (1) one in which an entry has
+        another state; None if there is none.
+        """
+        was, turn = self.compute(turn)[entry], turn + step
+        while 0 <= turn < self.turns and (states := self._states.get(turn)) is not None:
+            if states[entry] != was:
+                return turn
+            turn += step
+        return None

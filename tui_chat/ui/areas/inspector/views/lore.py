@@ -1,0 +1,312 @@
+"""The lore view: each entry of the lorebooks with the reason why it is active in a turn or not, and
+a strip of marks with the turns around it.
+
+The chosen turn is the column under the cursor: the newest, which is the request itself, until
+another one is chosen. Rows are made when they come into sight, and so are their sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui_chat.models.lorebook import EntryState, LorebookEntry
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    Piece,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    first_words,
+    line,
+    spread,
+    text_part,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.analysis.lore_table import LoreTable
+
+SHOW_MESSAGE = "show message"
+"""The action of the row of an entry."""
+_UNKNOWN = 255
+_MARKS: dict[int, Piece] = {
+    EntryState.ACTIVE: ("●", "good"),
+    EntryState.HELD_BACK: ("○", "warning"),
+    EntryState.ABSENT: ("·", "muted"),
+    EntryState.DISABLED: ("-", "bar"),
+    _UNKNOWN: (" ", ""),
+}
+_SECTIONS = {
+    EntryState.ACTIVE: "Active",
+    EntryState.HELD_BACK: "Held back",
+    EntryState.ABSENT: "No key found",
+    EntryState.DISABLED: "Disabled",
+}
+_LEGEND = "● active  ○ held back  · no key found  - disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the parts of a row are, in cells."""
+
+    name: int
+    """The width of names, which begin at cell 2."""
+    turns: int
+    """The number of turns in the strip."""
+
+    @classmethod
+    def of(cls, width: int, turns: int) -> _Places:
+        """Divide a width."""
+        name = min(max(width // 4, 8), 28)
+        return cls(name, min(turns, max((width - name) // 3, 4)))
+
+    @property
+    def strip(self) -> int:
+        """The cell at which the strip begins."""
+        return self.name + 3
+
+
+class LoreView(RowsView):
+    """Shows what became of the entries of lorebooks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "Turn before", show=False),
+        Binding("right,l", "turn(1)", "Turn after", show=False),
+        Binding("K", "change(-1)", "Turn before with a change", show=False),
+        Binding("J", "change(1)", "Turn after with a change", show=False),
+        Binding("f", "follow", "To the request", show=False),
+        Binding("slash", "find", "Find entries", show=False),
+        Binding("n", "move(1)", "Next entry", show=False),
+        Binding("N", "move(-1)", "Previous entry", show=False),
+    ]
+
+    class FindWanted(Message, namespace="lore_view"):
+        """The user wants to find entries."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.table: LoreTable | None = None
+        """What is shown; None while it is computed."""
+        self._has_books = False
+        self._turn: int | None = None
+        """The chosen turn; None for the request itself."""
+        self._first = 0
+        """The first turn of the strip."""
+        self._words = ""
+        """What the names, keys and contents of the shown entries contain, in lower case."""
+        self._shown: list[int | None] = []
+        """The entry of each row."""
+
+    def show(self, table: LoreTable | None, *, has_books: bool = True) -> None:
+        """Show a table; None while it is computed."""
+        self.table, self._has_books = table, has_books
+        if table is not None and self._turn is not None and self._turn >= table.turns - 1:
+            self._turn = None
+        self.rebuild()
+
+    def forget(self) -> None:
+        """Drop the table."""
+        super().forget()
+        self.table, self._turn, self._shown = None, None, []
+
+    def find(self, words: str) -> int:
+        """Show only the entries that contain words, all if they are empty; return their number."""
+        self._words = words.casefold()
+        self.rebuild()
+        return sum(entry is not None for entry in self._shown)
+
+    # --- rows ------------------------------------------------------------------------------
+
+    @property
+    def entry(self) -> int | None:
+        """The number of the entry under the cursor."""
+        return self._shown[self.cursor] if self.cursor < len(self._shown) else None
+
+    @property
+    def turn(self) -> int:
+        """The chosen turn."""
+        newest = self.table.turns - 1 if self.table is not None else 0
+        return newest if self._turn is None else self._turn
+
+    def rebuild(self) -> None:
+        """Build the rows again; the cursor stays on its entry."""
+        entry = self.entry
+        super().rebuild()
+        if entry is not None and self.entry != entry and entry in self._shown:
+            self.set_cursor(self._shown.index(entry))
+        elif entry is None and self.cursor == 0 and len(self._shown) > 1:
+            first = next((row for row, each in enumerate(self._shown) if each is not None), 0)
+            self.set_cursor(first)
+
+    def build(self, width: int) -> ViewRows:
+        """Lay the entries out by what became of them in the chosen turn."""
+        self._shown = []
+        table = self.table
+        if table is None or not table.entries:
+            words = "The lorebooks are being searched." if self._has_books else _NO_BOOKS
+            return ViewRows([text_part(words, width, "", "muted")])
+        parts: list[Part] = []
+        for entries, part in self._parts(table, width):
+            parts.append(part)
+            self._shown += entries or [None] * part[0]
+        return ViewRows(parts)
+
+    def _parts(self, table: LoreTable, width: int) -> Iterator[tuple[list[int | None], Part]]:
+        turn = self.turn
+        table.compute(turn)
+        places = _Places.of(width, table.turns)
+        self._first = min(max(self._first, turn - places.turns + 1), turn)
+        if self._turn is None:
+            self._first = max(table.turns - places.turns, 0)
+        yield [], _heading(table, turn, width)
+        missing = table.missing
+        words = f"{counted(missing, 'turn')} not searched yet" if missing else _LEGEND
+        yield [], line((cut(words, width), "muted"))
+        for state, name in _SECTIONS.items():
+            entries = [e for e in table.with_state(turn, state) if self._is_found(table, e)]
+            if entries:
+                yield [], BLANK
+                title = ((f"{name}", "heading"),)
+                yield [], line(*spread(width, title, f"{len(entries):,}"))
+                make = _EntryRows(table, turn, entries, self._first, places, width)
+                yield list(entries), (len(entries), make)
+        if self._words and not any(entry is not None for entry in self._shown):
+            yield [], line((f"No entry has “{cut(self._words, 40)}”.", "muted"))
+
+    def _is_found(self, table: LoreTable, entry: int) -> bool:
+        return not self._words or self._words in _searched(table.entries[entry][1])
+
+    # --- keys and mouse --------------------------------------------------------------------
+
+    def action_turn(self, step: int) -> None:
+        """Choose the turn before or after."""
+        self._choose_turn(self.turn + step)
+
+    def action_follow(self) -> None:
+        """Choose the request itself."""
+        if self.table is not None:
+            self._choose_turn(self.table.turns - 1)
+
+    def action_change(self, step: int) -> None:
+        """Choose the nearest turn in which something else became of the entry under the cursor."""
+        table, entry = self.table, self.entry
+        if table is None or entry is None:
+            return
+        turn = table.change(self.turn, entry, step)
+        if turn is None:
+            self.notify("It is the same in all turns there." + _until_known(table), markup=False)
+        else:
+            self._choose_turn(turn)
+
+    def action_find(self) -> None:
+        """Request the words to find."""
+        self.post_message(self.FindWanted())
+
+    def _choose_turn(self, turn: int) -> None:
+        table = self.table
+        if table is None:
+            return
+        turn = min(max(turn, 0), table.turns - 1)
+        self._turn = None if turn == table.turns - 1 else turn
+        self._first = min(self._first, turn)
+        self.rebuild()
+        self.post_highlighted_again()
+
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Put the cursor on a row, and on the turn of a mark; open it on a double click."""
+        self.set_cursor(row)
+        table, offset = self.table, event.get_content_offset(self)
+        if table is None or offset is None or self.entry is None:
+            return
+        places = _Places.of(self._built_for, table.turns)
+        at = offset.x - places.strip
+        if 0 <= at < min(places.turns, table.turns - self._first):
+            self._choose_turn(self._first + at)
+        if event.chain == 2:
+            self.action_choose()
+
+    @property
+    def message_origin(self) -> Origin | None:
+        """The origin of the message that decided about the entry under the cursor: the one with
+        its key, else the reply of the turn, else, in the request itself, the draft.
+        """
+        table, entry = self.table, self.entry
+        if table is None or entry is None:
+            return None
+        column = table.column(self.turn)
+        message_id = table.outcome(self.turn, entry).message_id
+        message_id = message_id or (column.reply.id if column.reply is not None else "")
+        if message_id:
+            return Origin(OriginKind.HISTORY, message_id)
+        return Origin(OriginKind.DRAFT)
+
+
+_NO_BOOKS = "No lorebook is searched in this session. /lorebook chooses some."
+
+
+def _until_known(table: LoreTable) -> str:
+    return " Some turns are not searched yet." if table.missing else ""
+
+
+def _searched(entry: LorebookEntry) -> str:
+    return "\n".join((entry.name, *entry.keys, *entry.secondary_keys, entry.content)).casefold()
+
+
+def _heading(table: LoreTable, turn: int, width: int) -> Part:
+    """Return the row that names the chosen turn."""
+    column = table.column(turn)
+    name = "This request" if column.reply is None else f"Turn {column.number:,}"
+    asked = column.asked
+    words = first_words(asked.content, width) if asked is not None else ""
+    pieces: list[Piece] = [(name, "strong"), (f"  {words}" if words else "", "muted")]
+    right = f"{column.number:,} of {counted(table.turns, 'turn')} · ← →"
+    return line(*spread(width, pieces, right))
+
+
+class _EntryRows:
+    """Makes the rows of entries."""
+
+    def __init__(
+        self,
+        table: LoreTable,
+        turn: int,
+        entries: Sequence[int],
+        first: int,
+        places: _Places,
+        width: int,
+    ) -> None:
+        self._table, self._turn, self._entries = table, turn, entries
+        self._places, self._width = places, width
+        self._turns = range(first, min(first + places.turns, table.turns))
+
+    def __call__(self, number: int) -> ViewRow:
+        entry = self._entries[number]
+        table, places = self._table, self._places
+        outcome = table.outcome(self._turn, entry)
+        name = cut(table.name(entry), places.name)
+        pieces: list[Piece] = [_MARKS[outcome.state], (" ", "")]
+        pieces += [(name, "strong"), (" " * (places.name - cell_len(name) + 1), "")]
+        for turn in self._turns:
+            states = table.states(turn)
+            mark, style = _MARKS[_UNKNOWN if states is None else states[entry]]
+            pieces.append((mark, f"{style} new-part" if turn == self._turn else style))
+        room = self._width - places.strip - len(self._turns) - 1
+        pieces += [(" ", ""), (cut(_short(outcome.sentence), room), "muted")]
+        return ViewRow(tuple(pieces), table.origin(entry), SHOW_MESSAGE, outcome.sentence)
+
+
+def _short(sentence: str) -> str:
+    """Return a sentence without the words that the mark says already."""
+    for words in ("This lore entry is active because ", "This lore entry "):
+        if sentence.startswith(words):
+            return sentence.removeprefix(words)
+    return sentence
