@@ -13,11 +13,13 @@ from textual.pilot import Pilot
 from tests.interop.exports import lines
 from tests.interop.test_agent_sessions import claude_code
 from tests.ui.app_under_test import until
+from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told
 from tests.ui.test_viewer import viewer_of
 from tui_chat.cli.import_export import known_places
 from tui_chat.errors import InputError
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat import Transcript
 from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
 from tui_chat.workspace.workspace import Workspace
 
@@ -184,3 +186,49 @@ def test_json_is_escaped_as_it_may_be_in_a_file(tmp_path: Path):
         False,
     ]
     assert all(holds_words(file, (spellings("über"), spellings("fluß"))) for file in files)
+
+
+async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path, folder: Path):
+    call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "Ask the miller"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "Three hundred"}
+    write(folder / "-mill/a.jsonl", *session(1, "How old is the mill?"),
+          claude_code("r1", "1-0", call, message_id="m", sessionId="s1"),
+          claude_code("r2", "r1", [result], sessionId="s1"),
+          claude_code("r3", "r2", {"type": "text", "text": "Old"}, message_id="n", sessionId="s1"),
+          )  # fmt: skip
+    meta = folder / "-mill/a/subagents/agent-x.meta.json"
+    meta.write_text('{"description": "ask", "toolUseId": "t1"}')
+    app = viewer_of(tmp_path, folder)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        files = workspace.session_files
+        assert files is not None
+        titles = [each.title for each in files.subagents.nested(workspace.state.sessions)]
+        assert titles == ["How old is the mill?", "Ask the miller", "A quincunx of trees"]
+        await until(pilot, lambda: len(workspace.state.entries) == 4)
+        assert "S opens the subagent" in screen_text(app)
+        parent = workspace.state.session_id
+        transcript = app.screen.query_one(Transcript)
+        transcript.focus()
+        transcript.show_message(workspace.state.entries[0].message.id)
+        await pilot.press("S")
+        assert workspace.state.session_id == parent  # that message started none
+        await pilot.press("j", "S")
+        await until(pilot, lambda: texts(workspace) == ["Ask the miller"])
+        await pilot.press("S")
+        await until(pilot, lambda: workspace.state.session_id == parent)
+        await until(pilot, lambda: transcript.current_index == 1)
+
+
+async def test_sessions_are_ordered_by_their_own_time(tmp_path: Path):
+    root = tmp_path / "projects"
+    for number, (stamp, age) in enumerate((("2023-01-01", 5), ("2023-06-01", 9)), 1):
+        records = session(number, f"Said {stamp}")
+        write(root / f"{number}.jsonl",
+              *[each | {"timestamp": f"{stamp}T00:00:00Z"} for each in records], age=age,
+        )  # fmt: skip
+    app = viewer_of(tmp_path, root)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        titles = [each.title for each in workspace.state.sessions]
+        assert titles == ["Said 2023-06-01", "Said 2023-01-01"]

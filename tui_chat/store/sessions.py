@@ -87,6 +87,8 @@ class SessionChanges(TypedDict, total=False):
     folder: str
     tags: tuple[str, ...]
     lorebooks: tuple[str, ...]
+    updated: float
+    """When something was said last, in seconds since the epoch, not in the future."""
 
 
 class SessionStore:
@@ -361,7 +363,6 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
     if unknown:
         raise TypeError(f"a session has no such settings: {', '.join(sorted(unknown))}")
     if changes:
-        assignments = ", ".join(f"{name} = ?" for name in changes)
         stored: dict[str, object] = dict(changes)
         if "title" in changes:
             await index.remove_title(tx, session_id)
@@ -369,8 +370,11 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
             stored["tags"] = names_text(changes["tags"])
         if "settings" in changes:
             stored["settings"] = settings_text(changes["settings"])
+        if "updated" in changes:
+            stored["touched"] = _touched_at(changes["updated"], changes["updated"])
         if "lorebooks" in changes:
             stored["lorebooks"] = names_text(changes["lorebooks"])
+        assignments = ", ".join(f"{name} = ?" for name in stored)
         await tx.run(
             f"UPDATE sessions SET {assignments} WHERE session_id = ? AND deleted IS NULL",
             *stored.values(),

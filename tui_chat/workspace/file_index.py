@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -80,6 +80,8 @@ class Heading:
     title: str = ""
     model: str = ""
     project: str = ""
+    updated: float = 0.0
+    """When something was said last, in seconds since the epoch; 0 if it does not say."""
     is_known: bool = True
     """False if it is of no known format, or holds no conversation."""
 
@@ -169,7 +171,7 @@ def heading_of(file: ListedFile) -> Heading:
             first = next((each for each in found if each.transcript is not None), None)
             if first is not None and first.transcript is not None:
                 session = first.transcript.session
-                return Heading(session.title, session.model, first.project)
+                return Heading(session.title, session.model, first.project, session.updated)
             if is_whole:
                 return Heading(is_known=False)
     if file.size > _LARGEST_WHOLE:
@@ -178,7 +180,7 @@ def heading_of(file: ListedFile) -> Heading:
     if not content.transcripts:
         return Heading(is_known=False)
     session = content.transcripts[0].session
-    return Heading(session.title, session.model, content.projects[0])
+    return Heading(session.title, session.model, content.projects[0], session.updated)
 
 
 def require_conversations(roots: Sequence[Path]) -> None:
@@ -235,6 +237,11 @@ class FileContent:
     """The project of each, as far as it is known."""
     faults: list[Fault]
     more_faults: int = 0
+    own_ids: list[str] = field(default_factory=list[str])
+    """The id of each as the importer gives it."""
+    started_by: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Of each the importer's id of the session that it is a subagent of, and the call that started
+    it; empty if there is none."""
 
 
 def read_listed(
@@ -264,6 +271,8 @@ def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> N
         session_id = file.session_id if is_first else stable_id(file.session_id, own_id)
         content.transcripts.append(_renamed(found.transcript, session_id))
         content.projects.append(found.project)
+        content.own_ids.append(own_id)
+        content.started_by.append((found.parent_id, found.call_id))
     elif found.fault and len(content.faults) < _MOST_FAULTS:
         content.faults.append(Fault(found.place, found.fault, found.advice))
     elif found.fault:

@@ -3,7 +3,8 @@
 The store is a temporary one, in which what was opened is kept for as long as the viewer runs. The
 files are only read.
 
-1. Every file is listed as a session. Opening it reads the file and adds its messages.
+1. Every file is listed as a session, by the time when it changed, and by its messages' own time as
+   soon as that is read. Opening it reads the file and adds its messages.
 2. The file of the active session is followed as it grows: what is new is added, and what changed is
    replaced. New files of the folders are listed.
 3. A search looks through the bytes of the files that were not read yet. Those that may match are
@@ -35,6 +36,7 @@ from tui_chat.workspace.file_index import (
     require_transcript,
     spellings,
 )
+from tui_chat.workspace.subagents import Subagents, call_of_file
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges
@@ -64,6 +66,11 @@ class SessionFiles:
         self._files: dict[str, ListedFile] = {}
         """By the id of the session."""
         self._paths: set[Path] = set()
+        self.subagents = Subagents()
+        self._own_ids: dict[str, str] = {}
+        """Sessions by the ids that importers give them, of the files that were read."""
+        self._started_by: dict[str, tuple[str, str]] = {}
+        """By session: the importer's id of the session that started it, and the call."""
         self._known: dict[str, int] = {}
         """Hashes of the messages of the session that was read last, by id."""
         self._known_session = ""
@@ -104,6 +111,8 @@ class SessionFiles:
     def _take(self, files: Sequence[ListedFile]) -> None:
         self._files |= {file.session_id: file for file in files}
         self._paths |= {file.path for file in files}
+        for file in files:
+            self.subagents.add_file(file.session_id, file.path)
 
     async def _add(self, files: Sequence[ListedFile]) -> None:
         transcripts = [SessionTranscript(file.session()) for file in files]
@@ -135,11 +144,16 @@ class SessionFiles:
                     "title": heading.title,
                     "model": heading.model,
                     "folder": file.folder,
+                    **self._own_time(heading.updated),
                 }
         store = self._workspace.store
         await store.sessions.update_each(changes)
         if unknown:
             await store.sessions.delete(unknown)
+
+    def _own_time(self, updated: float) -> SessionChanges:
+        """Return the change to the time that a file itself gives, if it gives one."""
+        return {"updated": updated} if 0 < updated <= self._workspace.now().timestamp() else {}
 
     async def stop(self) -> None:
         """Stop listing."""
@@ -184,6 +198,7 @@ class SessionFiles:
         require_transcript(file, content)
         is_first = file.read_as is None
         await self._store(file, content)
+        await self._note_subagents(file, content)
         file.read_as = file.state
         if is_first and content.faults:
             workspace.publish(Failed(_faults(name, content)))
@@ -213,11 +228,34 @@ class SessionFiles:
                 "title": session.title or file.path.name,
                 "folder": _project(project) or file.folder,
                 "tags": session.tags,
+                **self._own_time(session.updated),
             }
         await store.sessions.update_each(changes)
         if first.session.head_id is not None:
             await store.branches.activate(file.session_id, first.session.head_id)
         await self._workspace.sessions.refresh_list()
+
+    async def _note_subagents(self, file: ListedFile, content: FileContent) -> None:
+        """Note the subagents that a file tells of, and the calls that started those beside it."""
+        sessions = [transcript.session.session_id for transcript in content.transcripts]
+        self._own_ids |= dict(zip(content.own_ids, sessions, strict=True))
+        told = zip(sessions, content.started_by, strict=True)
+        self._started_by |= {session_id: by for session_id, by in told if by[0]}
+        for session_id, (parent, call_id) in self._started_by.items():
+            if parent in self._own_ids:
+                self.subagents.add(session_id, self._own_ids[parent], call_id)
+        started_by = self.subagents.started_by(file.session_id)
+        beside = self.subagents.without_call(file.session_id)
+        if started_by is not None and not started_by.call_id:
+            beside.append(file.session_id)
+        paths = {each: self._files[each].path for each in beside if each in self._files}
+        calls = await asyncio.to_thread(
+            lambda: {each: call_of_file(path) for each, path in paths.items()}
+        )
+        for session_id, call_id in calls.items():
+            parent = self.subagents.started_by(session_id)
+            if parent is not None:
+                self.subagents.add(session_id, parent.session_id, call_id)
 
     def _changed(self, transcript: SessionTranscript) -> list[Entry]:
         """Return the messages that were read before and are different now."""

@@ -144,6 +144,12 @@ class ChatArea(Area):
             is_part=is_part,
             elsewhere=not state.is_streaming,
         )
+        if workspace.session_files is not None:
+            subagents = workspace.session_files.subagents
+            self.pane.transcript.set_subagents(
+                frozenset(subagents.calls_of(state.session_id)),
+                is_subagent=subagents.started_by(state.session_id) is not None,
+            )
         self.tool_calls.show()
 
     @work(group="cost", exclusive=True)

@@ -95,6 +95,12 @@ class BranchLayout:
         self.options.code = code
         self._layouts.clear()
 
+    def set_subagents(self, calls: frozenset[str]) -> None:
+        """Name the key at the calls that started subagents; heights stay."""
+        self.options.subagents = calls
+        for _, layout in self._layouts.values():
+            layout.refold()
+
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
         new = self.entries[len(self._estimates) :]

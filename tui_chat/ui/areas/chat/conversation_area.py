@@ -191,6 +191,45 @@ class ConversationArea(Area):
         if chosen is not None:
             await workspace.branches.show(chosen)
 
+    @on(messages.SubagentRequested)
+    @work(group="open", exclusive=True, description="subagent")
+    async def _open_subagent(self, event: messages.SubagentRequested) -> None:
+        """Open the session of a subagent, or go back to the call that started it."""
+        from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+        workspace = self.workspace
+        if workspace is None or workspace.session_files is None:
+            return
+        subagents, here = workspace.session_files.subagents, workspace.state.session_id
+        if not event.call_ids:
+            started_by = subagents.started_by(here)
+            if started_by is not None:
+                await self._open(started_by.session_id)
+                self._show_call(started_by.call_id)
+            return
+        found = {call: subagents.calls_of(here).get(call, "") for call in event.call_ids}
+        chosen: str | None = found[event.call_ids[0]]
+        if len(found) > 1:
+            titles = {each.session_id: each.title for each in workspace.state.sessions}
+            choices = [Choice(each, titles.get(each, each)) for each in found.values()]
+            chosen = await self.tui.push_screen_wait(
+                ChoiceDialog("Subagents", choices, choices[0].id)
+            )
+        if chosen:
+            await self._open(chosen)
+            self.chat.pane.transcript.action_begin()
+
+    async def _open(self, session_id: str) -> None:
+        await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
+        self.host.panes.show_conversation()
+
+    def _show_call(self, call_id: str) -> None:
+        """Go to the message with a call, if it is in the branch."""
+        transcript = self.chat.pane.transcript
+        for entry in transcript.entries:
+            if call_id and any(call.id == call_id for call in entry.message.tool_calls):
+                transcript.show_message(entry.message.id)
+
     @on(messages.ExportPartRequested)
     @work(group="dialog", exclusive=True)
     async def _export_part(self, event: messages.ExportPartRequested) -> None:

@@ -88,6 +88,8 @@ class LayoutOptions:
     regenerate: str = ""
     """The key that regenerates the last reply wherever the focus is; empty if there is none."""
     code: CodeView = WRAPPED
+    subagents: frozenset[str] = frozenset()
+    """Ids of the calls that started subagents whose sessions can be opened."""
 
 
 class FoldedText(NamedTuple):
@@ -423,6 +425,8 @@ class MessageLayout:
     def _state(self, call: ToolCall) -> CallState:
         if self._progress is not None:
             return "arriving"
+        if call.id in self._options.subagents:
+            return "subagent"
         if call.id in self._neighbors.answered:
             return "answered"
         return "awaits" if self._waits_for_results else "unanswered"

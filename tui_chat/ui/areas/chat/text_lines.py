@@ -22,7 +22,7 @@ StyleNames = tuple[str, ...]
 class ClickAction(NamedTuple):
     """What a click does. Never made from the text of a message."""
 
-    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "view"]
+    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "view", "subagent"]
     key: str = ""
     """The key of the fold, the index of the code block in its part, or the index of the
     attachment.

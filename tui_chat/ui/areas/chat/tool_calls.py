@@ -27,14 +27,16 @@ SHOWN = 200_000
 LISTED = 200
 """Maximum tool calls of a message that are listed."""
 
-CallState = Literal["arriving", "awaits", "answered", "unanswered"]
-"""`awaits`: the conversation waits for the result. `unanswered`: it went on without one."""
+CallState = Literal["arriving", "awaits", "answered", "unanswered", "subagent"]
+"""`awaits`: the conversation waits for the result. `unanswered`: it went on without one.
+`subagent`: it started one, whose session can be opened."""
 
 _STATES: dict[CallState, tuple[str, str]] = {
     "arriving": ("", ""),
     "awaits": ("● waiting for a result", "awaiting"),
     "answered": ("✓ answered", "answered"),
     "unanswered": ("no answer", "meta"),
+    "subagent": ("→ S opens the subagent", "answered"),
 }
 
 
@@ -54,8 +56,8 @@ def call_lines(
         runs.append(safe_run("  " + clipped(one_line(words), room - 2), "quiet"))
     if label:
         gap = max(width - width_of(runs) - cell_len(label), 1)
-        answer = ClickAction("answer") if state == "awaits" else None
-        runs += [TextRun(" " * gap), TextRun(label, (style,), action=answer)]
+        does = {"awaits": ClickAction("answer"), "subagent": ClickAction("subagent", call.id)}
+        runs += [TextRun(" " * gap), TextRun(label, (style,), action=does.get(state))]
     lines = [TextLine(wrap(runs, width)[0].runs, action=ClickAction("toggle", key))]
     if unfolded:
         shown, language = _unfolded_text(call)

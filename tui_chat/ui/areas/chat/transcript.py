@@ -40,6 +40,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     RegenerateRequested,
     RevealMessageRequested,
     SavePartRequested,
+    SubagentRequested,
     SummarySwitchRequested,
     ToolQuestionRequested,
     UndoDeleteRequested,
@@ -104,6 +105,7 @@ class Transcript(TranscriptCanvas):
         _key("d,delete", "delete", "Delete it and what follows", "Delete"),
         _key("C", "continue", "Continue this reply", "Continue"),
         _key("b", "branches", "Compare the branches", "Branches"),
+        _key("S", "subagent", "Open the subagent of its call, or go back"),
         _key("u", "undo", "Undo the deletion"),
         _key("p", "pin", "Pin message (always included)"),
         _key("i", "inspect", "Show the request that made the reply"),
@@ -116,6 +118,7 @@ class Transcript(TranscriptCanvas):
         super().__init__(id=id, classes=classes)
         self.is_read_only = False
         """True if nothing can be sent or changed."""
+        self._is_subagent = False
         self._last_code: tuple[str, int] = "", -1
         """Entry and index of the code block that was copied last."""
         self._last_link: tuple[str, int] = "", -1
@@ -131,6 +134,13 @@ class Transcript(TranscriptCanvas):
     def set_regenerate_key(self, key: str) -> None:
         """Set the key that regenerates the last reply wherever the focus is."""
         self._layouts.options.regenerate = key
+
+    def set_subagents(self, calls: frozenset[str], *, is_subagent: bool) -> None:
+        """Set the calls that started subagents, and whether this is the session of one."""
+        self._is_subagent = is_subagent
+        if calls != self._layouts.options.subagents:
+            self._layouts.set_subagents(calls)
+            self._redraw()
 
     def _refuse(self, why: str) -> None:
         self.post_message(ActionRefused(why))
@@ -456,6 +466,22 @@ class Transcript(TranscriptCanvas):
         """Show the branches of the session."""
         self.post_message(BranchesRequested())
 
+    def action_subagent(self) -> None:
+        """Open the session of the subagent that the message started, or go back from one."""
+        entry = self.current
+        if entry is None:
+            self._refuse(NO_MESSAGE)
+            return
+        started = self._layouts.options.subagents
+        own = (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)
+        calls = tuple(call_id for call_id in own if call_id in started)
+        if calls or self._is_subagent:
+            self.post_message(SubagentRequested(entry.message.id, calls))
+        elif started:
+            self._refuse("This message started no subagent; lines with “S” did.")
+        else:
+            self._refuse("There is no session of a subagent here.")
+
     def action_answer(self) -> None:
         """Enter a tool call's result by hand."""
         if waiting := self._waiting_call():
@@ -516,6 +542,9 @@ class Transcript(TranscriptCanvas):
             case "view":
                 entry_id = self.entries[position.message].message.id
                 self.post_message(ViewPartRequested(entry_id, int(action.key)))
+            case "subagent":
+                entry_id = self.entries[position.message].message.id
+                self.post_message(SubagentRequested(entry_id, (action.key,)))
             case "answer":
                 self.post_message(ToolQuestionRequested())
 

@@ -121,6 +121,14 @@ class ViewPartRequested(PartRequest):
     """Show it."""
 
 
+@dataclass
+class SubagentRequested(EntryRequest):
+    """Open the session of a subagent, or the one that started this subagent."""
+
+    call_ids: tuple[str, ...]
+    """The calls of the message that started subagents; empty to go back."""
+
+
 class ContentsRequested(Message):
     """Show the table of contents."""
 

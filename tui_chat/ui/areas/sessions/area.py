@@ -70,7 +70,10 @@ class SessionsArea(Area):
             if any(session.folder for session in state.sessions):
                 self.pane.grouping = "folder"
         current = state.session.session_id if state.session else None
-        self.pane.show(state.sessions, current, self.context.now(), state.streaming_sessions)
+        sessions = state.sessions
+        if workspace.session_files is not None:
+            sessions = workspace.session_files.subagents.nested(sessions)
+        self.pane.show(sessions, current, self.context.now(), state.streaming_sessions)
 
     async def reveal(self, origin: Origin) -> bool:
         """Open the roles for a role's prompt, and the session's settings for a setting."""

@@ -353,7 +353,7 @@ def first_line(
     time = ago(summary.updated, now)
     status = "streaming" if state.is_streaming else summary.status
     mark = STATUS_MARKS.get(status, "")
-    pin = "↑ " if state.shows_pin else ""
+    pin = "↑ " if state.shows_pin else "└ " if "subagent" in summary.tags else ""
     right = f"{mark} " if mark else ""
     room = width - 2 - len(pin) - cell_len(right) - len(time) - 2
     title = clipped(one_line(summary.title) or "Untitled", max(room, 1))
