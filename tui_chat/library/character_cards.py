@@ -15,13 +15,16 @@ import binascii
 import json
 from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import cast
 
 from tui_chat.errors import InputError
+from tui_chat.files import read_file
 from tui_chat.library.located_json import parse_json
 from tui_chat.library.png_text import SIGNATURE, read_texts, with_texts, without_texts
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object, as_string
 
+ENDINGS = (".png", ".json", ".charx")
 LARGEST_CARD = 64 * 2**20
 """Bytes of a card file."""
 _LARGEST_JSON = 16 * 2**20
@@ -80,6 +83,14 @@ def is_card_file(content: bytes) -> bool:
     try:
         return is_card(json.loads(content))
     except (ValueError, RecursionError):
+        return False
+
+
+def is_card_at(path: Path) -> bool:
+    """Return True if a regular file is a character card; blocks."""
+    try:
+        return path.suffix.lower() in ENDINGS and holds_card(read_file(path, LARGEST_CARD))
+    except InputError:
         return False
 
 

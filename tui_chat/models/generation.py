@@ -6,7 +6,9 @@ Our own rules are the defaults. Imports from SillyTavern choose its rules; see
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
@@ -16,6 +18,18 @@ another version of the last reply, as a version or in its place; a text that is 
 GENERATION_KINDS: tuple[GenerationKind, ...] = (
     *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
 )
+
+KIND_TITLES: Mapping[GenerationKind, str] = MappingProxyType(
+    {
+        "normal": "Send",
+        "regenerate": "Regenerate",
+        "swipe": "Swipe",
+        "continue": "Continue",
+        "impersonate": "Impersonate",
+        "quiet": "Quiet prompt",
+    }
+)
+"""The names of the actions, in the order in which they are offered."""
 
 NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
 """How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:

@@ -1,4 +1,6 @@
-"""A request that is no part of a conversation: it asked a model for a title or a summary."""
+"""A request that is no part of a conversation: it asked a model for a title, a summary, the user's
+next message, or the answer to a quiet prompt.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Literal
 
 from tui_chat.models.usage import NO_USAGE, Usage
 
-SideRequestKind = Literal["title", "summary"]
+SideRequestKind = Literal["title", "summary", "impersonate", "quiet"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "light": ("dark", "light", "dark mode"),
     "theme": ("color", "colour", "appearance", "dark theme", "light theme"),
     "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
+    "impersonate": ("write for me", "my turn", "suggest message", "autocomplete"),
+    "quiet": ("one-off", "side question", "instruction", "aside", "not stored"),
+    "request-kind": ("preview request", "send as", "dry run"),
     "first": ("top", "beginning", "scroll up"),
     "latest": ("bottom", "end", "scroll down", "newest"),
     "back": ("stop", "cancel", "abort", "interrupt"),
@@ -198,6 +201,20 @@ ACTIONS = (
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
     Action("theme", "", "choose_theme", "Theme", "Theme"),
     Action("regenerate", "ctrl+r", "chat.regenerate", "Regenerate", "Regenerate reply"),
+    Action(
+        "impersonate",
+        "",
+        "chat.impersonate",
+        "Impersonate",
+        "Impersonate: the model writes your next message as a draft",
+    ),
+    Action(
+        "quiet",
+        "",
+        "chat.quiet",
+        "Quiet prompt",
+        "Quiet prompt: an answer that is shown and not stored…",
+    ),
     Action("first", "ctrl+home", "conversation.first_message", "First", "Jump to first message"),
     Action("latest", "ctrl+end", "conversation.latest_message", "Latest", "Jump to latest message"),
     Action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
@@ -249,6 +266,13 @@ ACTIONS = (
     Action("system", "", "conversation.add_system", "System", "Add system message"),
     Action(
         "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"
+    ),
+    Action(
+        "request-kind",
+        "",
+        "inspector.choose_kind",
+        "Request of",
+        "Show what regenerate, continue, impersonate … would send",
     ),
     Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     Action(

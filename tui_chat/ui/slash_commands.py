@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from tui_chat.models.generation import GenerationKind
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -26,6 +28,8 @@ class Command:
     """The action that it runs, with the argument if there is one."""
     aliases: tuple[str, ...] = ()
     """Other names that work."""
+    kind: GenerationKind = "normal"
+    """What it generates; the inspector shows that request while the command is typed."""
 
 
 COMMANDS = (
@@ -74,9 +78,37 @@ COMMANDS = (
         "regenerate",
         "Regenerate reply",
         run="chat.regenerate",
-        aliases=("again", "retry", "redo", "swipe"),
+        aliases=("again", "retry", "redo"),
+        kind="regenerate",
     ),
-    Command("continue", "Continue the last reply", run="conversation.act_on_message('continue')"),
+    Command(
+        "swipe",
+        "Regenerate reply, with the presets' triggers for swipes",
+        run="chat.regenerate('swipe')",
+        kind="swipe",
+    ),
+    Command(
+        "continue",
+        "Continue the last reply",
+        run="conversation.act_on_message('continue')",
+        aliases=("extend", "go-on"),
+        kind="continue",
+    ),
+    Command(
+        "impersonate",
+        "Impersonate: the model writes your next message as a draft",
+        run="chat.impersonate",
+        aliases=("write-for-me",),
+        kind="impersonate",
+    ),
+    Command(
+        "quiet",
+        "Quiet prompt: an answer that is shown and not stored",
+        "TEXT",
+        run="chat.quiet",
+        aliases=("one-off",),
+        kind="quiet",
+    ),
     Command("copy", "Copy the last message", run="conversation.act_on_message('copy')"),
     Command(
         "save", "Save the last message's picture or file", run="conversation.act_on_message('save')"

@@ -7,22 +7,33 @@ shows in its place: a what-if, a request that was sent, or a captured one.
    with a very long draft, takes longer than a frame: `takes_long` says so, and `compose_in_thread`
    keeps the event loop free.
 3. Looking at another request changes nothing in the session.
+4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
+   request. It is shown while its command is typed, or when it is chosen; sending it sends the same
+   object.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
 from tui_chat.models.session import Entry
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
-from tui_chat.workspace.state import DiffBase, ReceivedResponse, ViewedRequest, WhatIf
+from tui_chat.workspace.state import (
+    DiffBase,
+    LiveRequestState,
+    ReceivedResponse,
+    ViewedRequest,
+    WhatIf,
+)
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -66,6 +77,8 @@ class LiveRequest:
         request = self._workspace.state.request
         if request.viewed is not None:
             request = replace(request, viewed=None, what_if=None, protocol=None)
+        if request.chosen_kind is not None:
+            request = replace(request, chosen_kind=None)
         if request.diff_base.history:
             request = replace(request, diff_base=DiffBase())
         request = replace(request, live=None, shown=None, session_id="", received=None)
@@ -73,11 +86,21 @@ class LiveRequest:
 
     # --- the live request ----------------------------------------------------------------
 
-    def set_draft(self, draft: str, parts: tuple[Part, ...] = ()) -> None:
-        """Set the text and the attachments that Enter would send."""
+    def set_draft(
+        self,
+        draft: str,
+        parts: tuple[Part, ...] = (),
+        command: GenerationKind = "normal",
+        argument: str = "",
+    ) -> None:
+        """Set the text and the attachments that Enter would send, or what the typed command would
+        generate.
+        """
         request = self._workspace.state.request
-        if request.draft != draft or request.parts is not parts:
-            self._change(draft=draft, parts=parts)
+        if (request.draft, request.command, request.argument) != (draft, command, argument) or (
+            request.parts is not parts
+        ):
+            self._change(draft=draft, parts=parts, command=command, argument=argument)
 
     @property
     def takes_long(self) -> bool:
@@ -123,9 +146,7 @@ class LiveRequest:
             return
         self._first_in = session_id if is_first else ""
         try:
-            live = await asyncio.to_thread(
-                workspace.requests.compose, request.draft, request.protocol, request.parts
-            )
+            live = await asyncio.to_thread(self._compose_all, request)
         finally:
             if self._first_in == session_id:
                 self._first_in = ""
@@ -139,18 +160,33 @@ class LiveRequest:
         if is_first:
             workspace.publish(RequestOutdated())
 
+    def _compose_all(self, request: LiveRequestState) -> Composed:
+        """Return the live request, with that of another kind remembered."""
+        requests = self._workspace.requests
+        if request.kind != "normal":
+            with suppress(InputError):  # `_show` says it
+                requests.compose_kind(request.kind, request.quiet_prompt, request.protocol)
+        return requests.compose(request.draft, request.protocol, request.parts)
+
     def _show(self, live: Composed) -> None:
         """Store the live request and what is shown in its place."""
         workspace = self._workspace
         request, session_id = workspace.state.request, workspace.state.session_id
-        shown = live
+        shown, fault = live, ""
         if request.viewed is not None:
             shown = workspace.requests.in_protocol(request.viewed.composed, request.protocol)
         elif request.what_if is not None:
             shown = workspace.requests.what_if(
                 request.draft, request.what_if, request.protocol, request.parts
             )
-        request = replace(request, live=live, shown=shown, session_id=session_id)
+        elif request.kind != "normal":
+            try:
+                shown = workspace.requests.compose_kind(
+                    request.kind, request.quiet_prompt, request.protocol
+                )
+            except InputError as error:
+                fault = str(error)
+        request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
         workspace.update(RequestComposed(), request=request)
 
     # --- in place of the live request ----------------------------------------------------
@@ -163,7 +199,13 @@ class LiveRequest:
     def set_what_if(self, changes: WhatIf) -> None:
         """Show the request with hypothetical changes; without any, show the live request."""
         what_if = None if changes.is_empty else changes
-        self._change(what_if=what_if, viewed=None, protocol=None)
+        self._change(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
+        self._workspace.publish(RequestOutdated())
+
+    def show_kind(self, kind: GenerationKind) -> None:
+        """Show what generating something of this kind would send; `normal` for the live request."""
+        chosen = None if kind == "normal" else kind
+        self._change(chosen_kind=chosen, what_if=None, viewed=None)
         self._workspace.publish(RequestOutdated())
 
     def view(self, viewed: ViewedRequest) -> None:
@@ -173,7 +215,7 @@ class LiveRequest:
 
     def return_to_live(self) -> None:
         """Show the live request again, in its own protocol."""
-        self._change(viewed=None, what_if=None, protocol=None)
+        self._change(viewed=None, what_if=None, chosen_kind=None, protocol=None)
         self._workspace.publish(RequestOutdated())
 
     async def view_sent(self, entry_id: str) -> bool:

@@ -1,4 +1,5 @@
-"""Requests that are no part of a conversation: they ask a model for a title or a summary.
+"""Requests that are no part of a conversation: they ask a model for a title, a summary, the user's
+next message (impersonate), or the answer to a quiet prompt.
 
 Each is stored when it has ended, however it ended, so that what it cost is counted.
 """
@@ -11,9 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.compose import Composed
-from tui_chat.errors import StoreError, TuiChatError
+from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.reply import Reply
 from tui_chat.models.side_request import SideRequest, SideRequestKind
+from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive
 
@@ -59,6 +61,33 @@ class SideRequests:
             raise
         await self._store(kind, session_id, composed, reply, "complete")
         return reply
+
+    async def generate(
+        self,
+        kind: Literal["impersonate", "quiet"],
+        composed: Composed,
+        on_text: Callable[[str], None],
+    ) -> str:
+        """Send a request of `Requests.compose_kind` for the active session, and return its text;
+        nothing of the conversation changes. `on_text` is called with what has arrived. Empty,
+        reported, if that fails.
+        """
+        workspace = self._workspace
+        session_id, inputs = workspace.state.session_id, composed.inputs
+
+        def spoken(text: str) -> str:
+            text = clean(text).strip()
+            if kind == "impersonate" and inputs is not None:  # models like to begin with the name
+                text = text.removeprefix(f"{inputs.user_name}:").lstrip()
+            return text
+
+        workspace.requests.reseed()
+        with workspace.reporting():
+            reply = await self.ask(kind, session_id, composed, lambda text: on_text(spoken(text)))
+            if not (text := spoken(reply.text)):
+                raise InputError("The model wrote no text.")
+            return text
+        return ""
 
     async def _store(
         self,

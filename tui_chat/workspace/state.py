@@ -10,6 +10,7 @@ from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset
@@ -144,6 +145,14 @@ class LiveRequestState:
     """The text that Enter would send; empty for a command."""
     parts: tuple[Part, ...] = ()
     """The attachments of the draft."""
+    command: GenerationKind = "normal"
+    """What the command in the composer generates; `normal` for a message to send."""
+    argument: str = ""
+    """The text after the command."""
+    chosen_kind: GenerationKind | None = None
+    """The kind of request that the user wants to see; None for the one that Enter would send."""
+    kind_fault: str = ""
+    """Why there is no request of this kind now, as a sentence."""
     protocol: Protocol | None = None
     """The protocol in which to show the request; None for its own."""
     what_if: WhatIf | None = None
@@ -157,6 +166,16 @@ class LiveRequestState:
     """The session that `live` was composed for."""
     received: ReceivedResponse | None = None
     """The response that was looked at last."""
+
+    @property
+    def kind(self) -> GenerationKind:
+        """The kind of the request that is shown, unless another request is in its place."""
+        return self.chosen_kind or self.command
+
+    @property
+    def quiet_prompt(self) -> str:
+        """The instruction of a quiet request: the draft, or the argument of the command."""
+        return self.argument if self.command == "quiet" else self.draft
 
 
 @dataclass(frozen=True, slots=True, eq=False)

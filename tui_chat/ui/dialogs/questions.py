@@ -18,6 +18,7 @@ from textual.app import App
 from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
+from tui_chat.models.generation import KIND_TITLES, GenerationKind
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
@@ -129,6 +130,21 @@ async def confirm_send(app: App[Any], faults: Sequence[Note]) -> bool:
         return True
     sentences = "\n\n".join(note.sentence for note in faults)
     return bool(await app.push_screen_wait(Confirm("Send anyway?", sentences, yes="Send")))
+
+
+async def ask_kind(app: App[Any], current: GenerationKind) -> GenerationKind | None:
+    """Ask which action's request to show."""
+    about: dict[GenerationKind, str] = {
+        "normal": "what Enter sends",
+        "regenerate": "another version of the last reply",
+        "swipe": "the same, for presets with triggers for swipes",
+        "continue": "the rest of the last reply",
+        "impersonate": "your next message, written by the model",
+        "quiet": "the draft as an instruction; its answer is not stored",
+    }
+    choices = [Choice(kind, title, about[kind]) for kind, title in KIND_TITLES.items()]
+    chosen = await app.push_screen_wait(ChoiceDialog("Show the request of", choices, current))
+    return next((kind for kind in KIND_TITLES if kind == chosen), None)
 
 
 async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:

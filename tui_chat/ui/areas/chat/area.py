@@ -6,7 +6,7 @@ do what their widgets ask for: see `conversation_area`, `composer_area`, `attach
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -25,6 +25,7 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.composer_area import ComposerArea
 from tui_chat.ui.areas.chat.conversation_area import NO_MESSAGE_YET, ConversationArea
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+from tui_chat.ui.areas.chat.side_replies import SideReplies
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
@@ -40,7 +41,9 @@ class ChatArea(Area):
     DEFAULT_CSS = """
     ChatArea > ChatPane { width: 1fr; height: 1fr; }
     """
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("regenerate", "compact"))
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        ("regenerate", "compact", "impersonate", "quiet")
+    )
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "chat")
@@ -54,6 +57,7 @@ class ChatArea(Area):
         self._cost_of = ""
         """The id of the session whose cost is shown."""
         self.compaction = HistoryCompaction(self)
+        self.side_replies = SideReplies(self)
 
     def compose(self) -> ComposeResult:
         """Show the pane."""
@@ -176,7 +180,7 @@ class ChatArea(Area):
         sends = bool(self.workspace.state.request.draft.strip() or self.drafts.attachments)
         hint = f"Enter sends {approximately}{budget.total:,} tokens{left}" if sends else ""
         offer = offer_compaction(live.envelope)
-        if not self.compaction.is_writing:
+        if not (self.compaction.is_writing or self.side_replies.is_impersonating):
             tone = "warning" if offer else "hint"
             self.pane.set_status(" · ".join(filter(None, (offer, hint))), tone)
         limit = "" if budget.limit is None else f" of {_short(budget.limit)}"
@@ -214,7 +218,7 @@ class ChatArea(Area):
     # --- generation ----------------------------------------------------------------------
 
     @work(group="send")
-    async def action_regenerate(self) -> None:
+    async def action_regenerate(self, kind: Literal["regenerate", "swipe"] = "regenerate") -> None:
         """Generate the last reply again, or a missing one."""
         await self.drafts.wait_until_stored()  # it is about the message that was just sent
         workspace = self.workspace
@@ -223,7 +227,23 @@ class ChatArea(Area):
         if workspace is None or not replied:
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
-            await workspace.replies.regenerate(replied[-1].id)
+            await workspace.replies.regenerate(replied[-1].id, kind)
+
+    @work(group="dialog", exclusive=True)
+    async def action_impersonate(self) -> None:
+        """Have the model write the user's next message, as a draft."""
+        await self.drafts.wait_until_stored()
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            await self.side_replies.impersonate(workspace)
+
+    @work(group="dialog", exclusive=True)
+    async def action_quiet(self, prompt: str = "") -> None:
+        """Send an instruction whose answer is shown and not stored; without one, ask for it."""
+        await self.drafts.wait_until_stored()
+        workspace = await self.host.opened_workspace()
+        if workspace is not None:
+            await self.side_replies.quiet(workspace, prompt)
 
     @work(group="dialog", exclusive=True)
     async def action_compact(self) -> None:
@@ -238,6 +258,7 @@ class ChatArea(Area):
         workspace = self.workspace
         if not self.host.panes.close_overlay() and workspace is not None:
             self.compaction.stop()
+            self.side_replies.stop()
             state = workspace.state
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
                 await workspace.replies.stop()

@@ -47,6 +47,9 @@ class AttachmentArea(Area):
         attached = self.chat.drafts.attachments
         if all(attachment.path != other.path for other in attached):
             self.chat.drafts.show_attachments((*attached, attachment))
+            if attachment.is_card:
+                words = "is a character card, attached as it is. /import makes a role of it."
+                self.notify(f"{one_line(attachment.path.name, 60)} {words}", markup=False)
 
     @on(AttachmentLine.RemoveRequested)
     def _remove_attachment(self, event: AttachmentLine.RemoveRequested) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Literal, cast
 
 from rich.text import Text
@@ -25,6 +26,7 @@ from textual.widgets import TextArea
 
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import clean
+from tui_chat.paths import dropped_path
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.chat.completion import (
     CompletionQuery,
@@ -121,6 +123,15 @@ class Composer(TextArea, inherit_bindings=False):
         def __init__(self, query: CompletionQuery) -> None:
             super().__init__()
             self.query = query
+
+    class PathPasted(Message):
+        """What was pasted or dropped may be the path of a file."""
+
+        def __init__(self, path: Path, text: str) -> None:
+            super().__init__()
+            self.path = path
+            self.text = text
+            """The whole text with it."""
 
     class AttachRequested(Message):
         """Attach a file."""
@@ -260,6 +271,8 @@ class Composer(TextArea, inherit_bindings=False):
         event.prevent_default()
         event.stop()
         self.insert_text(event.text)
+        if (path := dropped_path(event.text)) is not None and path.suffix:
+            self.post_message(self.PathPasted(path, self.text))
 
     def action_submit(self) -> None:
         """Submit the text."""

@@ -87,6 +87,19 @@ class ComposerArea(Area):
     def _detach_requested(self) -> None:
         self.chat.attachments.remove_last()
 
+    @on(Composer.PathPasted)
+    @work(group="attach")
+    async def _import_card(self, event: Composer.PathPasted) -> None:
+        """Import a character card whose path was pasted or dropped, and take the path out again."""
+        from tui_chat.library.character_cards import is_card_at
+
+        if self.context.read_only or not await to_thread(is_card_at, event.path):
+            return
+        composer = self.chat.pane.composer
+        if composer.text == event.text:
+            composer.undo()
+        await self.tui.run_action(("sessions", "import_file", (str(event.path),)))
+
     @on(Composer.Cleared)
     def _draft_cleared(self) -> None:
         keys = key_name(UNDO_KEYS.partition(",")[0])

@@ -21,7 +21,7 @@ from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.models.message import Part
-from tui_chat.ui.slash_commands import message_text
+from tui_chat.ui.slash_commands import CommandCall, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Session
@@ -109,7 +109,11 @@ class ComposerDrafts:
         if workspace is None or not workspace.state.is_branch_loaded:
             return
         live = workspace.live_request
-        live.set_draft(message_text(self._composer.text), self.parts)
+        typed = parse_command(self._composer.text)
+        if isinstance(typed, CommandCall):
+            live.set_draft("", self.parts, typed.command.kind, typed.argument)
+        else:
+            live.set_draft(typed if isinstance(typed, str) else "", self.parts)
         if live.takes_long:
             composing = self._compose_in_thread(workspace)
             self._area.run_worker(composing, group="compose", description="compose")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.models.generation import KIND_TITLES
 from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
@@ -227,6 +228,10 @@ class InspectorArea(Area):
             with self.context.report_errors("The request cannot be shown."):
                 self._show_request(self.pane, self.workspace)
 
+    def on_inspector_kind_wanted(self) -> None:
+        """Ask which action's request to show."""
+        self.action_choose_kind()
+
     def on_inspector_live_wanted(self) -> None:
         """Show the live request again."""
         if self.workspace is not None:
@@ -279,6 +284,19 @@ class InspectorArea(Area):
             workspace.live_request.set_what_if(changes)
             if not changes.is_empty:
                 self._show_pane()
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_kind(self) -> None:
+        """Show what regenerating, continuing and the like would send."""
+        from tui_chat.ui.dialogs.questions import ask_kind
+
+        workspace = await self.host.opened_workspace()
+        if workspace is None or self.pane is None:
+            return
+        chosen = await ask_kind(self.tui, workspace.state.request.kind)
+        if chosen is not None:
+            workspace.live_request.show_kind(chosen)
+            self._show_pane()
 
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
@@ -378,4 +396,15 @@ def _banner(request: LiveRequestState) -> str:
         return f"{request.viewed.description} · Esc: back"
     if request.what_if is not None:
         return f"what if: {request.what_if.description} · Esc: back"
-    return ""
+    if request.kind == "normal":
+        return ""
+    title = KIND_TITLES[request.kind]
+    back = " · Esc: back" if request.chosen_kind is not None else ""
+    if request.kind_fault:
+        return f"{title}: {request.kind_fault}{back}"
+    how = ""
+    if request.kind == "continue" and request.shown is not None and request.shown.inputs:
+        from tui_chat.context.generation import uses_prefill  # after the first frame
+
+        how = " by prefill" if uses_prefill(request.shown.inputs) else " by asking for the rest"
+    return f"not sent yet: {title}{how}{back}"

@@ -57,6 +57,7 @@ class Inspector(InspectorFrame):
         Binding("o", "notes", "Notes", show=False),
         Binding("w", "source", "To where it came from", show=False),
         Binding("a", "against", "Compare with", show=False),
+        Binding("s", "kind", "Request of another action", show=False),
         Binding("m", "mark", "Cache mark", show=False),
         Binding("Y", "copy('http')", "Copy as HTTP", show=False),
         Binding("escape", "live", "Back to live", show=False),
@@ -94,6 +95,9 @@ class Inspector(InspectorFrame):
 
     class AgainstWanted(Message):
         """The user wants to compare with something else."""
+
+    class KindWanted(Message):
+        """The user wants to see what another action than sending would send."""
 
     class LiveWanted(Message):
         """The user wants the live request again: the one that Enter would send."""
@@ -145,6 +149,10 @@ class Inspector(InspectorFrame):
             row = view.row_here
             origin = row.origin if row is not None else None
         self.post_message(self.OriginChosen(origin or GLUE, None))
+
+    def action_kind(self) -> None:
+        """Request a choice of actions."""
+        self.post_message(self.KindWanted())
 
     def action_against(self) -> None:
         """Compare with something else."""

@@ -1,0 +1,50 @@
+"""Pictures of continuing, impersonating and quiet prompts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.ui.album import NARROW, WIDE, Album
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.dialogs.quiet_reply import QuietReply
+
+BOTH = (WIDE, NARROW)
+
+
+async def test_kinds(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await say(pilot, "The lamp goes out, and")
+        await pilot.press(*"/continue")
+        await settle(pilot)
+        await album.take(pilot, "continue typed", sizes=BOTH)
+        await pilot.press("enter")
+        state = app.workspace
+        await until(pilot, lambda: state.state.entries[-1].siblings == 2)
+        await until(pilot, lambda: not state.state.is_streaming)
+        await settle(pilot)
+        await album.take(pilot, "continued", sizes=BOTH)
+
+        await app.run_action("chat.impersonate")
+        await until(pilot, lambda: bool(app.chat.pane.composer.text))
+        await until(pilot, lambda: not app.chat.side_replies.is_impersonating)
+        await settle(pilot)
+        await album.take(pilot, "impersonated", sizes=BOTH)
+
+        app.chat.pane.composer.text = ""
+        await pilot.press(*"/quiet Who is in the room?", "enter")
+        await until(pilot, lambda: isinstance(app.screen, QuietReply))
+        dialog = app.screen
+        assert isinstance(dialog, QuietReply)
+        await until(pilot, lambda: not dialog.is_arriving)
+        await settle(pilot)
+        await album.take(pilot, "quiet", sizes=BOTH)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+        await app.run_action("inspector.choose_kind")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await settle(pilot)
+        await album.take(pilot, "which request", sizes=BOTH)

@@ -1,0 +1,160 @@
+"""Replies that are no part of the conversation: the user's next message, and answers to quiet
+prompts.
+
+1. What a model writes for the user goes into the composer while it arrives, as one edit that undo
+   takes back. It is saved like any draft, and never sent by itself. Typing stops it, and so does
+   leaving the session.
+2. The answer to a quiet prompt is shown in a dialog.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from textual.timer import Timer
+from textual.worker import Worker
+
+from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.key_names import key_name
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.chat.composer import Composer
+    from tui_chat.workspace.workspace import Workspace
+
+REWRITE_SECONDS = 0.1
+"""Between two changes of the composer."""
+
+
+class SideReplies:
+    """Requests such replies, and shows them."""
+
+    def __init__(self, area: ChatArea) -> None:
+        self._area = area
+        self._impersonating: Worker[None] | None = None
+
+    @property
+    def is_impersonating(self) -> bool:
+        """True while a model writes the user's message."""
+        return self._impersonating is not None
+
+    def stop(self) -> None:
+        """Stop writing the user's message; what has arrived stays in the composer."""
+        if self._impersonating is not None:
+            self._impersonating.cancel()
+
+    async def impersonate(self, workspace: Workspace) -> None:
+        """Have the model write the user's next message."""
+        composed = None if self.is_impersonating else await self._request(workspace, "impersonate")
+        if composed is not None:
+            writing = self._write(workspace, composed)
+            self._impersonating = self._area.run_worker(
+                writing, group="side", description="impersonate"
+            )
+
+    async def quiet(self, workspace: Workspace, prompt: str) -> None:
+        """Send an instruction, and show the answer; without one, ask for it."""
+        from tui_chat.ui.dialogs.base import TextAreaPrompt
+        from tui_chat.ui.dialogs.quiet_reply import QuietReply
+
+        area = self._area
+        if not prompt:
+            about = "It is sent after the conversation; neither it nor the answer is stored there."
+            dialog = TextAreaPrompt("Quiet prompt", "", about=about, enter="Enter sends")
+            written = await area.tui.push_screen_wait(dialog)
+            if written is None:
+                return
+            prompt = written.text
+        composed = await self._request(workspace, "quiet", prompt)
+        if composed is None:
+            return
+        reply = QuietReply(prompt, composed.model, area.tui.copy_to_clipboard)
+
+        async def receive() -> None:
+            try:
+                await workspace.side_requests.generate("quiet", composed, reply.show_text)
+            finally:
+                reply.end()
+
+        receiving = area.run_worker(receive(), group="side", description="quiet prompt")
+        reply.stop = receiving.cancel
+        inserted = await area.tui.push_screen_wait(reply)
+        receiving.cancel()
+        if inserted:
+            area.pane.composer.insert_text(inserted)
+            area.pane.composer.focus()
+
+    async def _request(
+        self, workspace: Workspace, kind: Literal["impersonate", "quiet"], prompt: str = ""
+    ) -> Composed | None:
+        """Return the request to send, the one that the inspector shows; None, reported, if nothing
+        can be sent now, and if the user does not want to send one with errors.
+        """
+        from tui_chat.ui.dialogs.questions import confirm_send
+
+        await workspace.sessions.branch_loaded()
+        await workspace.requests.search_lore()
+        if not workspace.replies.may_send():
+            return None
+        composed = workspace.requests.compose_kind(kind, prompt)
+        return composed if await confirm_send(self._area.tui, composed.errors) else None
+
+    async def _write(self, workspace: Workspace, composed: Composed) -> None:
+        area, session_id = self._area, workspace.state.session_id
+        edit, arrived = ComposerEdit(area.pane.composer), ""
+        timer: Timer | None = None
+
+        def write() -> None:
+            nonlocal timer
+            timer = None
+            if workspace.state.session_id != session_id or not edit.write(arrived):
+                self.stop()
+                return
+            words = f"{composed.model} writes your message · {len(arrived):,} characters"
+            area.pane.set_status(f"{words} · Esc stops")
+
+        def show(text: str) -> None:
+            nonlocal arrived, timer
+            arrived = text
+            timer = timer or area.set_timer(REWRITE_SECONDS, write)
+
+        text = ""
+        area.pane.set_status(f"{composed.model} writes your message · Esc stops")
+        try:
+            text = await workspace.side_requests.generate("impersonate", composed, show)
+        finally:
+            self._impersonating = None
+            if timer is not None:
+                timer.stop()
+            is_whole = workspace.state.session_id == session_id and edit.write(arrived)
+            area.show_budget()
+        if text and is_whole:
+            key = key_name(UNDO_KEYS.partition(",")[0])
+            sentence = f"Written for you, and not sent: edit it first. {key} takes it back."
+            area.notify(sentence, markup=False)
+
+
+class ComposerEdit:
+    """A text that is written into the composer piece by piece, as one edit that undo takes back."""
+
+    def __init__(self, composer: Composer) -> None:
+        self._composer = composer
+        self._shown = composer.text
+        self._is_begun = False
+
+    def write(self, text: str) -> bool:
+        """Put the text so far in place of what was there before. Return False, with nothing
+        changed, if the user has changed what is there.
+        """
+        composer = self._composer
+        if composer.text != self._shown:
+            return False
+        if text:
+            if self._is_begun:
+                composer.undo()
+            composer.history.checkpoint()
+            composer.rewrite(text)
+            composer.history.checkpoint()
+            self._is_begun, self._shown = True, composer.text
+        return True
