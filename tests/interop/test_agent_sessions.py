@@ -233,3 +233,120 @@ def test_a_large_line_is_skipped():
     found = read(data)
     assert faults(found) == [("line 2", "is larger than 64 MiB")]
     assert found[-1].transcript is not None
+
+
+def test_what_the_user_wrote_while_claude_code_worked_is_a_message():
+    def queued(uuid: str, parent: str, prompt: object, mode: str) -> dict[str, Any]:
+        told = {"type": "queued_command", "prompt": prompt, "commandMode": mode}
+        return {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "type": "attachment",
+                "attachment": told}  # fmt: skip
+
+    note = "<task-notification><status>completed</status></task-notification>"
+    transcript = only(lines(
+        claude_code("u", None, "Look"),
+        claude_code("a", "u", use("one"), message_id="m1"),
+        claude_code("r", "a", result("one", "1")),
+        queued("q", "r", [{"type": "text", "text": "And the mill"}], "prompt"),
+        queued("n", "q", note, "task-notification"),
+        claude_code("b", "n", {"type": "text", "text": "Done"}, message_id="m2"),
+    ))  # fmt: skip
+    assert said(transcript)[2:] == [
+        ("tool", "1"),
+        ("user", "And the mill"),
+        ("assistant", "Done"),
+    ]
+
+
+def test_results_of_a_providers_tools_are_read_and_unknown_content_is_named():
+    search = {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "x"}}
+    hits = [{"type": "web_search_result", "title": "Mills", "url": "https://mills.example"}]
+    [found] = read(lines(
+        claude_code("u", None, ["Look"]),
+        claude_code("a", "u", search, message_id="m"),
+        claude_code("b", "a", {"type": "web_search_tool_result", "tool_use_id": "w",
+                               "content": hits}, message_id="m"),
+        claude_code("c", "b", {"type": "hologram"}, message_id="m"),
+    ))  # fmt: skip
+    assert found.transcript is not None
+    assert said(found.transcript) == [
+        ("user", "Look"),
+        ("assistant", ""),
+        ("tool", "Mills\nhttps://mills.example"),
+    ]
+    assert found.notes == ("Content of type “hologram” is not known: left out.",)
+
+
+def test_codex_texts_of_editors_and_around_pictures_are_not_the_users():
+    blocks = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+        {"type": "input_text", "text": "</image>"},
+        {"type": "input_text", "text": "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n"
+                                       "## My request for Codex:\nWhat is this?\n"},
+    ]  # fmt: skip
+    transcript = only(lines(
+        codex("message", role="user", content=blocks),
+        codex_text("assistant", "A mill"),
+    ))  # fmt: skip
+    assert said(transcript) == [("user", "What is this?\n"), ("assistant", "A mill")]
+    assert len(shown(transcript)[0].parts) == 1
+
+
+def test_calls_of_gptme_in_xml_are_calls():
+    text = "Look:\n<tool-use>\n<save args='a.txt'>\n1 &lt; 2\n</save>\n</tool-use>\n"
+    sent = "2026-01-01T00:00:00"
+    transcript = only(lines(
+        {"role": "user", "content": "Write", "timestamp": sent},
+        {"role": "assistant", "content": text, "timestamp": sent},
+        {"role": "system", "content": "Saved to a.txt", "timestamp": sent},
+    ))  # fmt: skip
+    (call,) = shown(transcript)[1].tool_calls
+    assert (call.name, json.loads(call.arguments)) == (
+        "save",
+        {"args": "a.txt", "content": "1 < 2"},
+    )
+    assert said(transcript)[2] == ("tool", "Saved to a.txt")
+
+
+def test_thoughts_code_and_pictures_of_gemini_are_read():
+    picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    answer = {"id": "c", "name": "see", "response": {"output": "seen"}, "parts": [picture]}
+    content = [{"text": "Hm", "thought": True}, {"executableCode": {"code": "1 + 1"}},
+               {"codeExecutionResult": {"output": "2"}}, {"text": "Two"}]  # fmt: skip
+    transcript = only(lines(
+        {"sessionId": "s", "projectHash": "h"},
+        gemini("1", "Count"),
+        gemini("2", content, "gemini", toolCalls=[
+            {"id": "c", "name": "see", "args": {}, "result": [{"functionResponse": answer}]}]),
+    ))  # fmt: skip
+    _, reply, told = shown(transcript)
+    assert reply.content == "```\n1 + 1\n```\n\n```\n2\n```\n\nTwo"
+    assert [block.text for block in reply.semantics.reasoning] == ["Hm"]
+    assert (told.content, len(told.parts)) == ("seen", 1)
+
+
+def test_an_export_of_opencode():
+    def message(key: str, role: str, *parts: dict[str, Any], **facts: Any) -> dict[str, Any]:
+        return {"info": {"id": key, "role": role, "time": {"created": 1_760_000_000_000}, **facts},
+                "parts": list(parts)}  # fmt: skip
+
+    picture = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo="}
+    state = {"status": "completed", "input": {"a": 1}, "output": "ok", "attachments": [picture]}
+    tool = {"type": "tool", "callID": "t", "tool": "see", "state": state}
+    aborted = {"name": "MessageAbortedError", "data": {"message": "aborted"}}
+    transcript = only({
+        "info": {"id": "ses_1", "title": "A mill", "time": {"created": 1, "updated": 2},
+                 "revert": {"messageID": "4"}},
+        "messages": [
+            message("1", "user", {"type": "text", "text": "Look"}),
+            message("2", "assistant", tool, modelID="m"),
+            message("3", "assistant", {"type": "text", "text": "I se"}, error=aborted),
+            message("4", "user", {"type": "text", "text": "Undone"}),
+        ],
+    })  # fmt: skip
+    assert transcript.session.title == "A mill"
+    assert said(transcript) == [
+        ("user", "Look"), ("assistant", ""), ("tool", "ok"), ("assistant", "I se"),
+    ]  # fmt: skip
+    assert len(shown(transcript)[2].parts) == 1
+    assert [entry.status for entry in transcript.entries[-2:]] == ["failed", "complete"]

@@ -6,7 +6,8 @@ The format is internal to the program; this was read from files of its version 2
    one `message.id`, and tool results are user records; joined by these ids, parallel calls do not
    look like a branch. A branch is two user messages after the same one.
 2. After a compaction the chain begins again; `logicalParentUuid` leads back. The summary is kept.
-3. Text that the program puts in (commands, reminders, meta records) is not a message.
+3. Text that the program puts in (commands, reminders, meta records) is not a message. What the user
+   writes while the model works is one, although it is an attachment.
 4. Subagents are conversations of their own: files in `SESSION/subagents`, and in older versions
    records with `isSidechain` within the file.
 5. Unknown record types are passed over, since every version adds some.
@@ -132,7 +133,8 @@ class _SessionReader:
                 self.leaf, self.after_leaf = as_string(data.get("leafUuid")), False
             case _:
                 if as_string(data.get("uuid")):
-                    self._step(self._conversation_of(data), data, "system")
+                    step = self._step(self._conversation_of(data), data, "system")
+                    _fill_queued(step, as_object(data.get("attachment")))
         return ""
 
     def _conversation_of(self, data: JsonObject) -> _Conversation:
@@ -208,8 +210,10 @@ class _SessionReader:
                     name, given = as_string(block.get("name")), call_arguments(block.get("input"))
                     step.calls.append(ToolCall(call_id, name, given))
                     talk.by_call[call_id] = step
-                case _:
-                    pass  # a type of a newer version
+                case kind if kind.endswith("_tool_result"):  # of a tool that the provider runs
+                    step.results.append(_hosted_result(block))
+                case kind:
+                    self.notes.append(f"Content of type “{kind[:40]}” is not known: left out.")
 
     def _user(self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str) -> None:
         blocks = list(_blocks(message.get("content")))
@@ -262,7 +266,26 @@ def _blocks(content: object) -> Iterator[JsonObject]:
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     else:
-        yield from map(as_object, as_array(content))
+        for each in as_array(content):
+            yield {"type": "text", "text": each} if isinstance(each, str) else as_object(each)
+
+
+def _fill_queued(step: Step, attachment: JsonObject) -> None:
+    """Set the content of a step whose record holds what the user wrote while the model worked."""
+    is_queued = as_string(attachment.get("type")) == "queued_command"
+    if is_queued and as_string(attachment.get("commandMode")) in ("", "prompt"):
+        step.texts, step.parts = _own_content(list(_blocks(attachment.get("prompt"))))
+
+
+def _hosted_result(block: JsonObject) -> Result:
+    """Return the result of a provider's tool: its texts, titles and addresses, or its error."""
+    content = block.get("content")
+    found = [as_object(each) for each in as_array(content) or [content]]
+    keys = ("title", "url", "text", "stdout", "stderr", "error_code")
+    lines = ["\n".join(filter(None, (as_string(each.get(key)) for key in keys))) for each in found]
+    failed = any("error_code" in each for each in found)
+    text = "\n\n".join(filter(None, lines))
+    return Result(as_string(block.get("tool_use_id")), text, failed=failed)
 
 
 def _is_placeholder(content: object) -> bool:

@@ -54,6 +54,11 @@ _INSERTED = re.compile(
     r"# AGENTS\.md instructions)"
 )
 """How a user message begins that the program put in."""
+_IMAGE_TAG = re.compile(r"\s*(?:<image(?: name=[^<>]{0,200})?>|</image>)\s*")
+"""A text before or after a picture of the user's."""
+_WRAPPED = re.compile(r"\s*# (?:Context from my IDE setup|Files mentioned by the user):")
+_REQUEST = "## My request for Codex:"
+"""What precedes the user's own words where an editor puts in what is open there."""
 _HOSTED = {
     "web_search_call": "web_search",
     "image_generation_call": "image_generation",
@@ -186,7 +191,8 @@ class _RolloutReader:
             return
         self.answer = None
         step = self._add("user")
-        step.texts, step.parts = texts, parts
+        own_texts = (_own_words(text) for text in texts if not _IMAGE_TAG.fullmatch(text))
+        step.texts, step.parts = list(own_texts), parts
         self.turns.append(step)
         if not kinds:
             self.maybe_inserted.append(step)
@@ -290,6 +296,14 @@ class _RolloutReader:
         if self.has_events:
             for step in self.maybe_inserted:
                 step.texts, step.parts = [], []
+
+
+def _own_words(text: str) -> str:
+    """Return a user's text without what an editor put in front of it."""
+    if not _WRAPPED.match(text):
+        return text
+    _, mark, words = text.partition(_REQUEST)
+    return words.lstrip() if mark else text
 
 
 def _unwrapped(text: str) -> tuple[str, int]:

@@ -27,7 +27,7 @@ from tui_chat.interop.steps import (
     result_text,
 )
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
@@ -41,6 +41,7 @@ from tui_chat.protocols.common.lenient_json import (
     to_json,
 )
 
+_PROGRAM = "gemini-cli"
 _LABEL = "Gemini CLI's sessions"
 _SENDERS = ("user", "gemini")
 _SHOWN_ONLY = ("info", "error", "warning")
@@ -142,6 +143,11 @@ class _GeminiReader:
             for thought in map(as_object, as_array(data.get("thoughts")))
             if (text := _thought(thought))
         ]
+        step.reasoning += [
+            ReasoningBlock(Protocol.GEMINI, text)
+            for part in map(as_object, as_array(data.get("content")))
+            if part.get("thought") is True and (text := as_string(part.get("text")))
+        ]
         step.usage = _usage(as_object(data.get("tokens")))
         step.calls, step.results = [], []
         for index, call in enumerate(map(as_object, as_array(data.get("toolCalls")))):
@@ -158,7 +164,7 @@ class _GeminiReader:
         for block in as_array(found) or [found]:
             more, pictures, answers = self._content(block)
             texts += more + [answer.text for answer in answers]
-            parts += pictures
+            parts += [*pictures, *(part for answer in answers for part in answer.parts)]
         failed = as_string(call.get("status")) in ("error", "cancelled")
         if texts or parts or found is not None:
             at = parse_timestamp(call.get("timestamp"))
@@ -183,8 +189,12 @@ class _GeminiReader:
                 texts.append(as_string(part))
                 continue
             found = as_object(part)
-            if text := as_string(found.get("text")):
+            if (text := as_string(found.get("text"))) and found.get("thought") is not True:
                 texts.append(text)
+            if code := as_string(as_object(found.get("executableCode")).get("code")):
+                texts.append(f"```\n{code}\n```")
+            if output := as_string(as_object(found.get("codeExecutionResult")).get("output")):
+                texts.append(f"```\n{output}\n```")
             inline, link = as_object(found.get("inlineData")), as_object(found.get("fileData"))
             if inline:
                 parts.append(part_of_base64(inline.get("data"), inline.get("mimeType")))
@@ -207,12 +217,13 @@ class _GeminiReader:
             text,
             as_string(answer.get("name")),
             failed="error" in response,
+            parts=self._content(answer.get("parts"))[1] if answer.get("parts") else [],
         )
 
     def reading(self, name: str) -> Reading:
         """Return the transcript and its notes."""
         session = as_string(self.head.get("sessionId")) or name
-        tree = TranscriptBuilder("gemini-cli", session or to_json([s.key for s in self.steps[:2]]))
+        tree = TranscriptBuilder(_PROGRAM, session or to_json([s.key for s in self.steps[:2]]))
         ends = add_steps(tree, self.steps)
         is_subagent = as_string(self.head.get("kind")) == "subagent"
         transcript = tree.transcript(
@@ -250,7 +261,10 @@ def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConvers
     yield from lines.faults()
     transcript, notes = reader.reading(source.name)
     if transcript.entries:
-        yield FoundConversation("", transcript, notes=tuple(notes))
+        parent = ""
+        if "subagent" in transcript.session.tags and source.path is not None:
+            parent = stable_id(_PROGRAM, source.path.parent.name)
+        yield FoundConversation("", transcript, notes=tuple(notes), parent_id=parent)
     else:
         yield FoundConversation("", ignored=True)
 

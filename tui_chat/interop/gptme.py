@@ -3,8 +3,9 @@
 The format is internal to the program; this was read from files of its version 0.35.1 and from
 gptme/gptme `gptme/message.py` and `gptme/logmanager/manager.py`.
 
-1. Calls are text: a code block whose language is a tool, or `@name(id): {json}`. The text is kept,
-   and the calls are listed with it. Results are `system` messages after them.
+1. Calls are text: a code block whose language is a tool, `@name(id): {json}`, or a `<tool-use>`
+   element. The text is kept, and the calls are listed with it. Results are `system` messages after
+   them.
 2. `branches/*.jsonl` beside the file are whole logs that begin alike: equal messages are joined.
 3. The name and model are in `config.toml` beside it.
 4. Other hidden system messages, and user messages of `<system>`, are put in by the program.
@@ -16,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 
 from tui_chat.errors import ConfigError, InputError
@@ -46,9 +48,11 @@ _TOOLS = frozenset({
     "subagent", "tmux", "todo", "tts", "view_image", "vision", "youtube",
 })  # fmt: skip
 _CALL = re.compile(
-    r"^(?:```([a-z_]{1,40})(?: [^\n`]{0,500})?$|@([\w.-]{1,100})\(([\w.:-]{1,200})\): ?(?=\{))",
+    r"^(?:```([a-z_]{1,40})(?: [^\n`]{0,500})?$|@([\w.-]{1,100})\(([\w.:-]{1,200})\): ?(?=\{)"
+    r"|<tool-use>\s{0,20}<([a-z_]{1,40})((?: [\w-]{1,40}=(?:'[^'<>]*'|\"[^\"<>]*\"))*)\s{0,20}>)",
     re.MULTILINE,
 )
+_XML_ARGS = re.compile(r" args=['\"]([^'\"]*)")
 _MOST_BRANCHES = 200
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
@@ -150,6 +154,13 @@ def _calls(key: str, content: str) -> Iterator[ToolCall]:
             end = content.find("\n", at)
             line = content[at : end if end >= 0 else len(content)]
             yield ToolCall(found[3], found[2], line.strip())
+        elif found[4]:
+            end = content.find(f"</{found[4]}>", at)
+            body = content[at : end if end >= 0 else len(content)].strip("\n")
+            at = len(content) if end < 0 else end
+            words = args[1] if (args := _XML_ARGS.search(found[5])) else ""
+            given = {**({"args": unescape(words)} if words else {}), "content": unescape(body)}
+            yield ToolCall(f"call_{key[:12]}_{count}", found[4], to_json(given))
         else:
             end = content.find("\n```", at)
             body = content[at + 1 : end if end >= 0 else len(content)]

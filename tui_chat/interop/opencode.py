@@ -1,4 +1,4 @@
-"""opencode's sessions: its SQLite database.
+"""opencode's sessions: its SQLite database, and what `opencode export` prints.
 
 The tables are internal to the program; this was read from files of its version 1.18.33.
 
@@ -11,20 +11,26 @@ The tables are internal to the program; this was read from files of its version 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.formats import DatabaseFormat, ImportSource
+from tui_chat.interop.formats import DatabaseFormat, ImportSource, ObjectFormat, Reading
 from tui_chat.interop.json_lines import BadLine, parse_line
 from tui_chat.interop.steps import Result, Step, add_steps, call_arguments, part_of_url, result_text
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import ToolCall
+from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import JsonObject, as_count, as_object, as_string
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+)
 
 _PROGRAM = "opencode"
 
@@ -57,10 +63,7 @@ def _session(
             yield FoundConversation(f"{place}, part {as_string(part_id)[:60]}", fault=str(error))
             continue
         parts.setdefault(as_string(message_id), []).append(found)
-    undone = _undone(revert)
     steps: list[Step] = []
-    head: Step | None = None
-    is_undone = False
     for message_id, data in database.rows("message", "id", "data", **of_session):
         key = as_string(message_id)
         try:
@@ -68,19 +71,12 @@ def _session(
         except BadLine as error:
             yield FoundConversation(f"{place}, message {key[:60]}", fault=str(error))
             continue
-        step.parent = steps[-1] if steps else None
         steps.append(step)
-        is_undone = is_undone or (bool(undone) and key == undone)
-        head = head if is_undone else step
     for key, orphans in parts.items():  # their message is damaged
-        step = _step(key, {"role": "assistant"}, orphans, tree.notes)
-        step.parent = steps[-1] if steps else None
-        steps.append(step)
-        head = head if is_undone else step
-    ends = add_steps(tree, steps)
+        steps.append(_step(key, {"role": "assistant"}, orphans, tree.notes))
     transcript = tree.transcript(
         title=as_string(title),
-        head_id=ends.get(head) if head is not None else None,
+        head_id=_connect(tree, steps, _undone(revert)),
         created=parse_timestamp(created),
         updated=parse_timestamp(updated),
         tags=("subagent",) if parent else (),
@@ -91,6 +87,48 @@ def _session(
     parent_id = stable_id(_PROGRAM, as_string(parent)) if parent else ""
     notes, project = tuple(tree.notes), as_string(folder)
     yield FoundConversation(place, transcript, notes=notes, parent_id=parent_id, project=project)
+
+
+def _connect(tree: TranscriptBuilder, steps: Sequence[Step], undone: str) -> str | None:
+    """Add steps that follow each other; return the last message before the one that was undone."""
+    head: Step | None = None
+    is_undone = False
+    for before, step in zip((None, *steps), steps, strict=False):
+        step.parent = before
+        is_undone = is_undone or (bool(undone) and step.key == undone)
+        head = head if is_undone else step
+    ends = add_steps(tree, steps)
+    return ends.get(head) if head is not None else None
+
+
+def _is_export(data: JsonObject) -> bool:
+    """Return True for what `opencode export` prints."""
+    info, messages = as_object(data.get("info")), as_array(data.get("messages"))
+    first = [as_object(message) for message in messages[:1]]
+    return {"id", "time"} <= info.keys() and all({"info", "parts"} <= each.keys() for each in first)
+
+
+def _read_export(data: JsonObject) -> Reading:
+    info, messages = as_object(data.get("info")), as_array(data.get("messages"))
+    tree = TranscriptBuilder(_PROGRAM, as_string(info.get("id")))
+    steps: list[Step] = []
+    for at, message in enumerate(map(as_object, messages)):
+        facts = as_object(message.get("info"))
+        parts = [as_object(part) for part in as_array(message.get("parts"))]
+        key = as_string(facts.get("id")) or f"#{at}"
+        if not facts:
+            tree.notes.append("A damaged message was kept without its sender and time.")
+            facts = {"role": "assistant"}
+        steps.append(_step(key, facts, parts, tree.notes))
+    times = as_object(info.get("time"))
+    transcript = tree.transcript(
+        title=as_string(info.get("title")),
+        head_id=_connect(tree, steps, as_string(as_object(info.get("revert")).get("messageID"))),
+        created=parse_timestamp(times.get("created")),
+        updated=parse_timestamp(times.get("updated")),
+        tags=("subagent",) if as_string(info.get("parentID")) else (),
+    )
+    return transcript, tree.notes
 
 
 def _parsed(data: object) -> JsonObject:
@@ -144,13 +182,23 @@ def _part(step: Step, part: JsonObject, notes: list[str]) -> None:
             output = state.get("error") if failed else state.get("output")
             if output is not None:
                 ended = parse_timestamp(as_object(state.get("time")).get("end"))
-                step.results.append(Result(call_id, result_text(output), failed=failed, at=ended))
+                files = [
+                    _file(as_object(each), notes) for each in as_array(state.get("attachments"))
+                ]
+                parts = [file for file in files if file is not None]
+                text = result_text(output)
+                step.results.append(Result(call_id, text, failed=failed, parts=parts, at=ended))
         case "file":
-            name, mime = as_string(part.get("filename")), as_string(part.get("mime"))
-            if url := as_string(part.get("url")):
-                step.parts.append(part_of_url(url, notes, name=name, mime=mime))
+            if file := _file(part, notes):
+                step.parts.append(file)
         case _:
             pass
+
+
+def _file(part: JsonObject, notes: list[str]) -> Part | None:
+    name, mime = as_string(part.get("filename")), as_string(part.get("mime"))
+    url = as_string(part.get("url"))
+    return part_of_url(url, notes, name=name, mime=mime) if url else None
 
 
 def _usage(counts: JsonObject) -> Usage:
@@ -171,4 +219,7 @@ def _usage(counts: JsonObject) -> Usage:
     )
 
 
-FORMAT = DatabaseFormat("opencode's database", _is_database, _read)
+FORMATS = (
+    DatabaseFormat("opencode's database", _is_database, _read),
+    ObjectFormat("opencode's exports", _is_export, _read_export),
+)

@@ -33,7 +33,7 @@ FORMATS: tuple[Format, ...] = (
     librechat.FORMAT,
     llm.FORMAT,
     gptme.FORMAT,
-    opencode.FORMAT,
+    *opencode.FORMATS,
     aichat.FORMAT,
     har.FORMAT,
     messages.FORMAT,
