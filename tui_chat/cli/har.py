@@ -5,20 +5,19 @@ http://www.softwareishard.com/blog/har-12-spec/
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
+from tui_chat.interop.har import HarEntry, read_entry
 from tui_chat.tap.calls import RecordedReplyReader, failure_of, read_call
 from tui_chat.tap.comparison import compare
 from tui_chat.tap.conversations import Conversations
 from tui_chat.tap.exchange import Held, RecordedExchange
-from tui_chat.tap.http_messages import Headers, RequestHead
+from tui_chat.tap.http_messages import RequestHead
 from tui_chat.tap.recorder import RecordedCall
 
 MOST_ENTRIES = 100_000
@@ -56,12 +55,16 @@ def har_calls(text: str) -> Iterator[HarCall]:
     conversations, ends = Conversations(), dict[int, float]()
     number = 0
     for entry in cast("list[Any]", entries)[:MOST_ENTRIES]:
-        read = _exchange(entry, number + 1)
-        call = read_call(read[0]) if read is not None else None
-        if read is None or call is None:
+        try:
+            read = read_entry(entry)
+            exchange = _exchange(read, number + 1) if read is not None else None
+        except ValueError:  # a body that is not base64, or a URL that is none
+            continue
+        call = read_call(exchange) if exchange is not None else None
+        if read is None or exchange is None or call is None:
             continue
         number += 1
-        exchange, began = read
+        began = read.started or 0.0
         placed = conversations.place(call)
         idle = began - ends.get(placed.previous.exchange, began) if placed.previous else 0.0
         ends[exchange.number] = began + (exchange.ended or 0.0) - exchange.began
@@ -80,81 +83,21 @@ def har_calls(text: str) -> Iterator[HarCall]:
         yield HarCall(number, began, recorded)
 
 
-def _exchange(entry: Any, number: int) -> tuple[RecordedExchange, float] | None:
-    """Return the exchange of an entry, and when it began; None if it has none."""
-    request, response = _object(_object(entry).get("request")), _object(entry).get("response")
-    url, method = request.get("url"), request.get("method")
-    posted = _object(request.get("postData"))
-    if not isinstance(url, str) or not isinstance(method, str) or not posted:
-        return None
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
+def _exchange(entry: HarEntry, number: int) -> RecordedExchange:
+    parts = urlsplit(entry.url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    head = RequestHead(b"", method.upper(), target or "/", _headers(request))
+    head = RequestHead(b"", entry.method, target or "/", entry.request_headers)
     upstream = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    send, wait, whole = _times(_object(entry))
     exchange = RecordedExchange(number, head, upstream, Held(), _MAX_BODY, 0.0)
-    exchange.request.add(_content(posted))
-    exchange.finish_request(send)
-    answer = _object(response)
-    content = _object(answer.get("content"))
-    status = answer.get("status")
-    if isinstance(status, int) and status > 0:
-        headers = _headers(answer)
-        if not any(name.lower() == "content-type" for name, _ in headers):
-            headers += (("content-type", str(content.get("mimeType") or "")),)
-        exchange.begin_response(status, headers, send + wait)
-        if data := _content(content):
-            exchange.add_response(data, send + wait)
+    exchange.request.add(entry.body)
+    exchange.finish_request(entry.send)
+    first = entry.send + entry.wait
+    whole = max(first, entry.seconds or 0.0)
+    if entry.status:
+        exchange.begin_response(entry.status, entry.response_headers, first)
+        if entry.reply:
+            exchange.add_response(entry.reply, first)
         exchange.end("complete", whole)
     else:
         exchange.end("upstream cut", whole, "There was no response.")
-    return exchange, _began(_object(entry).get("startedDateTime"))
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _headers(message: dict[str, Any]) -> Headers:
-    """Return the headers of a message, without the encoding, which is undone in the file."""
-    found = message.get("headers")
-    pairs = (_object(each) for each in cast("list[Any]", found if isinstance(found, list) else []))
-    return tuple(
-        (str(pair.get("name")), str(pair.get("value")))
-        for pair in pairs
-        if str(pair.get("name")).lower() != "content-encoding"
-    )
-
-
-def _content(content: dict[str, Any]) -> bytes:
-    text = content.get("text")
-    if not isinstance(text, str):
-        return b""
-    if content.get("encoding") == "base64":
-        try:
-            return base64.b64decode(text, validate=True)
-        except ValueError:
-            return b""
-    return text.encode("utf-8", "replace")
-
-
-def _times(entry: dict[str, Any]) -> tuple[float, float, float]:
-    """Return the seconds of sending, of waiting, and of all of it."""
-    timings = _object(entry.get("timings"))
-
-    def seconds(value: Any) -> float:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return max(0.0, float(value) / 1000) if is_number else 0.0
-
-    send, wait = seconds(timings.get("send")), seconds(timings.get("wait"))
-    return send, wait, max(send + wait, seconds(entry.get("time")))
-
-
-def _began(text: Any) -> float:
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
-        return 0.0
+    return exchange

@@ -31,6 +31,7 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, advance
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
+    as_array,
     as_object,
     as_string,
     to_json,
@@ -50,17 +51,93 @@ _PATHS = (
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class HarEntry:
+    """A request and its response. Bodies are decoded, as they are in the file."""
+
+    method: str
+    url: str
+    request_headers: tuple[tuple[str, str], ...]
+    """Without the content encoding, which is undone in the file; keys are not masked."""
+    body: bytes
+    status: int
+    """0 if there was no response."""
+    response_headers: tuple[tuple[str, str], ...]
+    reply: bytes
+    """The body of the response; empty if the file does not have it."""
+    started: float | None
+    """Seconds since the epoch."""
+    send: float
+    """Seconds to send the request."""
+    wait: float
+    """Seconds from then to the first byte of the response."""
+    seconds: float | None
+    """Seconds of all of it."""
+
+    @property
+    def path(self) -> str:
+        """The path of the URL; empty if that is none."""
+        try:
+            return urlsplit(self.url).path.rstrip("/")
+        except ValueError:
+            return ""
+
+
+def read_entry(value: object) -> HarEntry | None:
+    """Return an entry of a HAR file; None if its request has no body. Raises ValueError."""
+    entry = as_object(value)
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    posted, content = as_object(request.get("postData")), as_object(response.get("content"))
+    body = _content(posted, "request")
+    if not body:
+        return None
+    headers = _headers(response)
+    if not any(name.lower() == "content-type" for name, _ in headers):
+        headers += (("content-type", as_string(content.get("mimeType"))),)
+    status, timings = response.get("status"), as_object(entry.get("timings"))
+    return HarEntry(
+        as_string(request.get("method")).upper(),
+        as_string(request.get("url")),
+        _headers(request),
+        body,
+        status if isinstance(status, int) and status > 0 else 0,
+        headers,
+        _content(content, "response"),
+        parse_timestamp(entry.get("startedDateTime")),
+        _seconds(timings.get("send")) or 0.0,
+        _seconds(timings.get("wait")) or 0.0,
+        _seconds(entry.get("time")),
+    )
+
+
+def _content(content: JsonObject, what: str) -> bytes:
+    text = as_string(content.get("text"))
+    if as_string(content.get("encoding")) != "base64":
+        return text.encode("utf-8", "replace")
+    try:
+        return b64decode(text, validate=True)
+    except ValueError as error:
+        raise ValueError(f"has a {what} that is not base64") from error
+
+
+def _headers(message: JsonObject) -> tuple[tuple[str, str], ...]:
+    pairs = (as_object(each) for each in as_array(message.get("headers")))
+    found = ((as_string(pair.get("name")), as_string(pair.get("value"))) for pair in pairs)
+    return tuple((name, value) for name, value in found if name.lower() != "content-encoding")
+
+
+def _seconds(milliseconds: object) -> float | None:
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+        return None
+    return max(0.0, milliseconds / 1000)
+
+
+@dataclass(frozen=True, slots=True)
 class _Exchange:
     """A call of a provider."""
 
     protocol: Protocol
-    body: bytes
-    reply: bytes
-    """The body of the response; empty if the file does not have it."""
-    status: int
-    started: float | None
-    seconds: float | None
+    entry: HarEntry
 
 
 @dataclass(slots=True)
@@ -94,7 +171,7 @@ def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
         for index in reader.elements():
             place = f"$.log.entries[{index}]"
             try:
-                exchange = _exchange(as_object(reader.value()))
+                exchange = _exchange(reader.value())
             except (BadValue, ValueError) as error:
                 if isinstance(error, BadText):
                     yield from _results(conversations)
@@ -127,44 +204,20 @@ def _results(conversations: dict[str, _CallConversation]) -> Iterator[FoundConve
             yield FoundConversation("", transcript, notes=tuple(talk.tree.notes))
 
 
-def _exchange(entry: JsonObject) -> _Exchange | None:
+def _exchange(value: object) -> _Exchange | None:
     """Return the call of an entry; None if it is not a call of a provider. Raises ValueError."""
-    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
-    if as_string(request.get("method")).upper() != "POST":
+    method = as_string(as_object(as_object(value).get("request")).get("method")).upper()
+    entry = read_entry(value) if method == "POST" else None
+    if entry is None or not entry.body.lstrip().startswith(b"{"):
         return None
-    try:
-        path = urlsplit(as_string(request.get("url"))).path.rstrip("/")
-    except ValueError:
-        return None
-    protocol = next((known for pattern, known in _PATHS if pattern.search(path)), None)
-    posted = as_object(request.get("postData"))
-    text = as_string(posted.get("text"))
-    if protocol is None or not text.lstrip().startswith("{"):
-        return None
-    content = as_object(response.get("content"))
-    told = as_string(content.get("text"))
-    if as_string(content.get("encoding")) == "base64":
-        try:
-            reply = b64decode(told, validate=True)
-        except ValueError as error:
-            raise ValueError("has a response that is not base64") from error
-    else:
-        reply = told.encode("utf-8", "replace")
-    status, time = response.get("status"), entry.get("time")
-    return _Exchange(
-        protocol,
-        text.encode("utf-8", "replace"),
-        reply,
-        status if isinstance(status, int) else 0,
-        parse_timestamp(entry.get("startedDateTime")),
-        max(time, 0) / 1000 if isinstance(time, int | float) else None,
-    )
+    protocol = next((known for pattern, known in _PATHS if pattern.search(entry.path)), None)
+    return None if protocol is None else _Exchange(protocol, entry)
 
 
 def _add(conversations: dict[str, _CallConversation], exchange: _Exchange) -> None:
     """Add the messages of an exchange to its conversation. Raises InputError."""
     definition = protocol_of(exchange.protocol)
-    envelope = definition.decode(exchange.body)
+    envelope = definition.decode(exchange.entry.body)
     messages = [_message(turn) for turn in envelope.turns]
     if not messages:
         return
@@ -185,14 +238,14 @@ def _add(conversations: dict[str, _CallConversation], exchange: _Exchange) -> No
         talk.tree.notes.append(FAILED)
         return
     talk.model = reply.model or model
-    message = reply.message(exchange.protocol, timestamp=exchange.started)
+    message = reply.message(exchange.protocol, timestamp=exchange.entry.started)
     talk.head = talk.add(
         message,
         _digest(path, message),
         before,
         model=talk.model,
         usage=reply.usage,
-        seconds=exchange.seconds,
+        seconds=exchange.entry.seconds,
         finish=reply.finish.raw if reply.finish else "",
         status="complete" if reply.finish else "interrupted",
     )
@@ -231,8 +284,8 @@ def _same_form(call: ToolCall) -> str:
 
 def _reply(exchange: _Exchange) -> Reply | None:
     """Return the reply as far as it can be read; None if there is none."""
-    body = exchange.reply.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not body or exchange.status >= 400:
+    body = exchange.entry.reply.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body or exchange.entry.status >= 400:
         return None
     definition, reply = protocol_of(exchange.protocol), Reply()
     try:
