@@ -75,10 +75,12 @@ def bare(found: dict[str, Any], idle: float) -> None:
 
 
 def ours(found: dict[str, Any], idle: float, folder: Path) -> None:
-    from tui_chat.cli.app import open_workspace, settled_config
-    from tui_chat.cli.interpreter import share_heap
+    from tui_chat.cli.app import open_workspace
+    from tui_chat.cli.common_options import CommonOptions
+    from tui_chat.cli.interpreter import collect_seldom, share_heap
 
-    config = settled_config(folder, folder, {"endpoint": "loopback", "model": "echo"})
+    collect_seldom()  # as `run_app` does
+    config = CommonOptions(folder, folder, endpoint="loopback", model="echo").config()
     share_heap()
     from tui_chat.ui.app import TuiChat
 
@@ -120,7 +122,7 @@ def run(kind: str, idle: float, cache: str) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", __spec__.name, "--child", kind, "--folder", folder,
              "--idle", str(idle)],
-            capture_output=True, text=True, check=True,
+            capture_output=True, text=True, check=True, timeout=120,
             env={**environ, "PYTHONPYCACHEPREFIX": cache},
         )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])

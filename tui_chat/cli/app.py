@@ -35,6 +35,7 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
 
     Raises ConfigError.
     """
+    collect_seldom()
     config = common.config()
     require_terminal()
     share_heap()

@@ -19,7 +19,8 @@ def collect_seldom() -> None:
 
     Objects that are read by the thousands, from a file or the database, are not garbage. While a
     session is open the longest collection takes 22 ms instead of 103 ms, and all of them together
-    33 ms instead of 559 ms.
+    33 ms instead of 559 ms. Called before the screen is imported, it takes a tenth off the start:
+    modules are not garbage either.
     """
     gc.set_threshold(50_000, 20, 50)
 

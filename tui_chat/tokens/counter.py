@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.envelope import ToolDefinition, Turn
 from tui_chat.models.memo import Memo
-from tui_chat.models.message import Part, PartKind
-from tui_chat.models.text import Text
-from tui_chat.tokens.correction import Correction
+
+if TYPE_CHECKING:
+    from tui_chat.models.envelope import ToolDefinition, Turn
+    from tui_chat.models.message import Part, PartKind
+    from tui_chat.models.text import Text
+    from tui_chat.tokens.correction import Correction
 
 TURN_OVERHEAD = 4
 """Tokens that frame one turn: its role and its delimiters."""

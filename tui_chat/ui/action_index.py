@@ -12,12 +12,12 @@ from textual.widget import Widget
 
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_names import PaneKey, key_names, keys_of
-from tui_chat.ui.panes import Panes
 from tui_chat.ui.slash_commands import COMMANDS
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
     from tui_chat.ui.command_palette import PaletteEntry
+    from tui_chat.ui.panes import Panes
 
 
 WRITING_KEYS = frozenset(("retry", "continue", "edit", "answer", "run"))

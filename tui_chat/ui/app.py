@@ -25,7 +25,6 @@ from textual.screen import Screen
 from textual.signal import Signal
 from textual.worker import Worker
 
-from tui_chat.config import Config
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
@@ -48,6 +47,7 @@ from tui_chat.ui.themes import origin_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
+    from tui_chat.config import Config
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from tui_chat.errors import InputError
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
-from tui_chat.ui.areas.chat import Composer
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat import Composer
 
 
 class KeyBindings:

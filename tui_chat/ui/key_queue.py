@@ -34,11 +34,11 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.key_clock import KeyClock
-from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
+    from tui_chat.ui.key_clock import KeyClock
+    from tui_chat.ui.panes import Panes
 
 TIME_LIMIT = 1.0
 """Seconds that keys wait for a focus or for the key before them."""

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tui_chat.config import Config
 from tui_chat.errors import StoreDamaged, TuiChatError
 from tui_chat.paths import database_file
 
 if TYPE_CHECKING:
+    from tui_chat.config import Config
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
 

@@ -15,13 +15,13 @@ from textual.worker import Worker
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from tui_chat.ui.areas.area import AreaContext
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.ui.areas.presets.pane import PresetPane
     from tui_chat.workspace.events import WorkspaceEvent

@@ -23,11 +23,11 @@ from textual.notifications import SeverityLevel
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from tui_chat.errors import TuiChatError
     from tui_chat.workspace.events import WorkspaceEvent
 
 MOST_LINES = 4

@@ -25,7 +25,6 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
@@ -36,6 +35,8 @@ from tui_chat.ui.widgets.pane_divider import PaneDivider
 
 if TYPE_CHECKING:
     from textual.signal import Signal
+
+    from tui_chat.ui.areas.area import Area, AreaContext
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tui_chat.models.generation import GenerationKind
+if TYPE_CHECKING:
+    from tui_chat.models.generation import GenerationKind
 
 
 @dataclass(frozen=True, slots=True)

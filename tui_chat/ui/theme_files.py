@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 from tui_chat.paths import bundled
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.themes import DARK, LIGHT, load_themes
+
+if TYPE_CHECKING:
+    from tui_chat.config import Config
 
 POLL_SECONDS = 1.0
 """Seconds between looks at the theme files."""

@@ -14,14 +14,14 @@ from textual.app import App
 from textual.containers import Vertical
 from textual.worker import Worker
 
-from tui_chat.config import Config
-from tui_chat.errors import TuiChatError
-from tui_chat.models.text import Origin
-from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from tui_chat.config import Config
+    from tui_chat.errors import TuiChatError
+    from tui_chat.models.text import Origin
+    from tui_chat.ui.key_clock import KeyClock
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 

@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
@@ -31,6 +30,7 @@ from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 

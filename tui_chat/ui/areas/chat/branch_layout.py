@@ -11,13 +11,16 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from tui_chat.models.reply import Reply
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.header_footer import ReplyProgress, day_of
 from tui_chat.ui.areas.chat.message_layout import LayoutOptions, MessageLayout, Neighbors
+
+if TYPE_CHECKING:
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.code_blocks import CodeView
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""

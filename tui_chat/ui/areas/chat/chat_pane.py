@@ -11,8 +11,6 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_chat.models.reply import Reply
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import (
@@ -40,6 +38,8 @@ from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
     from tui_chat.ui.areas.chat.find_bar import FindBar
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
-from tui_chat.models.envelope import ChatEnvelope
-
 if TYPE_CHECKING:
+    from tui_chat.models.envelope import ChatEnvelope
     from tui_chat.ui.areas.chat.area import ChatArea
     from tui_chat.workspace.compaction import CompactionPlan
     from tui_chat.workspace.workspace import Workspace

@@ -11,7 +11,6 @@ from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.completion import CompletionQuery
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.welcome import keys_found
 from tui_chat.ui.key_names import key_name
@@ -19,6 +18,7 @@ from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_comman
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.chat.completion import CompletionQuery
 
 
 class ComposerArea(Area):

@@ -20,10 +20,10 @@ from textual.message import Message
 from textual.timer import Timer
 
 from tui_chat.errors import InputError
-from tui_chat.models.message import Part
 from tui_chat.ui.slash_commands import CommandCall, parse_command
 
 if TYPE_CHECKING:
+    from tui_chat.models.message import Part
     from tui_chat.models.session import Session
     from tui_chat.ui.areas.chat.area import ChatArea
     from tui_chat.workspace.attachments import Attachment

@@ -14,14 +14,17 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from tui_chat.models.message import Message
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.message_layout import reasoning_text
-from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.tool_calls import searchable_text
 from tui_chat.ui.areas.chat.viewport import LinePosition
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import Message
+    from tui_chat.ui.areas.chat.branch_layout import BranchLayout
+    from tui_chat.ui.areas.chat.text_lines import TextLine
 
 CACHED_PARTS = 4000
 """Parts of messages whose hits are cached."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.ui.areas.chat.text_lines import TextLine
-from tui_chat.ui.areas.chat.viewport import LinePosition
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat.text_lines import TextLine
+    from tui_chat.ui.areas.chat.viewport import LinePosition
 
 
 class TranscriptFrame(NamedTuple):

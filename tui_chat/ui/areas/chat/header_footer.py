@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from tui_chat.models.media import describe, is_damaged, pixels_of
-from tui_chat.models.message import Part
-from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.tokens.counter import media_tokens
 from tui_chat.ui.areas.chat.markdown import plain_lines
@@ -29,6 +27,11 @@ from tui_chat.ui.areas.chat.text_lines import (
     width_of,
     wrap,
 )
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import Part
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
 
 REFUSAL_SHOWN = 20_000
 """Characters of a refusal that are laid out; all of them are, each time that it grows."""

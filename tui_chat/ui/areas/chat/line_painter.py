@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,7 +12,9 @@ from textual.strip import Strip
 
 from tui_chat.ui.areas.chat.text_lines import TextLine, width_of
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
-from tui_chat.ui.widgets.component_styles import ComponentStyles
+
+if TYPE_CHECKING:
+    from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 GUTTER = 2
 """Cells to the left of the text, for the bar that marks user messages and the cursor."""

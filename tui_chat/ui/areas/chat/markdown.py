@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.ui.areas.chat.code_blocks import code_lines
-from tui_chat.ui.areas.chat.sections import Section
 from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
@@ -35,6 +34,8 @@ from tui_chat.ui.areas.chat.text_lines import (
 if TYPE_CHECKING:  # markdown-it is loaded with the first Markdown
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
+
+    from tui_chat.ui.areas.chat.sections import Section
 
 NARROWEST = 12
 """Minimum cells of text in quotes and lists; nested deeper, they no longer indent."""

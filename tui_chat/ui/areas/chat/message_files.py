@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.files import write_bytes
 from tui_chat.models.media import detect_mime, format_size, kind_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
-from tui_chat.ui.areas.area import Area
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.area import Area
 
 
 async def save_file(area: Area, name: str, content: bytes) -> None:

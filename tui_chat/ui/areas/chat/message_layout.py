@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 from tui_chat.ui.areas.chat.header_footer import (
@@ -58,6 +57,9 @@ from tui_chat.ui.areas.chat.tool_calls import (
     call_lines,
     searchable_text,
 )
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
 
 LAID_OUT_WHOLE = 24_000
 """Characters up to which a message is laid out whole."""

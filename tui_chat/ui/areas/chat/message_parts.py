@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.models.citations import Source
-from tui_chat.models.reply import Rope
 from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView, cut_code
 from tui_chat.ui.areas.chat.header_footer import count_words
 from tui_chat.ui.areas.chat.markdown import code_in, plain_lines, section_lines
 from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
 from tui_chat.ui.areas.chat.sources import linked_marks, without_marks
 from tui_chat.ui.areas.chat.text_lines import BLANK, StyleNames, TextLine, TextRun, indented
+
+if TYPE_CHECKING:
+    from tui_chat.models.citations import Source
+    from tui_chat.models.reply import Rope
 
 COUNTED = 400_000
 """Characters of a text whose words are counted; the rest is extrapolated."""

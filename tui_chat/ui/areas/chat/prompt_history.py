@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from tui_chat.models.session import Entry
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
 
 
 class PromptHistory:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -23,11 +23,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.line_painter import GUTTER
-from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.branch_layout import BranchLayout
+    from tui_chat.ui.areas.chat.text_lines import TextLine
 
 CLICK_CHAIN = 0.5
 """Seconds within which another press at the same place counts as a double or triple click."""

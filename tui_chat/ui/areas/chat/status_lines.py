@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 from time import monotonic
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from rich.cells import cell_len
 from textual import events
@@ -14,13 +14,15 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 
-from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.header_footer import format_duration, token_rate
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from tui_chat.models.reply import Reply
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""

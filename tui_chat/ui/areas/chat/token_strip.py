@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import events
@@ -16,9 +16,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.turns import UserTurn, facts_of, tokens_of, turn_at, user_turns
 from tui_chat.ui.widgets.component_styles import ComponentStyles
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
 
 LEAST_TURNS = 12
 """Turns from which a conversation has a strip."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
-from tui_chat.models.message import ToolCall
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.code_blocks import code_lines
 from tui_chat.ui.areas.chat.edit_tools import diff, summary
@@ -20,6 +19,9 @@ from tui_chat.ui.areas.chat.text_lines import (
     width_of,
     wrap,
 )
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import ToolCall
 
 SHOWN = 200_000
 """Characters of a tool call or tool message that are laid out when it is unfolded."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from rich.text import Text
 from textual import events
@@ -27,7 +27,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_chat.models.message import ToolCall
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.chat.transcript_messages import (
     AlwaysRunRequested,
@@ -38,6 +37,9 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ToolCallRequest,
 )
 from tui_chat.ui.key_clock import KeyClock
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import ToolCall
 
 QUIET = 0.5
 """Seconds without a key before the question takes the focus."""

@@ -6,16 +6,14 @@ conversation is posted as a message (see `messages`) for the area to act on.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
-from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat import styles
 from tui_chat.ui.areas.chat.code_blocks import CodeView
-from tui_chat.ui.areas.chat.find import Hit
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
 from tui_chat.ui.areas.chat.transcript_messages import (
@@ -48,6 +46,10 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ViewPartRequested,
 )
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.find import Hit
 
 NO_MESSAGE = "There is no message yet."
 

@@ -19,8 +19,6 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_chat.models.reply import Reply
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat import selection as selecting
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout, common_beginning
@@ -29,7 +27,6 @@ from tui_chat.ui.areas.chat.frame_diff import TranscriptFrame
 from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, text_width
 from tui_chat.ui.areas.chat.markdown import markdown_lines
 from tui_chat.ui.areas.chat.styles import TranscriptStyles
-from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
 from tui_chat.ui.widgets.component_styles import ComponentStyles
@@ -38,6 +35,10 @@ from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 if TYPE_CHECKING:
     from textual.reactive import Reactive
     from textual.selection import Selection
+
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.text_lines import TextLine
 
 REDRAW_INTERVAL = 1 / 30
 """Minimum seconds between two redraws of a growing reply; three times its cost, if that is more."""

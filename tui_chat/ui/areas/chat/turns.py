@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import BYTES_PER_TOKEN
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
 
 _WORDS = 60
 """Characters of the words that a turn is listed by."""

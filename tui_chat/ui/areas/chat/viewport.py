@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.ui.areas.chat.message_layout import MessageLayout
-from tui_chat.ui.areas.chat.text_lines import TextLine
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat.message_layout import MessageLayout
+    from tui_chat.ui.areas.chat.text_lines import TextLine
 
 BLOCK = 32
 """Heights that are summed together."""

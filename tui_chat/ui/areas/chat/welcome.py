@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from tui_chat.models.endpoint import Endpoint
 from tui_chat.ui.key_names import DEFAULT_KEYS
+
+if TYPE_CHECKING:
+    from tui_chat.models.endpoint import Endpoint
 
 MAX_KEYS = 3
 """Providers to offer at most."""

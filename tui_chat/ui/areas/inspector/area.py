@@ -10,7 +10,6 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.generation import KIND_TITLES
-from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
@@ -19,6 +18,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
+    from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import LiveRequestState

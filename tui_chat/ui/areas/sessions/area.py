@@ -13,7 +13,6 @@ from textual import on, work
 from textual.app import ComposeResult
 
 from tui_chat.errors import InputError
-from tui_chat.models.session import SessionSummary
 from tui_chat.models.settings import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
@@ -21,6 +20,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.exporter import Format
     from tui_chat.workspace.importer import Report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.cells import cell_len
 from textual import events, on
@@ -15,7 +15,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_chat.models.session import SessionSummary
 from tui_chat.ui.areas.sessions import session_messages as messages
 from tui_chat.ui.areas.sessions.session_groups import (
     GROUPINGS,
@@ -28,6 +27,9 @@ from tui_chat.ui.areas.sessions.session_groups import (
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import SessionSummary
 
 
 class NewSessionRow(OnePassWidget):
