@@ -218,7 +218,7 @@ Walk = Callable[[World], list[tuple[object, ...]]]
 
 
 def exports(_: World) -> list[tuple[object, ...]]:
-    kinds = ("json", "jsonl", "markdown", "html")
+    kinds = ("json", "jsonl", "markdown", "html", "sillytavern")
     return [*(("s1", "--format", kind) for kind in kinds), ("--all",), (BAD,), ("titled",)]
 
 

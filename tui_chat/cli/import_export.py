@@ -256,6 +256,8 @@ async def _export_sessions(
         sessions = await store.sessions.list()
         chosen = list(sessions) if name is None else [find_session(sessions, name)]
         ids = [each.session_id for each in chosen]
+        if kind == "sillytavern":
+            await _name_unwritten(store, chosen)
         if name is None and kind not in MULTI_SESSION_FORMATS:
             assert output is not None  # checked before
             await _write_each(store, chosen, kind, output, force)
@@ -265,6 +267,17 @@ async def _export_sessions(
             finish()
         else:
             await write_file(exported_texts(store, ids, kind, _local_zone()), output)
+
+
+async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> None:
+    """Print how many messages of each session a chat of SillyTavern would not have."""
+    from tui_chat.interop.sillytavern_chat import unwritten
+
+    for session in sessions:
+        transcript = await store.transcripts.get(session.session_id)
+        if transcript is not None and (count := unwritten(transcript)):
+            sentence = f"{_counted(count, 'message')} of other branches not written."
+            write_line(f"{one_line(session.title, 60)}: {sentence}", err=True)
 
 
 async def _write_each(

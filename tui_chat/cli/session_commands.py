@@ -67,7 +67,7 @@ def import_command(
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["json", "jsonl", "markdown", "html"]),
+    type=click.Choice(["json", "jsonl", "markdown", "html", "sillytavern"]),
     default="json",
     show_default=True,
     help="json is complete and can be imported again; jsonl has the messages; the others are for "

@@ -16,10 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.sillytavern_chat import (
+    chat_variables,
+    kept_line,
+    note_of_chat,
+)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
     FoundConversation,
@@ -29,21 +33,15 @@ from tui_chat.interop.transcript_builder import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import (
-    MAX_NOTE,
-    MAX_NOTE_DEPTH,
     MAX_TEXT,
-    NOTE_DEPTH,
-    AuthorNote,
-    NotePlacement,
     Settings,
 )
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
-    as_count,
     as_object,
     as_string,
     to_json,
@@ -87,17 +85,17 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
     messages = [data for _, data in message_lines]
     tree = TranscriptBuilder("sillytavern", *_key(header, facts, messages))
     speakers = _speakers(messages)
-    reader = _ChatReader(tree, speakers)
+    reader = _ChatReader(tree, speakers, {"header": header if has_header else None})
     for data in messages:
         reader.read(data)
     return tree.transcript(
         title=_title(header, messages),
-        settings=Settings(author_note=_author_note(facts)),
+        settings=Settings(author_note=note_of_chat(facts)),
         character=_name_of(header.get("character_name"), speakers[False]),
         user=_name_of(header.get("user_name"), speakers[True]),
         head_id=reader.before,
         created=parse_timestamp(header.get("create_date")),
-        variables=tuple(_variables(as_object(facts.get("variables")))),
+        variables=chat_variables(facts),
     ), tree.notes
 
 
@@ -144,43 +142,22 @@ def _name_of(named: object, speakers: set[str]) -> str:
     return " ".join(clean(name).split())[:MAX_TEXT]
 
 
-_NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
-_NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
-
-
-def _author_note(facts: JsonObject) -> AuthorNote | None:
-    """Return the author's note of a chat; None if it has none."""
-    text = clean(as_string(facts.get("note_prompt")))[:MAX_NOTE]
-    if not text.strip():
-        return None
-
-    def number(key: str, default: int, largest: int = MAX_NOTE_DEPTH) -> int:
-        found = as_count(facts.get(key))
-        return default if found is None or found > largest else found
-
-    return AuthorNote(
-        text,
-        number("note_depth", NOTE_DEPTH),
-        _NOTE_ROLES[number("note_role", 0, 2)],
-        _NOTE_PLACES[number("note_position", 1, 2)],
-        number("note_interval", 1),
-    )
-
-
-def _variables(data: JsonObject) -> Iterator[tuple[str, str]]:
-    for name, value in data.items():
-        yield as_string(name), as_string(value) if isinstance(value, str) else to_json(value)
-
-
 @dataclass(slots=True)
 class _ChatReader:
     tree: TranscriptBuilder
     speakers: dict[bool, set[str]]
+    begun: JsonObject
+    """The header, until it is kept with the first message."""
     before: str | None = None
     """The last message of the active branch."""
     aside: str | None = None
     """The last of the hidden messages since then."""
     seen: set[str] = field(default_factory=set[str])
+
+    def _source(self, data: JsonObject, *, has_texts: bool = False) -> str:
+        """Return a line as it is kept with its message; the first one with the header."""
+        begun, self.begun = self.begun, {}
+        return to_json({**begun, **kept_line(data, has_texts=has_texts)})
 
     def read(self, data: JsonObject) -> None:
         extra = as_object(data.get("extra"))
@@ -194,25 +171,34 @@ class _ChatReader:
         if data.get("is_system") is True and not narrated:
             self.tree.notes.append(HIDDEN)
             text = as_string(data.get("mes"))
-            self.aside = self._add(self.aside or self.before, role, text, data, extra)
+            source = self._source(data, has_texts=True)
+            self.aside = self._add(self.aside or self.before, role, text, data, extra, source)
             return
         parent, chosen = self.before, None
-        for text, facts, is_chosen in _swipes(data):
-            added = self._add(parent, role, text, facts, as_object(facts.get("extra")))
+        line = self._source(data)
+        for number, (text, facts, is_chosen) in enumerate(_swipes(data)):
+            source = line if is_chosen else to_json({"swipe": number})
+            added = self._add(parent, role, text, facts, as_object(facts.get("extra")), source)
             chosen = added if is_chosen else chosen
         self.before, self.aside = chosen, None
 
     def _add(
-        self, parent: str | None, role: MessageRole, text: str, data: JsonObject, extra: JsonObject
+        self,
+        parent: str | None,
+        role: MessageRole,
+        text: str,
+        data: JsonObject,
+        extra: JsonObject,
+        source: str,
     ) -> str:
         reply = role == "assistant"
         name = as_string(data.get("name"))
         thought = as_string(extra.get("reasoning"))
-        semantics = NO_MESSAGE_SEMANTICS
+        semantics = MessageSemantics(source=source)
         if thought and reply:
             # Without a kind it is shown, but not sent.
             block = ReasoningBlock(Protocol.OPENAI_CHAT, thought)
-            semantics = MessageSemantics(reasoning=(block,))
+            semantics = MessageSemantics(reasoning=(block,), source=source)
         sent = data.get("send_date")
         shown_name = name if len(self.speakers[role == "user"]) > 1 else ""
         message = Message(
@@ -248,7 +234,8 @@ class _ChatReader:
         )
         sent, at = as_string(data.get("send_date")), parse_timestamp(data.get("send_date"))
         reply_id = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
-        reply = Message("assistant", "", reply_id, tool_calls=calls, timestamp=at)
+        semantics = MessageSemantics(source=self._source(data, has_texts=True))
+        reply = Message("assistant", "", reply_id, calls, timestamp=at, semantics=semantics)
         self.before = self.tree.add(reply, self.before)
         for call, each in zip(calls, invoked, strict=True):
             text = as_string(each.get("result"))

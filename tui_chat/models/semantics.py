@@ -189,6 +189,9 @@ class MessageSemantics:
     is_speaker_chosen: bool = False
     """True if the message's name was chosen for it alone, as by SillyTavern's `/sendas`."""
     summary: Summary | None = None
+    source: str = ""
+    """What another program's file has of it, as compact JSON, for an export back; empty for none.
+    See `interop/sillytavern_chat`."""
     """What it sums up, if it is a summary of earlier messages."""
     lore_timers: tuple[LoreTimer, ...] | None = None
     """The timers of lore entries after it, as an imported chat has them; None to compute them."""

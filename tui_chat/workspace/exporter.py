@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_chat.models.transcript import SessionTranscript
     from tui_chat.store import Store
 
-Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html"]
+Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html", "sillytavern"]
 """`shared` is our JSON without requests and drafts, to be given to others."""
 
 ENDINGS: dict[Format, str] = {
@@ -27,6 +27,7 @@ ENDINGS: dict[Format, str] = {
     "jsonl": ".jsonl",
     "markdown": ".md",
     "html": ".html",
+    "sillytavern": ".jsonl",
 }
 """File name endings."""
 
@@ -72,6 +73,10 @@ def _texts(transcript: SessionTranscript, kind: Format, zone: tzinfo, first: boo
             from tui_chat.interop.markdown import markdown
 
             return markdown(transcript, zone)
+        case "sillytavern":
+            from tui_chat.interop.sillytavern_chat import chat_lines
+
+            return chat_lines(transcript)
         case "html":
             from tui_chat.interop.html import page
 

@@ -29,6 +29,7 @@ FORMATS: dict[Format, str] = {
     "json": "Everything, with all branches; can be imported again",
     "shared": "The same without requests, presets, profiles and draft, for sharing",
     "jsonl": "The active branch, one message a line, for programs",
+    "sillytavern": "A chat of SillyTavern: the active branch with its versions as swipes",
 }
 
 

@@ -1,0 +1,364 @@
+"""Writes a conversation as a chat of SillyTavern: a header line, then one message per line.
+
+1. Messages of an imported chat keep their line, without the texts that they have themselves. It is
+   written again with what was changed since: other versions are swipes, and the shown one is
+   selected.
+2. Other messages become new lines. What is beside the shown branch, but no version of one of its
+   messages, is not written: SillyTavern has a file for each branch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.message import Message, Part
+from tui_chat.models.sanitize import sanitize
+from tui_chat.models.session import Entry
+from tui_chat.models.settings import (
+    MAX_NOTE,
+    MAX_NOTE_DEPTH,
+    NOTE_DEPTH,
+    AuthorNote,
+    NotePlacement,
+)
+from tui_chat.models.text import clean
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    load_json,
+    to_json,
+)
+
+_NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
+_NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+_VERSION_KEYS = ("send_date", "gen_started", "gen_finished", "extra")
+"""Keys of a line that belong to one of its swipes."""
+
+
+def note_of_chat(facts: JsonObject) -> AuthorNote | None:
+    """Return the author's note in a chat's metadata; None if it has none."""
+    text = clean(as_string(facts.get("note_prompt")))[:MAX_NOTE]
+    if not text.strip():
+        return None
+
+    def number(key: str, default: int, largest: int = MAX_NOTE_DEPTH) -> int:
+        found = as_count(facts.get(key))
+        return default if found is None or found > largest else found
+
+    return AuthorNote(
+        text,
+        number("note_depth", NOTE_DEPTH),
+        _NOTE_ROLES[number("note_role", 0, 2)],
+        _NOTE_PLACES[number("note_position", 1, 2)],
+        number("note_interval", 1),
+    )
+
+
+def chat_variables(facts: JsonObject) -> tuple[tuple[str, str], ...]:
+    """Return the variables in a chat's metadata."""
+    return tuple(
+        (as_string(name), as_string(value) if isinstance(value, str) else to_json(value))
+        for name, value in as_object(facts.get("variables")).items()
+    )
+
+
+def kept_line(data: JsonObject, *, has_texts: bool) -> JsonObject:
+    """Return what is kept of a line: the line with null for the texts that messages have, unless
+    it `has_texts` that they do not have.
+    """
+    swipes = as_array(data.get("swipes"))
+    if has_texts or as_string(data.get("mes")) != data.get("mes") or None in swipes:
+        return {"line": data, "has_texts": True}
+    line = {**data, "mes": None}
+    chosen = data.get("swipe_id")
+    if isinstance(chosen, int) and 0 <= chosen < len(swipes) and len(swipes) > 1:
+        line["swipes"] = [
+            None if text == (data["mes"] if index == chosen else as_string(text)) else text
+            for index, text in enumerate(swipes)
+        ]
+    return {"line": line}
+
+
+def chat_lines(transcript: SessionTranscript) -> Iterator[str]:
+    """Yield the lines of a chat."""
+    yield from _ChatWriter(transcript).texts()
+
+
+def unwritten(transcript: SessionTranscript) -> int:
+    """Return how many messages a chat of SillyTavern would not have."""
+    writer = _ChatWriter(transcript)
+    for _ in writer.lines():
+        pass
+    return sum(entry.message.id not in writer.written for entry in transcript.entries)
+
+
+class _ChatWriter:
+    def __init__(self, transcript: SessionTranscript) -> None:
+        self.transcript = transcript
+        self.after = siblings(transcript)
+        self.sources = {each.message.id: _source(each.message) for each in transcript.entries}
+        self.branch = [each for each in active_branch(transcript) if not self._is_hidden(each)]
+        self.written: set[str] = set()
+        lines = [as_object(each.get("line")) for each in self.sources.values() if each]
+        settings, role = transcript.session.settings, transcript.role
+        self.names = {
+            True: _name(lines, True) or settings.user_name or transcript.user or "User",
+            False: _name(lines, False)
+            or settings.char_name
+            or (role.name if role is not None else "")
+            or transcript.character
+            or "Assistant",
+        }
+
+    def texts(self) -> Iterator[str]:
+        """Yield the text of the file; its last line has no end, as in SillyTavern."""
+        for number, line in enumerate(self.lines()):
+            text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+            yield ("\n" if number else "") + sanitize(text, "json")
+
+    def lines(self) -> Iterator[JsonObject]:
+        """Yield the header and the lines of the shown branch."""
+        header = self._header()
+        if header is not None:
+            yield header
+        parent: str | None = None
+        at = 0
+        while at < len(self.branch):
+            entry = self.branch[at]
+            yield from self._hidden(parent)
+            results = 0
+            while at + 1 + results < len(self.branch) and (
+                self.branch[at + 1 + results].message.role == "tool"
+            ):
+                results += 1
+            yield from self._lines_of(entry, self.branch[at + 1 : at + 1 + results])
+            at += 1 + results
+            parent = self.branch[at - 1].message.id
+        yield from self._hidden(parent)
+
+    # --- the header ------------------------------------------------------------------------
+
+    def _header(self) -> JsonObject | None:
+        """Return the header with present variables and author's note; None for a chat that has
+        none.
+        """
+        kept = next((each for each in self.sources.values() if "header" in each), None)
+        if kept is not None and kept["header"] is None:
+            return None
+        names: JsonObject = {"user_name": self.names[True], "character_name": self.names[False]}
+        found = as_object(kept["header"]) if kept is not None else names
+        facts = dict(as_object(found.get("chat_metadata")))
+        variables = self.transcript.variables
+        if variables != chat_variables(facts):
+            facts["variables"] = dict(variables)
+        note = self.transcript.session.settings.author_note
+        if note != note_of_chat(facts):
+            facts |= _note_keys(note)
+        if kept is not None and facts == as_object(found.get("chat_metadata")):
+            return found
+        return {**found, "chat_metadata": facts}
+
+    # --- messages --------------------------------------------------------------------------
+
+    def _hidden(self, parent: str | None) -> Iterator[JsonObject]:
+        """Yield the lines of the hidden messages that were placed beside the branch."""
+        shown = {entry.message.id for entry in self.branch}
+        waiting = [parent]
+        while waiting:
+            for entry in self.after.get(waiting.pop(), ()):
+                message_id = entry.message.id
+                if message_id not in shown and self._is_hidden(entry):
+                    self.written.add(message_id)
+                    yield self._kept(entry, ())
+                    waiting.append(message_id)
+
+    def _lines_of(self, entry: Entry, results: Sequence[Entry]) -> Iterator[JsonObject]:
+        message = entry.message
+        self.written |= {message.id, *(each.message.id for each in results)}
+        source = self.sources[message.id]
+        if message.tool_calls or message.role == "tool":
+            if "line" in source:
+                yield as_object(source["line"])
+                return
+            if message.content:
+                yield self._new(entry)
+            yield self._tool_line(entry, [each.message for each in results])
+            return
+        versions = [
+            each
+            for each in self.after.get(entry.parent_id, ())
+            if each.message.role == message.role
+            and not each.message.tool_calls
+            and not self._is_hidden(each)
+        ]
+        base = next((each for each in versions if "line" in self.sources[each.message.id]), None)
+        if base is None:
+            yield self._with_swipes(self._new(versions[0]), versions[0], versions, entry)
+        elif message.role == "user":
+            known = [each for each in versions if self.sources[each.message.id]]
+            is_known = any(each is entry for each in known)
+            line = self._kept(base, known)
+            line = self._with_swipes(line, base, known, entry if is_known else base)
+            yield line if is_known else {**line, "mes": message.content}
+        else:
+            yield self._with_swipes(self._kept(base, versions), base, versions, entry)
+
+    def _is_hidden(self, entry: Entry) -> bool:
+        line = as_object(self.sources[entry.message.id].get("line"))
+        is_narrated = as_object(line.get("extra")).get("type") == "narrator"
+        is_sent = is_narrated or bool(entry.message.tool_calls)
+        return line.get("is_system") is True and not is_sent
+
+    def _kept(self, entry: Entry, versions: Sequence[Entry]) -> dict[str, Any]:
+        """Return the line that an entry came from, with its texts and those of its versions."""
+        source = self.sources[entry.message.id]
+        line = dict(as_object(source.get("line")))
+        if source.get("has_texts") is True:
+            return line
+        line["mes"] = entry.message.content
+        if "swipes" in line:
+            texts = {
+                number: each.message.content
+                for each in versions
+                if (number := self.sources[each.message.id].get("swipe")) is not None
+            }
+            texts[line.get("swipe_id")] = entry.message.content
+            line["swipes"] = [
+                texts.get(index, "") if text is None else text
+                for index, text in enumerate(as_array(line["swipes"]))
+            ]
+        return line
+
+    def _with_swipes(
+        self, line: dict[str, Any], own: Entry, versions: Sequence[Entry], shown: Entry
+    ) -> dict[str, Any]:
+        """Return the line of one of the versions with those that were added here, the shown one
+        selected.
+        """
+        self.written |= {each.message.id for each in versions}
+        numbers: dict[str, object] = {own.message.id: line.get("swipe_id", 0)}
+        added: list[Entry] = []
+        for each in versions:
+            number = self.sources[each.message.id].get("swipe")
+            if number is not None:
+                numbers[each.message.id] = number
+            elif each is not own:
+                added.append(each)
+        if added:
+            line.setdefault("swipe_id", 0)
+            swipes = line["swipes"] = [*(as_array(line.get("swipes")) or [line["mes"]])]
+            infos = [*as_array(line.get("swipe_info"))]
+            infos += [
+                {key: line[key] for key in _VERSION_KEYS if key in line}
+                for _ in range(len(swipes) - len(infos))
+            ]
+            for each in added:
+                numbers[each.message.id] = len(swipes)
+                new = self._new(each)
+                swipes.append(each.message.content)
+                infos.append({key: new[key] for key in _VERSION_KEYS if key in new})
+            line["swipe_info"] = infos
+        number = numbers[shown.message.id]
+        if shown is not own and isinstance(number, int):
+            infos = as_array(line.get("swipe_info"))
+            line |= {"swipe_id": number, "mes": shown.message.content}
+            line |= as_object(infos[number]) if number < len(infos) else {}
+        return line
+
+    def _new(self, entry: Entry) -> dict[str, Any]:
+        """Return a line for a message that came from no chat of SillyTavern."""
+        message = entry.message
+        is_user = message.role == "user"
+        line: dict[str, Any] = {
+            "name": message.name or self.names[is_user],
+            "is_user": is_user,
+            "is_system": False,
+            "send_date": _date(message.timestamp),
+            "mes": message.content,
+        }
+        extra: dict[str, Any] = {}
+        if message.role == "system":
+            extra["type"] = "narrator"
+        if entry.model:
+            extra["model"] = entry.model
+        if thoughts := [block.text for block in message.semantics.reasoning if block.text]:
+            extra["reasoning"] = "\n\n".join(thoughts)
+        if media := list(_media(message.parts)):
+            extra["media"] = media
+        line["extra"] = extra
+        if entry.seconds is not None and message.timestamp is not None:
+            line["gen_started"] = _date(message.timestamp - entry.seconds)
+            line["gen_finished"] = _date(message.timestamp)
+        return line
+
+    def _tool_line(self, entry: Entry, results: Sequence[Message]) -> JsonObject:
+        texts = {each.tool_call_id: each.content for each in results}
+        invoked = [
+            {
+                "id": call.id,
+                "displayName": call.name,
+                "name": call.name,
+                "parameters": call.arguments,
+                "result": texts.get(call.id, ""),
+            }
+            for call in entry.message.tool_calls
+        ]
+        names = ", ".join(call.name for call in entry.message.tool_calls)
+        return {
+            "name": self.names[False],
+            "is_user": False,
+            "is_system": True,
+            "send_date": _date(entry.message.timestamp),
+            "mes": f"Tool calls: {names}",
+            "extra": {"isSmallSys": True, "tool_invocations": invoked},
+        }
+
+
+def _source(message: Message) -> JsonObject:
+    if not message.semantics.source:
+        return {}
+    try:
+        return as_object(load_json(message.semantics.source))
+    except ValueError:
+        return {}
+
+
+def _name(lines: Sequence[JsonObject], is_user: bool) -> str:
+    found = (
+        as_string(line.get("name"))
+        for line in reversed(lines)
+        if line.get("is_user") is is_user and not line.get("is_system")
+    )
+    return next(filter(None, found), "")
+
+
+def _note_keys(note: AuthorNote | None) -> Mapping[str, object]:
+    if note is None:
+        return {"note_prompt": ""}
+    return {
+        "note_prompt": note.text,
+        "note_interval": note.interval,
+        "note_position": _NOTE_PLACES.index(note.placement),
+        "note_depth": note.depth,
+        "note_role": _NOTE_ROLES.index(note.role),
+    }
+
+
+def _date(seconds: float | None) -> str:
+    at = datetime.fromtimestamp(seconds or 0, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _media(parts: Sequence[Part]) -> Iterator[JsonObject]:
+    for part in parts:
+        url = part.url or (f"data:{part.mime};base64,{part.data}" if part.data else part.file_id)
+        if url:
+            yield {"url": url, "type": cast("str", part.kind)}
