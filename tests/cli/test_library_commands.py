@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import Done, Run
 from tests.library.test_character_cards import picture, text_chunk
 from tui_chat.library.character_cards import read_card
+from tui_chat.paths import bundled
 
 ROLE = {"name": "Poet", "system_prompt": "Rhyme.", "model": "echo", "parameters": {"seed": 3}}
 
@@ -133,3 +134,22 @@ def test_models_are_asked_of_the_servers(home: Run, monkeypatch: pytest.MonkeyPa
     done = home("models", "--endpoint", "openai", "--online")
     assert done.code == 1
     assert "openai: The environment variable OPENAI_API_KEY is not set" in done.err
+
+
+def test_lorebooks_of_files_and_cards_are_listed_shown_and_exported(
+    run: Run, tmp_path: Path
+) -> None:
+    folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
+    (tmp_path / "config" / "lorebooks").mkdir(parents=True)
+    town = {"entries": [{"id": "fox", "keys": ["fox"], "content": "Red.", "insertionPoint": -2}]}
+    (tmp_path / "config" / "lorebooks" / "town.json").write_text(json.dumps(town))
+    card = bundled("sample_presets") / "cards" / "ines-varga.json"
+    assert run(*folders, "import", card).code == 0
+    listed = json.loads(run(*folders, "lorebooks", "list", "--json").out)
+    assert listed[0]["name"] == "town"
+    assert listed[1]["place"] == "card of Ines Varga"
+    assert "fox  → depth -2" in run(*folders, "lorebooks", "show", "town").out
+    world = json.loads(run(*folders, "lorebooks", "export", "town").out)
+    assert world["entries"]["0"]["depth"] == 2
+    of_card = json.loads(run(*folders, "lorebooks", "export", listed[1]["name"]).out)
+    assert len(of_card["entries"]) == listed[1]["entries"]

@@ -132,6 +132,10 @@ def _profiles(context: click.Context) -> Iterator[_Named]:
     return _library_names(context, "profiles")
 
 
+def _lorebooks(context: click.Context) -> Iterator[_Named]:
+    return _library_names(context, "lorebooks")
+
+
 def _library_names(context: click.Context, kind: Any) -> Iterator[_Named]:
     from tui_chat.cli.app import open_library
 
@@ -165,6 +169,7 @@ complete_role = _completing(_roles)
 complete_role_or_file = _completing(_roles, files=True)
 complete_preset = _completing(_presets)
 complete_preset_or_file = _completing(_presets, files=True)
+complete_lorebook = _completing(_lorebooks, files=True)
 complete_profile = _completing(_profiles)
 complete_profile_or_file = _completing(_profiles, files=True)
 complete_endpoint = _completing(_endpoints)

@@ -315,4 +315,59 @@ def profiles_show(common: CommonOptions, profile: str, as_json: bool) -> None:
     show_profile(common, profile, as_json=as_json)
 
 
-LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles, sillytavern)
+@click.group()
+def lorebooks() -> None:
+    """List, show and export lorebooks, those in character cards too."""
+
+
+@lorebooks.command("list")
+@json_option()
+@click.pass_obj
+def lorebooks_list(common: CommonOptions, as_json: bool) -> None:
+    """List the lorebooks: files of yours, and those in the cards of roles.
+
+    \b
+    Example:
+      tui-chat lorebooks list --json
+    """
+    from tui_chat.cli.lorebook_output import list_lorebooks
+
+    list_lorebooks(common, as_json=as_json)
+
+
+@lorebooks.command("show")
+@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
+@json_option("Print the file.")
+@click.pass_obj
+def lorebooks_show(common: CommonOptions, lorebook: str, as_json: bool) -> None:
+    """Print the entries of a lorebook with their keys and places.
+
+    \b
+    Example:
+      tui-chat lorebooks show sample_presets/lorebooks/saltmarsh.json
+    """
+    from tui_chat.cli.lorebook_output import show_lorebook
+
+    show_lorebook(common, lorebook, as_json=as_json)
+
+
+@lorebooks.command("export")
+@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="A file; default: print it.")
+@click.pass_obj
+def lorebooks_export(common: CommonOptions, lorebook: str, output: Path | None) -> None:
+    """Write a lorebook as SillyTavern's world info.
+
+    A lorebook that came from SillyTavern is written as its file is. What SillyTavern cannot express
+    is named on the standard error stream.
+
+    \b
+    Example:
+      tui-chat lorebooks export sample_presets/lorebooks/saltmarsh.json --output world.json
+    """
+    from tui_chat.cli.lorebook_output import run_lorebook_export
+
+    run_lorebook_export(common, lorebook, output)
+
+
+LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles, lorebooks, sillytavern)

@@ -82,7 +82,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         "enabled": not get("disable", bool, False),
         "constant": get("constant", bool, False),
         "secondary_keys": secondary,
-        "secondary_logic": _LOGIC.get(logic, "and_any"),
+        "secondary_logic": LOGIC.get(logic, "and_any"),
         "order": get("order", int, 100),
         "scan_depth": None if (depth := get("scanDepth", int)) is None else max(depth, 0),
         "case_sensitive": get("caseSensitive", bool),
@@ -99,7 +99,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         "cooldown": max(get("cooldown", int, 0), 0),
         "delay": max(get("delay", int, 0), 0),
         "triggers": [kind for kind in _words(get("triggers", list, [])) if kind in _KINDS],
-        "sources": [name for key, name in _SOURCES.items() if found.get(key) is True],
+        "sources": [name for key, name in SOURCES.items() if found.get(key) is True],
         **_character_filter(found.get("characterFilter")),
     }
     if get("useProbability", bool, True):
@@ -123,11 +123,11 @@ def _words(value: object) -> list[str]:
 def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, Any]:
     """Return the fields for the entry's placement."""
     position = get("position", int, 0)
-    named = {"position": _POSITIONS.get(position, "")}
+    named = {"position": POSITIONS.get(position, "")}
     match position:
         case 4:
             depth = get("depth", int, NOTE_DEPTH)
-            place = {**named, "role": _ROLES.get(get("role", int, 0), "system")}
+            place = {**named, "role": ROLES.get(get("role", int, 0), "system")}
             return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
         case 2 | 3:
             return {**named, "insertion_point": -NOTE_DEPTH}
@@ -190,8 +190,8 @@ def _unsupported(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:
             )
 
 
-_LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}
-_ROLES = {0: "system", 1: "user", 2: "assistant"}
+LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}
+ROLES = {0: "system", 1: "user", 2: "assistant"}
 # fmt: off
 _MAPPED = frozenset(
     (
@@ -222,7 +222,7 @@ _UNSUPPORTED = {
     "vectorized": "vector search",
     "automationId": "runs a script",
 }
-_SOURCES = {
+SOURCES = {
     "matchPersonaDescription": "persona",
     "matchCharacterDescription": "description",
     "matchCharacterPersonality": "personality",
@@ -231,7 +231,7 @@ _SOURCES = {
     "matchCreatorNotes": "creator_notes",
 }
 _KINDS = frozenset(GENERATION_KINDS)
-_POSITIONS = {
+POSITIONS = {
     0: "before_character",
     1: "after_character",
     2: "note_top",
