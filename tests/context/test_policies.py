@@ -374,7 +374,7 @@ def test_lore_is_joined_at_its_place():
         ("enough messages", entry("x", delay=4), "x"),
         ("a source", entry("x", "baker", sources=("description",)), "x"),
         ("no source", entry("x", "baker"), ""),
-        ("recursion, one level after the other", entry("x", delay_until_recursion=2), "x"),
+        ("recursion only, on its first level too", entry("x", delay_until_recursion=2), ""),
     ],
 )  # fmt: skip
 def test_conditions(sentence: str, one: LorebookEntry, expected: str):

@@ -26,6 +26,7 @@ from tui_chat.context.filling import Plan, PromptSection, fill
 from tui_chat.context.finishing import post_process, squash, system_as_user
 from tui_chat.context.generation import (
     control_turns,
+    empty_draft_turn,
     example_turn,
     examples_line,
     nudge_turns,
@@ -70,7 +71,7 @@ from tui_chat.models.envelope import (
     Placement,
     Turn,
 )
-from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 Run = tuple[Sequence[Turn], Sequence[int]]
@@ -269,6 +270,7 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
         nudge=nudge,
         control=control_turns(inputs, expander),
         pin_examples=policies.pin_examples,
+        empty_draft=empty_draft_turn(inputs.preset) if policies.send_if_empty else None,
     )
     fixed = REQUEST_OVERHEAD + (count.tools(inputs.tools) if inputs.tools else 0)
     filled = fill(plan, count, None if room is None else room - fixed)
@@ -304,7 +306,7 @@ def _sections(placed: Sequence[Placed], request: _Request) -> Iterator[PromptSec
             yield None
         else:
             for turn in turns_of(((line, placement),), request.expander.texts):
-                identity = line.slot or line.message.id
+                identity = line.slot or line.message.id.removesuffix(OTHERWISE)
                 yield PromptSection(identity, turn, bool(line.slot))
 
 

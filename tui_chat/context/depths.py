@@ -3,8 +3,8 @@
 1. A depth is the number of messages of the conversation, draft included, that follow.
 2. At one depth the lower `order` comes first, and in an order assistant, user, system.
 3. The preset's own messages come first, in the order of its list; then, in order 0, those of the
-   session, sorted by their names. Each of the two is stripped as a whole. They are joined with line
-   breaks.
+   session, sorted by their names, each stripped. Each of the two is stripped as a whole. They are
+   joined with line breaks.
 
 These are the rules of SillyTavern's in-chat injections.
 """
@@ -55,7 +55,9 @@ def _joined(lines: list[ResolvedMessage], depth: int, expanded: ExpandedTexts) -
     own = [line for line in lines if not line.slot]
     others = sorted((line for line in lines if line.slot), key=lambda line: line.slot)
     first = own[0] if own else others[0]
-    texts = tuple(tuple(text_of(line, expanded) for line in part) for part in (own, others) if part)
+    kept = tuple(text_of(line, expanded) for line in own)
+    added = tuple(text_of(line, expanded).stripped() for line in others)
+    texts = tuple(filter(None, (kept, added)))
     text = _joined_text(first, texts)
     return turn_of(first, text, _placement(depth, len(lines))) if text.plain else None
 

@@ -8,6 +8,7 @@
    all that is older. Pinned messages are kept.
 3. Example dialogues get what is left, block by block, until one does not fit; pinned, they are
    charged before the conversation.
+   What is sent if nothing is typed also follows a conversation that ends with the assistant.
 4. A turn costs a token more than `Counter.turn` for its role, and an empty one nothing.
 
 These are the rules of SillyTavern's chat completions.
@@ -25,6 +26,7 @@ from tui_chat.context.history import dropped_turn
 from tui_chat.context.history_costs import HistoryCosts
 from tui_chat.models.envelope import Dropped, Turn
 from tui_chat.models.memo import recent_memo
+from tui_chat.models.message import MessageRole
 from tui_chat.tokens import Counter
 
 _EARLY = (
@@ -71,6 +73,8 @@ class Plan:
     control: Sequence[Turn] = ()
     """Sent last of all."""
     pin_examples: bool = False
+    empty_draft: Turn | None = None
+    """Sent at the end of a conversation that ends with the assistant."""
 
 
 @dataclass(slots=True)
@@ -230,7 +234,16 @@ class _Filling:
         ending = [*([plan.withheld] if plan.withheld is not None else ()), *plan.nudge]
         reserved = self._cost(ending)
         self._left -= separators + reserved
+        filler = plan.empty_draft if self._last_role() == "assistant" else None
+        if filler is not None and (tokens := cost(self._count, filler)) <= self._left:
+            self._left -= tokens
+        else:
+            filler, tokens = None, 0
         self._walk()
+        if filler is not None:
+            self._history.append(filler)
+            self._history_tokens.append(tokens)
+            self._filled.fixed += tokens
         self._left += separators
         self._take(separators)
         self._history[:0] = plan.separators
@@ -238,6 +251,18 @@ class _Filling:
         self._left += reserved
         self._take(reserved)
         self._ending += ending
+
+    def _last_role(self) -> MessageRole | None:
+        """Return the role of the conversation's last message, injected ones included."""
+        plan = self._plan
+        deepest = next(iter(plan.injections), None)
+        if deepest is not None and deepest[0] == 0:
+            return deepest[1][-1].role
+        stored = plan.costs.turns if plan.costs is not None else ()
+        last = [*stored[-2:], *plan.newest]
+        if plan.withheld is not None:
+            del last[-1:]
+        return last[-1].role if last else None
 
     def _walk(self) -> None:
         """Keep the newest part of the conversation that fits."""

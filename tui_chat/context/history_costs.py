@@ -157,7 +157,7 @@ def _extend(
     has_parts = any(map(attrgetter("parts"), history))
     always_kept = tuple(_always_kept(history, units))
     blank = tuple(i for i, message in enumerate(history) if not message.content)
-    blank = tuple(index for index in blank if is_blank(history[index]))
+    blank = tuple(i for i in blank if is_blank(history[i]) and not turns[i].text.plain)
     uncounted = HistoryCosts(history, tuple(turns), (), units, always_kept, (), 0, blank, has_parts)
     return _sum_up(uncounted, tuple(costs))
 

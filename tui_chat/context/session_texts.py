@@ -60,7 +60,7 @@ def session_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
 def expand_places(expander: Expander, places: Places) -> None:
     """Expand lore, and give the macros that stand for places their values."""
     for place, lines in places.items():
-        texts = [expander.expand(line) for line in lines]
+        texts = [text for line in lines if (text := expander.expand(line)).plain]
         word = _WORDS.get(place, place)
         if word in LORE_WORDS:
             expander.set_value(word, Text.join("\n", texts))
@@ -90,7 +90,9 @@ def _note_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
     top, bottom = places.get("note_top", ()), places.get("note_bottom", ())
     profile = inputs.profile
     by_profile = profile is not None and profile.placement in ("note_top", "note_bottom")
-    if not (note.text.strip() or top or bottom or by_profile):
+    keeps_blank = inputs.preset.policies.depths == "joined"
+    text = note.text if keeps_blank else note.text.strip()
+    if not (text or top or bottom or by_profile):
         return
     if not note.is_due(user_messages(inputs)):
         return
@@ -107,7 +109,8 @@ def _note_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
 
 def user_messages(inputs: Inputs) -> int:
     """Return the number of user messages, the draft included."""
-    return _user_messages(inputs.history) + inputs.has_draft
+    hidden = inputs.chat.hidden_user_messages
+    return _user_messages(inputs.history) + inputs.has_draft + hidden
 
 
 def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
@@ -115,6 +118,9 @@ def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
     note, by = author_note(inputs)
     if note.searched and note.is_due(user_messages(inputs)):
         yield note_line(note, by)
+    role = inputs.active_role
+    if note.searched and role is not None and (line := depth_prompt(role)) is not None:
+        yield line
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)

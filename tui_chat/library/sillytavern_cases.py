@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.macros.environment import MacroEnvironment
+from tui_chat.context.macros.expander import expand_stored
 from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
 from tui_chat.library.character_cards import CardFile, read_card
@@ -139,10 +141,32 @@ class _CaseReader:
                 global_variables=self._global_variables(),
                 scripts=tuple(self._scripts(names)),
                 strip_examples=self._settings.get("strip_examples") is True,
-                hidden_messages=hidden,
+                hidden_messages=len(hidden),
+                hidden_user_messages=sum(each.get("is_user") is True for each in hidden),
             ),
         )
-        return SillyTavernCase(inputs, notes)
+        return SillyTavernCase(self._with_stored_macros(inputs), notes)
+
+    def _with_stored_macros(self, inputs: Inputs) -> Inputs:
+        """Return the inputs with the macros of what is typed and of the first message expanded:
+        SillyTavern stores their result.
+        """
+        environment = MacroEnvironment(replace(inputs, draft=""))
+        draft = expand_stored(inputs.draft, environment)
+        history = inputs.history
+        begins = as_object(next(iter(as_list(self._found.get("chat"))), None))
+        if history and begins is not None and not begins.get("is_system"):
+            first = expand_stored(history[0].content, environment)
+            if first != history[0].content:
+                history = (replace(history[0], content=first), *history[1:])
+        local, global_ = environment.variables_after()
+        return replace(
+            inputs,
+            draft=draft,
+            history=history,
+            variables=local,
+            chat=replace(inputs.chat, global_variables=global_),
+        )
 
     def _value(self, key: str) -> Any:
         preset = self._object("preset")
@@ -219,14 +243,16 @@ class _CaseReader:
 
     # --- the conversation ------------------------------------------------------------------
 
-    def _history(self, kind: GenerationKind) -> tuple[tuple[Message, ...], int]:
-        """Return the messages that are sent with this kind, and how many are hidden."""
+    def _history(
+        self, kind: GenerationKind
+    ) -> tuple[tuple[Message, ...], Sequence[Mapping[str, Any]]]:
+        """Return the messages that are sent with this kind, and the hidden ones."""
         chat = [each for item in as_list(self._found.get("chat")) if (each := as_object(item))]
         if chat and ((kind == "regenerate" and not chat[-1].get("is_user")) or kind == "swipe"):
             chat.pop()
         sent = [each for each in chat if not each.get("is_system")]
         messages = tuple(_message(each, number) for number, each in enumerate(sent))
-        return messages, len(chat) - len(sent)
+        return messages, [each for each in chat if each.get("is_system")]
 
     def _note(self) -> AuthorNote | None:
         note = self._object("authors_note")
@@ -235,7 +261,7 @@ class _CaseReader:
         def value(key: str, default: Any) -> Any:
             return note.get(key, meta.get(f"note_{key}", default))
 
-        content = _string(note.get("prompt")) or _string(meta.get("note_prompt"))
+        content = _string(value("prompt", ""))
         if not note and not content:
             return None
         return AuthorNote(

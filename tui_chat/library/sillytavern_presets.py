@@ -37,7 +37,7 @@ from tui_chat.models.generation import (
     Policies,
     PostProcessing,
 )
-from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
+from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
 
 GLOBAL_ORDER = 100_001
 """The id of the character whose order list is the global one."""
@@ -148,6 +148,13 @@ class _Prompt:
     id: str
     found: Mapping[str, Any]
     enabled: bool
+    is_otherwise: bool = False
+    """True if it stands for the one of its id with other kinds of generation."""
+
+    @property
+    def triggers(self) -> list[object]:
+        """The kinds of generation with which it is sent; empty for all."""
+        return as_list(self.found.get("injection_trigger"))
 
     @property
     def name(self) -> str:
@@ -248,16 +255,24 @@ class _PresetImporter:
                 prompts.setdefault(identity, prompt)
         listing = self._order_list()
         seen: set[str] = set()
+        filtered: dict[str, list[str]] = {}
         for identity, enabled in listing:
             if identity in seen:
                 sentence = f"“{identity}” is twice in the order list; the first place counts."
                 self._note(Level.INFO, sentence)
             elif identity in prompts or identity in BUILT_IN:
-                yield _Prompt(identity, prompts.get(identity, {}), enabled)
+                prompt = _Prompt(identity, prompts.get(identity, {}), enabled)
+                yield prompt
+                if enabled and prompt.triggers:
+                    filtered[identity] = [k for k in GENERATION_KINDS if k not in prompt.triggers]
             seen.add(identity)
-        for identity in APPENDED:
+        for identity in APPENDED:  # one that is not sent in its place goes last
+            name = {"name": prompts.get(identity, {}).get("name")}
             if identity not in seen:
-                yield _Prompt(identity, prompts.get(identity, {}), True)
+                yield _Prompt(identity, name, True)
+            elif others := filtered.get(identity):
+                name["injection_trigger"] = others
+                yield _Prompt(identity, name, True, is_otherwise=True)
         unlisted = [
             _Prompt(identity, found, False).name
             for identity, found in prompts.items()
@@ -287,10 +302,14 @@ class _PresetImporter:
         """Return the message for a prompt."""
         role = prompt.found.get("role")
         role = role if role in _ROLES else "system"
-        given = as_list(prompt.found.get("injection_trigger"))
+        given = prompt.triggers
         triggers: tuple[GenerationKind, ...] = tuple(k for k in GENERATION_KINDS if k in given)
         plain = PresetMessage(
-            prompt.id, role, name=prompt.name, enabled=prompt.enabled, triggers=triggers
+            prompt.id + OTHERWISE * prompt.is_otherwise,
+            role,
+            name=prompt.name,
+            enabled=prompt.enabled and bool(triggers or not given),
+            triggers=triggers,
         )
         match prompt.id:
             case "chatHistory":
@@ -332,7 +351,8 @@ class _PresetImporter:
         return replace(plain, content=content, requires=variable)
 
     def _text_message(self, prompt: _Prompt, plain: PresetMessage) -> PresetMessage:
-        content = prompt.found.get("content", _DEFAULT_CONTENT.get(prompt.id))
+        found = prompt.found
+        content = found.get("content") if found else _DEFAULT_CONTENT.get(prompt.id)
         text = _with_macros(content) if isinstance(content, str) else ""
         is_fixed = prompt.found.get("forbid_overrides") is True
         card_field = "" if is_fixed else CARD_FIELDS.get(prompt.id, "")
@@ -342,7 +362,7 @@ class _PresetImporter:
         why = self._why_never(prompt)
         if why and prompt.enabled:
             self.never.setdefault(why, []).append(prompt.name)
-        return replace(message, enabled=prompt.enabled and not why)
+        return replace(message, enabled=message.enabled and not why)
 
     @staticmethod
     def _why_never(prompt: _Prompt) -> str:

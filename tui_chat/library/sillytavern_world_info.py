@@ -166,7 +166,7 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
         if line.startswith("@@@") and not is_fallback:
             continue  # it counts only after one that is not known
         known = line.removeprefix("@") if line.startswith("@@@") else line
-        is_fallback = known not in _DECORATORS
+        is_fallback = not known.startswith(_DECORATORS)
         if is_fallback:
             sentence = f"The decorator {line.strip()[:40]} is ignored."
             issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("content",)))
@@ -174,7 +174,7 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
             decorators.append(known)
     if "@@activate" in decorators:
         fields["constant"] = True
-    elif decorators:
+    elif "@@dont_activate" in decorators:
         fields["enabled"] = False
 
 

@@ -66,6 +66,8 @@ class ChatSettings:
     """True if no example dialogues are sent."""
     hidden_messages: int = 0
     """Messages of the session that are not sent, for `{{lastMessageId}}`."""
+    hidden_user_messages: int = 0
+    """Those of the user, for the interval of the author's note."""
     reply_start: str = ""
     """Sent as the last message, the assistant's (SillyTavern's “Start reply with”)."""
 

@@ -27,6 +27,8 @@ CacheLifetime = Literal["5m", "1h"]
 
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
+OTHERWISE = "-otherwise"
+"""End of the id of a message that stands for another one with other kinds of generation."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -23,7 +23,7 @@ and budgets hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -39,10 +39,26 @@ from tui_chat.context.lorebooks.book_index import (
 )
 from tui_chat.context.lorebooks.conditions import Conditions, is_drawn
 from tui_chat.context.lorebooks.groups import remaining
-from tui_chat.context.lorebooks.keys import KeyIndex, KeyNumbers, NumberedEntry, Occurrences
+from tui_chat.context.lorebooks.keys import (
+    SEARCHED_CHARACTERS,
+    KeyIndex,
+    KeyNumbers,
+    NumberedEntry,
+    Occurrences,
+)
 from tui_chat.context.lorebooks.lore_budget import LoreBudget
+from tui_chat.context.lorebooks.searched import (
+    MARK,
+    SearchedTexts,
+    joined,
+    marked,
+    named_text,
+    newest_texts,
+    scripted,
+)
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
+from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.memo import recent_memo
@@ -51,6 +67,8 @@ from tui_chat.tokens import Counter
 
 MAX_ROUNDS = 50
 MAX_SEARCHED_ENTRIES = 500
+MAX_WIDER = 1_000
+"""How many more messages are searched until enough entries are active."""
 
 
 def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
@@ -90,6 +108,10 @@ class Activation:
         self._seed = f"{inputs.session_seed} {self.length}"
         """The seed of draws: the same for all requests for one reply."""
         self._budget = LoreBudget(inputs, count)
+        self._texts = SearchedTexts(inputs)
+        self._scripts = inputs.chat.scripts if self._by_places else ()
+        self._follow = inputs.has_draft - (inputs.chat.kind == "continue")
+        """How many messages follow the newest one of the history, as scripts count them."""
         self.newest: tuple[Message | None, ...] = ()
         """The searched texts, newest first; None is the typed draft."""
         self.activated: dict[int, ResolvedMessage] = {}
@@ -98,6 +120,8 @@ class Activation:
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
         self._searched_entries: list[LorebookEntry] = []
         """The activated entries whose content is searched."""
+        self._searched_now: Sequence[LorebookEntry] = ()
+        """Those of earlier rounds."""
         self._unsearched = 0
         """Number of further activated entries, whose content is not searched."""
         self._hit_round_limit = False
@@ -122,19 +146,29 @@ class Activation:
     def run(self) -> None:
         """Activate entries, round by round."""
         levels = sorted(self.index.levels) if self._by_places else []
-        level, state, searched = 0, "first", 0
-        rounds = min(self.index.rounds, MAX_ROUNDS + 1)
-        if self._by_places and not any(book.recursive for book in self._inputs.lorebooks):
-            rounds = MAX_ROUNDS + 1
-        for step in range(rounds):
+        level, state, searched = levels.pop(0) if levels else 0, "first", 0
+        rounds = self.index.rounds
+        if self._by_places:
+            rounds = max(book.max_recursion for book in self._inputs.lorebooks) + 1
+        rounds = min(rounds, MAX_ROUNDS + 1)
+        step = 0
+        while step - self._wider < rounds:
             searched_before = len(self._searched_entries)
             for number, book in enumerate(self.index.books):
                 for entry in self._searched_entries[searched:]:
                     for key in self._occurring(number, book.index, entry):
                         self.first_in_entries[number].setdefault(key, entry)
+            self._searched_now = self._searched_entries[:searched_before]
             self._round(step, state, level)
+            step += 1
             searched = searched_before
-            if self._has_found(searched_before) and not self._budget.overflowed:
+            if self._budget.overflowed:
+                grows = False
+            elif state == "wider":
+                grows = self.index.recursive and bool(self._searched_entries)
+            else:
+                grows = self._has_found(searched_before)
+            if grows:
                 state = "recursion"
             elif self._widens():
                 state = "wider"
@@ -157,7 +191,7 @@ class Activation:
             return False
         depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0) + self._wider
         most = rules.min_activations_depth or self.length
-        if depth > most or depth > self.length:
+        if depth > most or depth > self.length or self._wider >= MAX_WIDER:
             return False
         self._wider += 1
         self.first_in_texts = [self._first_texts(n) for n in range(len(self.index.books))]
@@ -185,13 +219,17 @@ class Activation:
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
-            self._done.add(rank)
+            if not self._by_places:
+                self._done.add(rank)
             entry, sticky = candidate.keyed.entry, self.conditions.is_sticky(candidate)
             if rank not in kept:
                 rule = self._rule_of_group(entry, (*self.activated, *sorted(kept)))
             elif not (sticky or is_drawn(candidate, self._seed)):
                 rule = f"Its probability of {entry.probability:g} % was not drawn."
-            elif self._budget.charge(candidate):
+                self._done.add(rank)
+            elif self._budget.charge(candidate, self._content(entry)):
+                self._done.add(rank)
+                self.lost.pop(rank, None)
                 self._add(rank, candidate, found[rank])
                 continue
             else:
@@ -216,6 +254,9 @@ class Activation:
             else:
                 self._unsearched += 1
 
+    def _content(self, entry: LorebookEntry) -> str:
+        return self._texts.content(entry) if self._by_places else entry.content
+
     def possible(self) -> set[int]:
         """Return the ranks that have a matching key or need none."""
         books_index = self.index
@@ -228,7 +269,8 @@ class Activation:
                 | self.first_in_entries[number].keys()
                 | self._in_others[number].keys()
             )
-            for key in found:
+            spanning = books_index.books[number].index.spanning if self._by_places else ()
+            for key in (*found, *spanning):
                 ranks.update(books_index.by_key.get((number, key), ()))
         return ranks
 
@@ -237,9 +279,15 @@ class Activation:
         index = self.index.books[number].index
         found: dict[int, str] = {}
         for message in self._also_searched:
-            for key in self._in_string(number, index, message.content):
+            text = message.content
+            if self._by_places:
+                text = self._texts.expanded(text, is_card=message.id == "depth_prompt")
+            for key in self._in_string(number, index, text):
                 found.setdefault(key, message.name)
         return found
+
+    def _draft_text(self) -> str:
+        return scripted(self._inputs.draft, "user", self._scripts, self._follow - 1)
 
     def _in_string(self, number: int, index: KeyIndex, text: str) -> KeyNumbers:
         return self._decided(number, index, text, index.in_string(text))
@@ -247,17 +295,18 @@ class Activation:
     def _first_texts(self, number: int) -> dict[int, int]:
         """Return the keys of a book that occur in the newest texts, each with its first text."""
         index = self.index.books[number].index
-        depth = self.index.scan_depths[number]
+        depth = self.index.scan_depths[number] + self._wider
         if depth <= 0:
             return {}
-        depth += self._wider
         has_draft, draft = self._inputs.has_draft, self._inputs.answered
         prefixes = self._prefixes
         first: dict[int, int] = {}
         if has_draft:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
-        every = self._by_places
-        history = _history_keys(index, self._inputs.history, depth - has_draft, prefixes, every)
+        history = _history_keys(
+            *(index, self._inputs.history, depth - has_draft, prefixes),
+            *(self._by_places, self._scripts, self._follow),
+        )
         for key, place in history.first.items():
             first.setdefault(key, place + has_draft)
         for place, message in history.undecided:
@@ -279,14 +328,17 @@ class Activation:
     ) -> KeyNumbers:
         """Return the keys of a book that occur in a text; None is the draft."""
         if source is None:
-            text = named_text(self._inputs.draft, "user", "", self._prefixes)
+            text = named_text(self._draft_text(), "user", "", self._prefixes)
             return self._decided(number, index, text, index.in_draft(text))
         if isinstance(source, Message):
-            if self._prefixes is None:
+            if self._prefixes is None and not self._scripts:
                 known = index.in_message(source)
             else:
-                text = named_text(source.content, source.role, source.name, self._prefixes)
+                text = source.content if source is not self._inputs.answered else self._draft_text()
+                text = named_text(text, source.role, source.name, self._prefixes)
                 return self._decided(number, index, text, index.in_named(source, text))
+        elif (content := self._content(source)) != source.content:
+            return self._in_string(number, index, content)
         else:
             known = index.in_entry(source)
         return self._decided(number, index, source, known)
@@ -344,9 +396,9 @@ class Activation:
         depth = self.depth(candidate)
         if depth <= 0:
             return ""
-        in_texts = self.first_in_texts[candidate.number]
-        in_entries = {} if state == "wider" else self.first_in_entries[candidate.number]
-        in_others = self.others(candidate)
+        in_texts = self.in_texts(candidate)
+        in_entries = self._in_entries(candidate, state)
+        in_others = self.others(candidate, state)
         places = [in_texts.get(key, depth) for key in keyed.keys]
         place = min(places, default=depth)
         is_blank = self._by_places and _has_blank_key(keyed.entry)
@@ -381,26 +433,76 @@ class Activation:
     def depth(self, candidate: RankedEntry) -> int:
         """Return how many of the newest texts are searched for the keys of an entry."""
         is_own = candidate.keyed.entry.scan_depth is not None
-        return candidate.depth if is_own or candidate.depth <= 0 else candidate.depth + self._wider
+        return candidate.depth if is_own else candidate.depth + self._wider
 
-    def others(self, candidate: RankedEntry) -> dict[int, str]:
-        """Return the keys that occur in other texts, and where."""
+    def in_texts(self, candidate: RankedEntry) -> Mapping[int, int]:
+        """Return the keys that occur in the newest texts, each with its first text."""
+        found = self.first_in_texts[candidate.number]
+        spanning = candidate.indexed.index.spanning
+        if not (self._by_places and spanning):
+            return found
+        return {key: place for key, place in found.items() if key not in spanning}
+
+    def _in_entries(self, candidate: RankedEntry, state: str) -> Mapping[int, LorebookEntry]:
+        """Return the keys that occur in active entries, each with its first entry."""
+        found = {} if state == "wider" else self.first_in_entries[candidate.number]
+        spanning = candidate.indexed.index.spanning
+        if not (self._by_places and spanning):
+            return found
+        return {key: entry for key, entry in found.items() if key not in spanning}
+
+    def others(self, candidate: RankedEntry, state: str) -> dict[int, str]:
+        """Return the keys that occur in other texts or in all together, and where."""
         others = self._in_others[candidate.number]
-        entry = candidate.keyed.entry
-        if not entry.sources:
+        keyed, index = candidate.keyed, candidate.indexed.index
+        spanning = index.spanning if self._by_places else {}
+        spans = [key for key in (*keyed.keys, *keyed.secondary) if key in spanning]
+        if not (keyed.entry.sources or spans):
             return others
-        found = dict(others)
-        for words, text in self.conditions.source_texts(entry):
-            for key in self._in_string(candidate.number, candidate.indexed.index, text):
-                found.setdefault(key, words)
+        found = {key: where for key, where in others.items() if key not in spanning}
+        for words, text in self._sources(keyed.entry):
+            for key in self._in_string(candidate.number, index, text):
+                if key not in spanning:
+                    found.setdefault(key, words)
+        if spans:
+            text = self._all_texts(candidate, state)[:SEARCHED_CHARACTERS]
+            for key in spans:
+                if spanning[key].occurs_in(text):
+                    found[key] = "conversation"
         return found
+
+    def _sources(self, entry: LorebookEntry) -> Iterator[tuple[str, str]]:
+        """Yield the texts besides the conversation that are searched for an entry: what they are
+        called, and their content.
+        """
+        for words, text in self.conditions.source_texts(entry):
+            if self._by_places:
+                text = self._texts.expanded(text, is_card=words != "persona")
+            yield words, text
+
+    def _all_texts(self, candidate: RankedEntry, state: str) -> str:
+        """Return all texts that are searched for an entry together."""
+        inputs, depth = self._inputs, self.depth(candidate)
+        texts: list[str] = []
+        if inputs.has_draft:
+            texts.append(marked(self._draft_text(), "user", "", self._prefixes))
+        texts += newest_texts(
+            *(inputs.history, max(depth - len(texts), 0), self._prefixes),
+            *(self._scripts, self._follow),
+        )
+        texts += (MARK + text for _, text in self._sources(candidate.keyed.entry) if text)
+        others = (message for message in self._also_searched)
+        texts += (MARK + self._texts.expanded(message.content) for message in others)
+        if state != "wider":
+            texts += (MARK + self._content(entry) for entry in self._searched_now)
+        return joined(texts)
 
     def _score(self, rank: int) -> int:
         """Return how many keys of an entry occur."""
         candidate = self.index.candidates[rank]
         keyed, depth = candidate.keyed, self.depth(candidate)
-        in_texts = self.first_in_texts[candidate.number]
-        others = self.first_in_entries[candidate.number].keys() | self.others(candidate).keys()
+        in_texts = self.in_texts(candidate)
+        others = self._in_entries(candidate, "").keys() | self.others(candidate, "").keys()
 
         def occurring(keys: tuple[int, ...]) -> int:
             return sum(in_texts.get(key, depth) < depth or key in others for key in keys)
@@ -454,14 +556,6 @@ def _has_blank_key(entry: LorebookEntry) -> bool:
     return any(key and not key.strip() for key in entry.keys)
 
 
-def named_text(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
-    """Return a message's text as it is searched with the name of its speaker."""
-    if names is None:
-        return text
-    speaker = name or (names[0] if role == "user" else names[1])
-    return f"\x01{speaker}: {text}"
-
-
 @dataclass(frozen=True, slots=True)
 class _HistoryKeys:
     """The keys of a book that occur in the newest messages of a history."""
@@ -481,6 +575,8 @@ def _history_keys(
     depth: int,
     names: tuple[str, str] | None,
     every_role: bool,
+    scripts: tuple[TextScript, ...],
+    follow: int,
 ) -> _HistoryKeys:
     """Search the newest messages; remembered, so that a keystroke searches the draft only."""
     spoken = (m for m in reversed(history) if every_role or m.role in ("user", "assistant"))
@@ -488,10 +584,11 @@ def _history_keys(
     first: dict[int, int] = {}
     undecided: list[tuple[int, Message]] = []
     for place, message in enumerate(texts):
-        if names is None:
+        if names is None and not scripts:
             occurrences = index.in_message(message)
         else:
-            text = named_text(message.content, message.role, message.name, names)
+            text = scripted(message.content, message.role, scripts, follow + place)
+            text = named_text(text, message.role, message.name, names)
             occurrences = index.in_named(message, text)
         for key in occurrences.found:
             first.setdefault(key, place)
@@ -501,7 +598,7 @@ def _history_keys(
 
 
 def _secondary_hold(
-    keyed: NumberedEntry, in_texts: dict[int, int], depth: int, elsewhere: set[int]
+    keyed: NumberedEntry, in_texts: Mapping[int, int], depth: int, elsewhere: set[int]
 ) -> bool:
     if not keyed.secondary:
         return True

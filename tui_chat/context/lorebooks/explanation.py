@@ -100,12 +100,12 @@ class LoreExplanation:
     def _found_keys(self, candidate: RankedEntry) -> Sequence[int]:
         """Return the primary keys of an entry that occur in the messages searched for them."""
         depth = self._search.depth(candidate)
-        in_texts = self._search.first_in_texts[candidate.number]
+        in_texts = self._search.in_texts(candidate)
         return [key for key in candidate.keyed.keys if in_texts.get(key, depth) < depth]
 
     def _place(self, candidate: RankedEntry) -> Message | None:
         """Return the newest message with a key of an entry; None for none or the typed draft."""
-        in_texts = self._search.first_in_texts[candidate.number]
+        in_texts = self._search.in_texts(candidate)
         places = [in_texts[key] for key in self._found_keys(candidate)]
         return self._search.newest[min(places)] if places else None
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, is_word, utf16_units
+from tui_chat.context.lorebooks.searched import spans_texts
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Message
@@ -265,6 +266,8 @@ class KeyIndex:
         self._folded = _Plain()
         self._exact = _Plain()
         self._patterns = _Patterns()
+        self.spanning: dict[int, Pattern] = {}
+        """Patterns that SillyTavern's rules search for in all texts together."""
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
         backtracking = self._patterns.backtracking
         self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), MIN_STEPS_PER_KEY)
@@ -342,7 +345,10 @@ class KeyIndex:
         wanted = self._wanted(number)
         if written := _PATTERN.fullmatch(wanted):
             try:
-                self._patterns.add(number, Pattern(written[1], written[2]))
+                pattern = Pattern(written[1], written[2])
+                self._patterns.add(number, pattern)
+                if spans_texts(written[1], written[2]) and not pattern.has_back_references:
+                    self.spanning[number] = pattern
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
             else:

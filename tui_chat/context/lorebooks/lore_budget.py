@@ -55,10 +55,10 @@ class LoreBudget:
             self._searched = "\n".join(self._next_searched) + "\n" + self._searched
         self._round, self._next_searched = "", []
 
-    def charge(self, candidate: RankedEntry) -> bool:
-        """Charge an entry; return False if it does not fit."""
+    def charge(self, candidate: RankedEntry, content: str) -> bool:
+        """Charge an entry with its expanded content; return False if it does not fit."""
         entry = candidate.keyed.entry
-        if not self._charge_session(candidate):
+        if not self._charge_session(candidate, content):
             return False
         budget, number = candidate.book.token_budget, candidate.number
         if budget is None or entry.ignore_budget:
@@ -72,21 +72,21 @@ class LoreBudget:
         self._spent[number] = spent
         return True
 
-    def _charge_session(self, candidate: RankedEntry) -> bool:
+    def _charge_session(self, candidate: RankedEntry, content: str) -> bool:
         if self._limit is None:
             return True
         entry = candidate.keyed.entry
         if self._beyond and not entry.ignore_budget:
             self._beyond.append(candidate)
             return False
-        self._round += f"{entry.content}\n"
+        self._round += f"{content}\n"
         if not entry.ignore_budget:
             tokens = self._tokens(self._searched) + self._tokens(self._round)
             if tokens >= self._limit:
                 self._beyond.append(candidate)
                 return False
         if not entry.prevent_recursion:
-            self._next_searched.append(entry.content)
+            self._next_searched.append(content)
         return True
 
     def _tokens(self, text: str) -> int:

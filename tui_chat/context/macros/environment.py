@@ -100,6 +100,19 @@ class MacroEnvironment:
         """Set a variable for all texts expanded later; None deletes it."""
         self._set[name.casefold()] = value
 
+    def variables_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the variables of the session and the global ones after the macros so far."""
+        local = _folded(self._inputs.variables)
+        global_ = _folded(self._inputs.chat.global_variables)
+        for name, value in self._set.items():
+            variables = global_ if name.startswith(GLOBAL) else local
+            key = name.removeprefix(GLOBAL)
+            if value is None:
+                variables.pop(key, None)
+            else:
+                variables[key] = value
+        return MappingProxyType(local), MappingProxyType(global_)
+
 
 def is_value_macro(name: str) -> bool:
     """True if a name (in lower case) is a macro that reads a value and takes no arguments."""

@@ -120,6 +120,15 @@ def expanded_text(source: str, inputs: Inputs, origin: Origin) -> str:
     return expand(source, parse(source), origin, MacroEnvironment(inputs)).text.plain
 
 
+def expand_stored(source: str, environment: MacroEnvironment) -> str:
+    """Return a text with its macros expanded; what it sets stays in the environment."""
+    if not has_macros(source, environment.aliases):
+        return source
+    nodes = parse(source, environment.aliases)
+    return expand(source, nodes, _STORED, environment).text.plain
+
+
+_STORED = Origin(OriginKind.DRAFT, "draft")
 _NEW = ("if", "#if", "else", ".", "$")
 """Macros that SillyTavern's old engine does not have."""
 _CARD = "card"
@@ -489,9 +498,11 @@ class _Expander:
         return nodes
 
     def _has_value(self, name: str) -> bool:
-        """Return True if a word or a variable is more than white space."""
+        """Return True if a word or a variable is more than white space; with SillyTavern's rules,
+        lore may be white space.
+        """
+        name = name.strip().casefold()
         try:
-            name = name.strip().casefold()
             if name == "persona":
                 value = self.profile()
             elif name in LORE_WORDS:
@@ -502,7 +513,8 @@ class _Expander:
                 value = self.value(name)
         except (NotExpanded, _ValueTooLarge):
             return True  # it has a value, although it cannot be inserted
-        return bool(value and value.strip())
+        keeps_blank = self.environment.aliases and name in LORE_WORDS
+        return bool(value and (keeps_blank or value.strip()))
 
     def _string(self, nodes: Sequence[Node]) -> str:
         return "".join(span.text for span in _trimmed(self._pieces(nodes)))

@@ -84,7 +84,11 @@ class Expander:
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""
         if line.pieces:
-            texts = [self.expand(piece) for piece in line.pieces]
+            texts = [
+                text
+                for piece in line.pieces
+                if (text := self.expand(piece)).plain or not is_lore_entry(piece)
+            ]
             text = self.texts[id(line)] = Text.join(line.separator, texts)
             return text
         original = None if line.replaced is None else self.expand(line.replaced)
@@ -94,9 +98,14 @@ class Expander:
             self._notes += expansion.notes
             self.texts[id(line)] = expansion.text
         text = text_of(line, self.texts)
-        if self._lore_scripts and line.origin.kind is OriginKind.LORE and line.origin.within:
+        if self._lore_scripts and is_lore_entry(line):
             text = self.texts[id(line)] = apply_scripts(text, self._lore_scripts)
         return text
+
+
+def is_lore_entry(line: ResolvedMessage) -> bool:
+    """True if a message is an entry of a lorebook."""
+    return line.origin.kind is OriginKind.LORE and line.origin.within is not None
 
 
 def expand_all(

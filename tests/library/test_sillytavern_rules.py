@@ -1,0 +1,207 @@
+"""Rules of SillyTavern, each in a small case; what is expected was read off SillyTavern 1.19."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tui_chat.cli.sillytavern import build_case
+
+ORDER = ("main", "worldInfoBefore", "charDescription", "scenario", "chatHistory", "jailbreak")
+WORLD = {"world_info_budget": 100, "world_info_match_whole_words": True}
+
+
+def contents(
+    order: tuple[str, ...] = ORDER,
+    prompts: tuple[dict[str, Any], ...] = (),
+    settings: dict[str, Any] | None = None,
+    world: dict[str, Any] | None = None,
+    entries: tuple[dict[str, Any], ...] = (),
+    preset: dict[str, Any] | None = None,
+    card: dict[str, Any] | None = None,
+    **fields: Any,
+) -> list[str]:
+    """Return the texts of the messages of a case."""
+    rows = [{"identifier": identity, "enabled": True} for identity in order]
+    case: dict[str, Any] = {
+        "preset": {
+            "prompts": [{"identifier": "main", "content": "Main."}, *prompts],
+            "prompt_order": [{"character_id": 100001, "order": rows}],
+            "new_chat_prompt": "",
+            **(preset or {}),
+        },
+        "card": {"name": "Rook", "description": "A rook.", **(card or {})},
+        "settings": {"world_info": {**WORLD, **(world or {})}, **(settings or {})},
+        "lorebooks": {
+            "active_global": ["Book"],
+            "files": {"Book": {"entries": {str(n): entry(n, e) for n, e in enumerate(entries)}}},
+        },
+        "user_input": "Hello.",
+        **fields,
+    }
+    messages, _ = build_case(json.dumps(case), "case")
+    return [message["content"] for message in messages]
+
+
+def entry(number: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return {"uid": number, "key": ["hello"], "position": 0, "order": 100, **fields}
+
+
+def said(name: str, text: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "is_user": name == "User", "mes": text, **fields}
+
+
+def lore(*entries: dict[str, Any], world: dict[str, Any] | None = None, **fields: Any) -> str:
+    """Return the text of the lore before the character; empty if there is none."""
+    fields.setdefault("card", {"description": ""})
+    found = contents(("worldInfoBefore", "chatHistory"), entries=entries, world=world, **fields)
+    return found[0] if len(found) > 1 + len(fields.get("chat", ())) else ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("normal", ["Main.", "Hello.", "A rook."]),
+        ("continue", ["Main.", "A rook."]),
+    ],
+)
+def test_a_marker_that_its_trigger_filters_goes_last(kind: str, expected: list[str]):
+    marker = {"identifier": "charDescription", "injection_trigger": ["continue"]}
+    found = contents(
+        ("main", "charDescription", "chatHistory", *("worldInfoBefore", "scenario")),
+        (marker,),
+        generation_type=kind,
+    )
+    assert [text for text in found if not text.startswith("[")] == expected
+
+
+def test_a_prompt_without_content_does_not_get_the_default_text():
+    assert contents(prompts=({"identifier": "jailbreak"},)) == ["Main.", "A rook.", "Hello."]
+
+
+def test_the_texts_of_a_depth_are_stripped_one_by_one():
+    found = contents(
+        persona={"name": "User", "description": "A miller.", "position": 2},
+        authors_note={"prompt": "", "position": 1, "depth": 0},
+        card={
+            "extensions": {"depth_prompt": {"prompt": "Deep.", "depth": 0}},
+        },
+    )
+    assert found[-1] == "A miller.\nDeep."
+
+
+def test_send_if_empty_follows_a_conversation_that_ends_with_the_assistant():
+    found = contents(
+        ("main", "chatHistory"),
+        preset={"send_if_empty": "Go on."},
+        generation_type="quiet",
+        generate_options={"quiet_prompt": "Sum up."},
+        chat=[said("User", "Hi."), said("Rook", "Caw.")],
+    )
+    assert found == ["Main.", "Hi.", "Caw.", "Go on.", "A rook.", "Sum up."]
+
+
+def test_an_empty_message_is_sent_with_the_name_of_its_speaker():
+    found = contents(("main", "chatHistory"), preset={"names_behavior": 2}, chat=[said("Rook", "")])
+    assert found == ["Main.", "Rook: ", "User: Hello.", "A rook."]
+
+
+def test_hidden_messages_of_the_user_count_for_the_interval_of_the_note():
+    note = {"prompt": "Note.", "position": 1, "depth": 0, "interval": 2}
+    hidden = said("User", "Hidden.", is_system=True)
+    assert contents(authors_note=note, chat=[hidden])[-1] == "Note."
+    assert "Note." not in contents(authors_note=note)
+
+
+# --- lore ----------------------------------------------------------------------------------
+
+
+def test_the_first_level_of_delayed_entries_opens_with_the_first_recursion():
+    delayed = {"content": "Delayed.", "delayUntilRecursion": 1, "order": 200}
+    assert lore(delayed) == ""
+    recursive = {"world_info_recursive": True}
+    assert lore(delayed, {"content": "First."}, world=recursive) == "First.\nDelayed."
+
+
+def test_a_second_level_opens_when_the_search_would_end():
+    late = {"content": "Late.", "delayUntilRecursion": 2}
+    assert lore({"content": "x", "delayUntilRecursion": 1, "key": ["no"]}, late) == "Late."
+
+
+def test_the_macros_of_content_are_expanded_before_it_is_searched():
+    named = {"content": "About {{char}}."}
+    found = {"content": "Found.", "key": ["rook"], "order": 200}
+    assert lore(named, found, world={"world_info_recursive": True}) == "About Rook.\nFound."
+
+
+def test_the_macros_of_a_source_and_of_the_greeting_are_expanded():
+    by_card = {"key": ["miller"], "content": "Card.", "matchCharacterDescription": True}
+    card = {"description": "Knows {{user}}."}
+    persona = {"name": "Miller"}
+    assert contents(("worldInfoBefore",), entries=(by_card,), card=card, persona=persona)[0] == (
+        "Card."
+    )
+    greeting = {"key": ["miller"], "content": "Greeting."}
+    assert lore(greeting, chat=[said("Rook", "Dear {{user}}.")], persona=persona) == "Greeting."
+
+
+def test_the_depth_prompt_is_searched_if_the_note_is():
+    card = {"extensions": {"depth_prompt": {"prompt": "An anvil.", "depth": 0}}}
+    anvil = {"key": ["anvil"], "content": "Found."}
+    assert "Found." not in contents(entries=(anvil,), card=card)
+    note = {"prompt": "", "allow_wi_scan": True}
+    assert "Found." in contents(entries=(anvil,), card=card, authors_note=note)
+
+
+@pytest.mark.parametrize(
+    ("key", "occurs"),
+    [
+        ("/crow.*gold/s", False),
+        ("/gold.*crow/s", True),
+        ("/gold$/", False),
+        ("/crow$/", True),
+        ("/gold$/m", True),
+        ("/^User: hello/i", False),
+        ("/\\x01User: hello/i", True),
+    ],
+)
+def test_patterns_may_match_across_messages_of_which_the_newest_is_first(key: str, occurs: bool):
+    chat = [said("User", "A crow"), said("Rook", "gold")]
+    found = lore({"key": [key], "content": "x"}, world={"world_info_depth": 3}, chat=chat)
+    assert found == ("x" if occurs else "")
+
+
+def test_fewer_activations_than_wanted_widen_a_depth_of_0():
+    world = {"world_info_depth": 0, "world_info_min_activations": 1}
+    assert lore({"content": "x"}, world=world) == "x"
+
+
+def test_a_group_with_an_active_entry_of_two_groups_admits_others():
+    world = {"world_info_recursive": True}
+    both = {"content": "Both.", "group": "a,b", "preventRecursion": True}
+    starts = {"content": "magpie"}
+    other = {"content": "Other.", "group": "a", "key": ["magpie"], "order": 200}
+    assert lore(both, starts, other, world=world) == "magpie\nBoth.\nOther."
+    alone = {**both, "group": "a"}
+    assert lore(alone, starts, other, world=world) == "magpie\nBoth."
+
+
+def test_a_decorator_that_only_begins_like_a_known_one_has_no_effect():
+    assert lore({"content": "@@dont_activated\nText."}) == "Text."
+
+
+def test_entries_without_content_leave_no_line():
+    assert lore({"content": ""}, {"content": "Text."}) == "Text."
+
+
+def test_content_of_white_space_is_sent():
+    assert lore({"content": " "}) == " "
+
+
+def test_scripts_change_what_is_searched():
+    script = {"findRegex": "/hello/gi", "replaceString": "magpie", "placement": [1]}
+    settings = {"regex_scripts": [{**script, "promptOnly": True}]}
+    found = contents(entries=({"key": ["magpie"], "content": "x"},), settings=settings)
+    assert found[1] == "x"
