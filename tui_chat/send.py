@@ -333,6 +333,8 @@ class _StreamingReply:
         self.prices_of: Callable[[str], Prices | None] = lambda tier: None
         self._media = frozenset(part.kind for t in composed.envelope.turns for part in t.parts)
         self._changed = asyncio.Event()
+        if begin_with:  # what is continued must be in the new version from the start
+            self._changed.set()
         self._unsaved = ""
         """The sentence of the last failed flush; empty if it succeeded."""
         self._pause: asyncio.TimerHandle | None = None

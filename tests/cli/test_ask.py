@@ -456,3 +456,46 @@ def screen(written: str) -> list[str]:
             del lines[len(lines) - 1 - int(up.removesuffix("A\r")) :]
             lines.append("")
     return lines
+
+
+def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
+    assert ask("one").out == "one\n"
+    done = ask("-c", "--kind", "continue")
+    asked = "Continue your last message from the point where it ends."
+    assert done.code == 0
+    assert done.out.startswith(f"one {asked}")
+    assert "Continued by a message that asks for the rest (echo is" in done.err
+    assert ask("-c", "--kind", "regenerate").out == "one\n"
+    assert ask("-c", "--kind", "swipe").out == "one\n"
+    texts = [text for (text,) in rows(tmp_path, "SELECT content FROM messages")]
+    assert (len(texts), texts.count("one")) == (5, 4)
+    done = ask("-c", "--kind", "impersonate")
+    assert done.out.startswith("Write the next message of User")
+    assert ask("-c", "--kind", "quiet", "Sum up").out == "Sum up\n"
+    done = ask("-c", "--kind", "quiet", "Sum up", "--json")
+    assert json.loads(done.out) == {"kind": "quiet", "model": "echo", "content": "Sum up"}
+    assert len(rows(tmp_path, "SELECT content FROM messages")) == 5
+    kinds = rows(tmp_path, "SELECT kind, status FROM side_requests")
+    assert kinds == [("impersonate", "complete"), *[("quiet", "complete")] * 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--kind", "continue"), "There is no reply to continue."),
+        (("--kind", "regenerate"), "There is no message in this session yet."),
+        (("--kind", "impersonate", "text"), "No message goes with --kind impersonate."),
+        (("--kind", "quiet"), "There is no message to send."),
+    ],
+)
+def test_kinds_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: str):
+    done = ask(*words)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_a_failed_side_reply_is_an_error(ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
+    done = ask("--kind", "impersonate", model="flaky-500")
+    assert done.code == 5
+    assert done.out == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
 from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config
@@ -310,3 +311,30 @@ def test_a_wrong_setting_on_the_command_line_is_one_sentence(
     assert (done.returncode, done.stdout) == (2, b"")
     assert fault in done.stderr
     assert done.stderr.count(b"\n") == 1
+
+
+def test_the_kinds_of_generation(run: Run, tmp_path: Path):
+    history = tmp_path / "h.json"
+    talk = [("user", "U1"), ("assistant", "A1"), ("user", "U2"), ("assistant", "A2")]
+    history.write_text(json.dumps([{"role": role, "content": said} for role, said in talk]))
+
+    def built(kind: str, *more: object) -> list[str]:
+        home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+        words = ("--history", history, "--role", "", "--draft", "D", "--kind", kind)
+        done = run(*home, "build", *words, "--endpoint", "loopback", *more)
+        assert done.code == 0, done.err
+        messages = json.loads(done.out)["messages"]
+        return [each["content"][:30] for each in messages if each["role"] != "system"]
+
+    assert built("normal") == ["U1", "A1", "U2", "A2", "D"]
+    assert built("regenerate") == built("swipe") == ["U1", "A1", "U2"]
+    nudge = "Continue your last message fro"
+    assert built("continue") == ["U1", "A1", "U2", "A2", nudge]
+    assert built("impersonate")[4:] == ["Write the next message of User"]
+    assert built("quiet") == ["U1", "A1", "U2", "A2", "D"]
+    (tmp_path / "config.toml").write_text("[models.echo]\nprefill = true\n")
+    assert built("continue", "--model", "echo") == ["U1", "A1", "U2", "A2"]
+    history.write_text('[{"role": "user", "content": "U1"}]')
+    done = run("--data-dir", tmp_path, "build", "--history", history, "--kind", "continue")
+    assert done.code == 2
+    assert "There is no reply to continue." in done.err

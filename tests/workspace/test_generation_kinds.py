@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -138,3 +139,26 @@ async def test_a_failed_side_reply_is_reported(make_workspace):
     assert await workspace.side_requests.generate("quiet", composed, said.append) == ""
     assert heard.of(Failed)
     assert said[-1]  # what arrived before
+
+
+async def test_what_is_continued_is_stored_before_anything_arrives(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    assert await workspace.replies.submit("The lamp goes out")
+    await settled(workspace, heard)
+    store = workspace.store
+    await workspace.settings.set_model("loopback", "flaky-stall")
+    assert await workspace.replies.continue_reply(workspace.state.entries[-1].message.id)
+    reply_id = workspace.state.entries[-1].message.id
+    async with asyncio.timeout(20):
+        while True:  # as a program that is killed now would leave it
+            entry = await store.messages.get(reply_id)
+            assert entry is not None
+            assert entry.status == "streaming"
+            if entry.message.content:
+                break
+    assert entry.message.content.startswith("The lamp goes out ")
+    await workspace.replies.stop()
+    await settled(workspace, heard)
+    entry = workspace.state.entries[-1]
+    assert (entry.status, entry.siblings) == ("stopped", 2)
+    assert entry.message.content.startswith("The lamp goes out ")

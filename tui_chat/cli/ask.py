@@ -36,10 +36,13 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
+from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
+    from tui_chat.compose import Composed
     from tui_chat.config import Config
+    from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.workspace.state import PendingToolCall
@@ -71,6 +74,8 @@ class Question:
     raw: bool = False
     anyway: bool = False
     """True to send a request that has errors."""
+    kind: GenerationKind = "normal"
+    """What to generate; the message is the prompt of a quiet request."""
 
 
 def run_ask(common: CommonOptions, question: Question) -> None:
@@ -79,7 +84,9 @@ def run_ask(common: CommonOptions, question: Question) -> None:
     """
     text = _text(question)
     parts = tuple(map(_part, question.attachments))
-    if not text.strip() and not parts:
+    if question.kind not in ("normal", "quiet") and (text.strip() or parts):
+        raise InputError(f"No message goes with --kind {question.kind}.", advice="Omit it.")
+    if question.kind in ("normal", "quiet") and not text.strip() and not parts:
         raise InputError(
             "There is no message to send.",
             advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
@@ -163,7 +170,13 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         printer = ReplyPrinter(workspace, as_json=question.as_json, raw=question.raw)
         workspace.subscribe(printer.follow)
         try:
-            await _send(workspace, failures, question, text, parts)
+            if question.kind in ("impersonate", "quiet"):
+                await _print_side_reply(workspace, failures, question, text, printer)
+                return
+            if question.kind == "normal":
+                await _send(workspace, failures, question, text, parts)
+            else:
+                await _generate(workspace, failures, question)
             while True:
                 await _until_ended(workspace, printer)
                 failures.warn()
@@ -203,12 +216,7 @@ async def _send(
     parts: tuple[Part, ...],
 ) -> None:
     system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
-    composed = workspace.requests.compose(text, parts=parts)
-    for note in composed.notes:
-        if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
-            raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
-        if note.level is not Level.INFO:
-            write_line(f"{note.level}: {note.sentence}", err=True)
+    _check(workspace.requests.compose(text, parts=parts), question)
     if system:
         if workspace.state.session is None:
             async with workspace.sessions.session_lock:
@@ -220,6 +228,55 @@ async def _send(
     if not await workspace.replies.submit(text, parts):
         failures.raise_first()
         raise InputError("The message could not be sent.", advice="Try again.")
+
+
+def _check(composed: Composed, question: Question) -> None:
+    """Print the warnings of a request. Raises InputError for an error that keeps it from being
+    sent.
+    """
+    for note in composed.notes:
+        if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
+            raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
+        if note.level is not Level.INFO:
+            write_line(f"{note.level}: {note.sentence}", err=True)
+
+
+async def _generate(workspace: Workspace, failures: Failures, question: Question) -> None:
+    """Continue the last reply, or generate it again. Raises InputError if there is none."""
+    composed = workspace.requests.compose_kind(question.kind)
+    _check(composed, question)
+    entries = workspace.state.entries
+    if question.kind == "continue":
+        done = await workspace.replies.continue_reply(entries[-1].message.id)
+        write_line(continuation_in_words(composed), err=True)
+    else:
+        kind = "swipe" if question.kind == "swipe" else "regenerate"
+        said = [each for each in entries if each.message.semantics.summary is None]
+        done = await workspace.replies.regenerate(said[-1].message.id, kind)
+    if not done:
+        failures.raise_first()
+        raise InputError("The request could not be sent.", advice="Try again.")
+
+
+async def _print_side_reply(
+    workspace: Workspace,
+    failures: Failures,
+    question: Question,
+    prompt: str,
+    printer: ReplyPrinter,
+) -> None:
+    """Print the user's next message, or the answer to a quiet prompt; the session stays as it is.
+    Raises the error that ended it.
+    """
+    kind = "quiet" if question.kind == "quiet" else "impersonate"
+    composed = workspace.requests.compose_kind(kind, prompt)
+    _check(composed, question)
+    text = await workspace.side_requests.generate(kind, composed, lambda text: None)
+    failures.raise_first()
+    if question.as_json:
+        write_json({"kind": kind, "model": composed.model, "content": text})
+    else:
+        printer.show(text)
 
 
 async def _until_ended(workspace: Workspace, printer: ReplyPrinter) -> None:

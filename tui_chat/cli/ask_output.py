@@ -61,6 +61,10 @@ class ReplyPrinter:
         except (OutputClosed, OSError) as error:
             self.failed.set_exception(error)
 
+    def show(self, text: str) -> None:
+        """Print a whole text. Raises OutputClosed, OSError."""
+        self._write(text)
+
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
         self._begin(grown.entry_id, reply.restarts)

@@ -22,6 +22,7 @@ from tui_chat.cli.workspace import (
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
+from tui_chat.context.generation import of_kind
 from tui_chat.context.lorebooks.turns import with_lore_timers
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
@@ -98,7 +99,8 @@ async def _compose(config: Config, options: dict[str, Any]) -> Composed:
         failures.warn()
         draft, parts = await _draft(workspace, options)
         failures.warn()
-        return compose(_with_options(workspace.requests.inputs(draft, parts), options))
+        inputs = _with_options(workspace.requests.inputs(draft, parts), options)
+        return compose(of_kind(inputs, options["kind"]))
 
 
 async def _draft(workspace: Workspace, options: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:

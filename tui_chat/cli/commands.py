@@ -24,6 +24,7 @@ from tui_chat.cli.options import (
     endpoint_option,
     file_argument,
     json_option,
+    kind_option,
     model_option,
     preset_option,
     profile_option,
@@ -116,6 +117,7 @@ def cli(context: click.Context, **options: Any) -> None:
 @request_model
 @request_endpoint
 @request_settings
+@kind_option("What to generate. With quiet, TEXT is the prompt; the others need none.")
 @click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
 @click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
@@ -141,6 +143,7 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
       git diff | tui-chat ask "Write a commit message" --model gpt-5
       tui-chat ask "What is on this picture?" --attach photo.png
       tui-chat ask "Three fruits" --schema fruits.json --json
+      tui-chat ask -c --kind continue
 
     \b
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
@@ -167,6 +170,7 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
 )
 @click.option("--draft", metavar="TEXT", help="The user's message; default: the stored draft.")
+@kind_option("What to generate; with quiet, the draft is the prompt.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
 @request_model
 @request_endpoint

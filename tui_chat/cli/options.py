@@ -10,6 +10,7 @@ import click
 
 from tui_chat.cli import completion
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.generation import GENERATION_KINDS
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
 Declaration: TypeAlias = Callable[[_Declared], _Declared]
@@ -57,6 +58,11 @@ request_settings = click.option(
 def json_option(text: str = "Print JSON.") -> Declaration[Any]:
     """Declare `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def kind_option(text: str) -> Declaration[Any]:
+    """Declare `--kind`."""
+    return click.option("--kind", type=click.Choice(GENERATION_KINDS), default="normal", help=text)
 
 
 endpoint_argument = click.argument(

@@ -16,9 +16,10 @@ from tui_chat.context.inputs import Inputs, prefilled_history
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.parameters import parameters
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.generation import Policies
+from tui_chat.models.generation import GenerationKind, Policies
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
@@ -79,6 +80,25 @@ def continued_text(inputs: Inputs) -> str:
     if postfix is None:
         postfix = "" if uses_prefill(inputs) else " "
     return text if text[-1:].isspace() else text + postfix
+
+
+def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
+    """Return the inputs of a request of a kind; the draft is the prompt of a quiet one, and
+    otherwise only sent with `normal`. Raises InputError if there is nothing to continue.
+    """
+    if kind == "normal":
+        return inputs
+    history, prompt = inputs.history, inputs.draft if kind == "quiet" else ""
+    if kind in ("regenerate", "swipe") and history and history[-1].role == "assistant":
+        history = history[:-1]
+    if kind == "continue":
+        while history and history[-1].role == "system":
+            history = history[:-1]
+        if not history or history[-1].role != "assistant":
+            raise InputError("There is no reply to continue.")
+    chat = replace(inputs.chat, kind=kind, quiet_prompt=prompt)
+    inputs = replace(inputs, history=history, draft="", draft_parts=(), chat=chat)
+    return as_continuation(inputs) if kind == "continue" else inputs
 
 
 # --- the turns at the end --------------------------------------------------------------------
