@@ -270,6 +270,19 @@ def test_continue_by_the_message_alone_counts_depths_without_it():
     assert shown(envelope) == ["a a1", "s x", "u u1", "s Be brief.", "a a2"]
 
 
+@pytest.mark.parametrize("protocol", Protocol)
+@pytest.mark.parametrize("kind", ["continue", "impersonate", "quiet"])
+def test_a_request_for_something_else_stays_at_the_end_in_each_protocol(
+    protocol: Protocol, kind: Any
+):
+    # Anthropic and Gemini would move a system message to the top.
+    chat = ChatSettings(kind, quiet_prompt="Sum up.")
+    endpoint = Endpoint("here", protocol, "https://here.invalid", models=("m",))
+    last = request(CHAT, endpoint=endpoint, chat=chat, draft="").turns[-1]
+    hoists = protocol in (Protocol.ANTHROPIC, Protocol.GEMINI)
+    assert last.role == ("user" if hoists else "system")
+
+
 def test_triggers_limit_a_message_to_kinds():
     message = replace(END, triggers=("impersonate", "quiet"))
     assert len(request(CHAT, message).turns) == 4

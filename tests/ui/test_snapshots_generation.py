@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.interop.exports import lines, tavern, tavern_header
 from tests.ui.album import NARROW, WIDE, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.ui.dialogs.choices import ChoiceDialog
@@ -48,3 +49,12 @@ async def test_kinds(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
         await album.take(pilot, "which request", sizes=BOTH)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+        file = tmp_path / "chat.jsonl"
+        file.write_bytes(lines(tavern_header(), tavern("Yes?"), tavern("Hi", user=True)))
+        await app.run_action(("sessions", "import_file", (str(file),)))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await settle(pilot)
+        await album.take(pilot, "which role", sizes=BOTH)

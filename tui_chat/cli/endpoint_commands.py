@@ -125,7 +125,8 @@ def prices_update(common: CommonOptions, place: str) -> None:
 def usage(common: CommonOptions, group: Any, as_json: bool) -> None:
     """Print tokens and costs of all replies.
 
-    Requests that wrote titles and summaries are included. A fork's copies are counted once;
+    Requests that wrote titles, summaries, your messages (impersonate) and answers to quiet prompts
+    are included. A fork's copies are counted once;
     deleted sessions that are still in the trash count too.
 
     \b

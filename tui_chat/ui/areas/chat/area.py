@@ -176,9 +176,15 @@ class ChatArea(Area):
         if self.workspace is None or live is None or budget is None:
             return
         approximately = "" if budget.exact else "~"
-        left = "" if budget.free is None else f" · {budget.free:,} left"
-        sends = bool(self.workspace.state.request.draft.strip() or self.drafts.attachments)
-        hint = f"Enter sends {approximately}{budget.total:,} tokens{left}" if sends else ""
+        request = self.workspace.state.request
+        sent = budget if request.draft.strip() or self.drafts.attachments else None
+        if request.command != "normal" and request.kind == request.command:
+            shown = request.shown if not request.kind_fault else None
+            sent = shown.envelope.budget if shown is not None else None
+        hint = ""
+        if sent is not None:
+            left = "" if sent.free is None else f" · {sent.free:,} left"
+            hint = f"Enter sends {approximately}{sent.total:,} tokens{left}"
         offer = offer_compaction(live.envelope)
         if not (self.compaction.is_writing or self.side_replies.is_impersonating):
             tone = "warning" if offer else "hint"
