@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.models.media import file_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.message_files import view_file
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 
 if TYPE_CHECKING:
@@ -80,7 +78,11 @@ class AttachmentArea(Area):
     @work(group="dialog", exclusive=True)
     async def _view_attachment(self, event: AttachmentLine.OpenRequested) -> None:
         """Show an attachment of the draft."""
+        from tui_chat.ui.areas.chat.message_files import view_file
+
         part = self.chat.drafts.attachments[event.index].part
+        from tui_chat.models.media import file_of
+
         file = await to_thread(file_of, part, event.index + 1)
         if file is not None:
             await view_file(self, *file)

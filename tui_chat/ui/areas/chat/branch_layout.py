@@ -3,6 +3,9 @@
 Entries are frozen, so a layout is found again by its entry's identity while it is cached. A
 streaming entry's layout grows with its reply, and is handed to the entry that replaces it when
 the reply is complete.
+
+What lays out a message is imported with the first one: the first frame has none, and its modules
+are an eighth of what it would import.
 """
 
 from __future__ import annotations
@@ -10,22 +13,50 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.header_footer import ReplyProgress, day_of
-from tui_chat.ui.areas.chat.message_layout import LayoutOptions, MessageLayout, Neighbors
+from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.code_blocks import CodeView
+    from tui_chat.ui.areas.chat.header_footer import ReplyProgress
+    from tui_chat.ui.areas.chat.message_layout import MessageLayout
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
 HEADER_HEIGHT = 2
 """Lines that are added to the estimate of a message's text."""
+
+
+class Neighbors(NamedTuple):
+    """What a message's layout depends on in the messages around it."""
+
+    day: str = ""
+    """The day it was written, if the message before it was written on another day."""
+    answered: frozenset[str] = frozenset()
+    """Ids of its tool calls whose results follow it."""
+    is_last: bool = True
+    """True if nothing but results of its calls follows."""
+
+
+NO_NEIGHBORS = Neighbors()
+
+
+@dataclass(slots=True)
+class LayoutOptions:
+    """What the layout of all messages depends on besides the width."""
+
+    is_focused: bool = True
+    """True if the transcript has the focus, so that its own keys work."""
+    regenerate: str = ""
+    """The key that regenerates the last reply wherever the focus is; empty if there is none."""
+    code: CodeView = WRAPPED
+    subagents: frozenset[str] = frozenset()
+    """Ids of the calls that started subagents whose sessions can be opened."""
 
 
 class BranchLayout:
@@ -156,6 +187,8 @@ class BranchLayout:
     def _progress(self, entry: Entry) -> ReplyProgress | None:
         if entry.status != "streaming":
             return None
+        from tui_chat.ui.areas.chat.header_footer import ReplyProgress
+
         key, now = entry.message.id, monotonic()
         timing, received = self._timings.get(key, (NO_TIMING, now))
         if timing.elapsed is None:
@@ -172,6 +205,8 @@ class BranchLayout:
             self._layouts.pop(id(entries[same - 1]), None)
 
     def _neighbors(self, index: int) -> Neighbors:
+        from tui_chat.ui.areas.chat.header_footer import day_of
+
         entries = self.entries
         day = day_of(entries[index])
         if day:
@@ -187,6 +222,8 @@ class BranchLayout:
         return Neighbors(day, answered, after == len(entries))
 
     def _lay_out(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
+        from tui_chat.ui.areas.chat.message_layout import MessageLayout
+
         entry = self.entries[index]
         layout = MessageLayout(
             entry,

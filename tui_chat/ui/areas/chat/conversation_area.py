@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.models.media import file_of
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.areas.chat.message_files import save_file, view_file
 from tui_chat.ui.areas.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
 
 if TYPE_CHECKING:
@@ -274,6 +272,8 @@ class ConversationArea(Area):
     @work(group="dialog", exclusive=True)
     async def _save_part(self, event: messages.SavePartRequested) -> None:
         """Save a picture, sound or file of a message where the user says."""
+        from tui_chat.ui.areas.chat.message_files import save_file
+
         file = await self._content_of(event)
         if file is not None:
             await save_file(self, *file)
@@ -282,6 +282,8 @@ class ConversationArea(Area):
     @work(group="dialog", exclusive=True)
     async def _view_part(self, event: messages.ViewPartRequested) -> None:
         """Show a picture, sound or file of a message."""
+        from tui_chat.ui.areas.chat.message_files import view_file
+
         file = await self._content_of(event)
         if file is not None:
             await view_file(self, *file)
@@ -294,6 +296,8 @@ class ConversationArea(Area):
         if event.index >= len(parts):
             self.notify("This reply is still arriving.")
             return None
+        from tui_chat.models.media import file_of
+
         file = await to_thread(file_of, parts[event.index], event.index + 1)
         if file is None:
             self.show_error(InputError("Its content is not here, so it cannot be shown or saved."))

@@ -12,13 +12,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
+from tui_chat.ui.areas.chat.branch_layout import NO_NEIGHBORS, LayoutOptions, Neighbors
 from tui_chat.ui.areas.chat.header_footer import (
     ReplyProgress,
     count_words,
@@ -65,33 +64,6 @@ LAID_OUT_WHOLE = 24_000
 """Characters up to which a message is laid out whole."""
 FOLDED_LINES = 4
 """Lines that a system or tool message shows while it is folded."""
-
-
-class Neighbors(NamedTuple):
-    """What a message's layout depends on in the messages around it."""
-
-    day: str = ""
-    """The day it was written, if the message before it was written on another day."""
-    answered: frozenset[str] = frozenset()
-    """Ids of its tool calls whose results follow it."""
-    is_last: bool = True
-    """True if nothing but results of its calls follows."""
-
-
-NO_NEIGHBORS = Neighbors()
-
-
-@dataclass(slots=True)
-class LayoutOptions:
-    """What the layout of all messages depends on besides the width."""
-
-    is_focused: bool = True
-    """True if the transcript has the focus, so that its own keys work."""
-    regenerate: str = ""
-    """The key that regenerates the last reply wherever the focus is; empty if there is none."""
-    code: CodeView = WRAPPED
-    subagents: frozenset[str] = frozenset()
-    """Ids of the calls that started subagents whose sessions can be opened."""
 
 
 class FoldedText(NamedTuple):

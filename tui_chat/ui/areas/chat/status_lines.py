@@ -16,7 +16,6 @@ from textual.timer import Timer
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.header_footer import format_duration, token_rate
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
@@ -169,6 +168,8 @@ class ActivityLine(OnePassWidget):
             if self.is_saved:
                 return Content.styled(_fitting(text, width), self._TONES[self._tone])
             return Content.styled(_fitting(f"{NOT_SAVED} · {text}", width), self._TONES["warning"])
+        from tui_chat.ui.areas.chat.header_footer import format_duration
+
         elapsed = monotonic() - self._began
         app = cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
         is_still = app.animation_level == "none"
@@ -197,6 +198,8 @@ class ActivityLine(OnePassWidget):
         return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"
 
     def _progress(self) -> str:
+        from tui_chat.ui.areas.chat.header_footer import format_duration, token_rate
+
         reply = self._reply
         if reply is None or reply.is_empty:
             return f"Waiting for {self._model}" if self._model else "Waiting"

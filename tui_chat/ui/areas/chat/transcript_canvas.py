@@ -25,7 +25,6 @@ from tui_chat.ui.areas.chat.branch_layout import BranchLayout, common_beginning
 from tui_chat.ui.areas.chat.find import TranscriptSearch
 from tui_chat.ui.areas.chat.frame_diff import TranscriptFrame
 from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, text_width
-from tui_chat.ui.areas.chat.markdown import markdown_lines
 from tui_chat.ui.areas.chat.styles import TranscriptStyles
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
@@ -242,6 +241,8 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         if not self.entries and not self._empty_lines and self._empty_text:
+            from tui_chat.ui.areas.chat.markdown import markdown_lines
+
             width = min(text_width(self._width), EMPTY_TEXT_WIDTH)
             self._empty_lines = markdown_lines(self._empty_text, width)
         self._viewport.lay_out()

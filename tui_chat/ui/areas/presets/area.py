@@ -10,7 +10,6 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.files import write_bytes
-from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
@@ -19,6 +18,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui_chat.models.envelope import Level
     from tui_chat.models.preset import Preset
     from tui_chat.ui.areas.presets.pane import PresetPane
     from tui_chat.workspace.events import WorkspaceEvent
@@ -340,6 +340,8 @@ class PresetsArea(Area):
             self.show_error(error)
             return
         if exported.notes:
+            from tui_chat.models.envelope import Level
+
             sentences = [(Level.WARNING, note) for note in exported.notes]
             self._show_sentences(f"Exported to {path}", sentences, "")
         else:
