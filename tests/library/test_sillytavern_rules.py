@@ -205,3 +205,62 @@ def test_scripts_change_what_is_searched():
     settings = {"regex_scripts": [{**script, "promptOnly": True}]}
     found = contents(entries=({"key": ["magpie"], "content": "x"},), settings=settings)
     assert found[1] == "x"
+
+
+def test_a_swipe_takes_the_last_message_that_is_sent_not_a_hidden_one():
+    chat = [said("User", "Hi."), said("Rook", "Caw."), said("Rook", "Aside.", is_system=True)]
+    found = contents(("main", "chatHistory"), chat=chat, generation_type="swipe")
+    assert found == ["Main.", "Hi.", "A rook."]
+
+
+def test_macros_that_a_script_inserts_into_lore_are_expanded():
+    script = {"findRegex": "/x/", "replaceString": "{{char}}", "placement": [5]}
+    settings = {"regex_scripts": [{**script, "promptOnly": True}]}
+    assert lore({"content": "x"}, settings=settings) == "Rook"
+
+
+# --- macros --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("{{setvar::m::  a b  }}[{{getvar::m}}]", "[a b]"),
+        ("{{ setvar :: m :: 7 }}[{{getvar::m}}]", "[7]"),
+        ("{{.m = ab}}{{.m -= 1}}{{.m}}", "ab-1"),
+        ("{{if 1}}\n  a\n    b\n{{/if}}", "a\n  b"),
+        ("{{#if 1}}\n a\n{{/if}}", "\n a\n"),
+        ("{{if .m == 1}}a{{/if}}", "a"),
+        ("{{if .m}}a{{else}}b{{/if}}", "b"),
+        ("a{{else}}b", "ab"),
+        ("\\{{user}}", "\\User"),
+        ("\\{\\{user\\}\\}", "{{user}}"),
+        ("{{reverse::a::b}}", "{{reverse::a::b}}"),
+        ("{{worldInfoBefore}}", "{{worldInfoBefore}}"),
+        ("{{hasExtension::regex}}, {{hasExtension::other}}", "true, false"),
+        ("{{chatStart}}", "***"),
+        ("{{maxPromptTokens}}", "3795"),
+        ("<CHARIFNOTGROUP>", "Rook"),
+        ("[{{mesExamples}}]", "[<START>\nRook: Caw.\n]"),
+    ],
+)
+def test_macros(written: str, expected: str):
+    prompts = ({"identifier": "jailbreak", "content": f"| {written}"},)
+    found = contents(prompts=prompts, card={"mes_example": "{{char}}: Caw."})
+    assert found[-1] == f"| {expected}"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{{ user }}",
+        "{{space::2}}",
+        "{{newline::2}}",
+        "{{hasvar::m}}",
+        "{{getvar:m}}",
+        "{{greeting}}",
+    ],
+)
+def test_the_old_macro_engine_does_not_know_new_macros_and_forms(written: str):
+    prompts = ({"identifier": "jailbreak", "content": f"| {written}"},)
+    assert contents(prompts=prompts, settings={"macro_engine": "legacy"})[-1] == f"| {written}"

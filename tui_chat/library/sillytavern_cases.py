@@ -248,9 +248,11 @@ class _CaseReader:
     ) -> tuple[tuple[Message, ...], Sequence[Mapping[str, Any]]]:
         """Return the messages that are sent with this kind, and the hidden ones."""
         chat = [each for item in as_list(self._found.get("chat")) if (each := as_object(item))]
-        if chat and ((kind == "regenerate" and not chat[-1].get("is_user")) or kind == "swipe"):
+        if chat and kind == "regenerate" and not chat[-1].get("is_user"):
             chat.pop()
         sent = [each for each in chat if not each.get("is_system")]
+        if sent and kind == "swipe":
+            sent.pop()
         messages = tuple(_message(each, number) for number, each in enumerate(sent))
         return messages, [each for each in chat if each.get("is_system")]
 

@@ -195,8 +195,11 @@ _START = re.compile("<START>", re.IGNORECASE)
 
 def _example_blocks(card: Character) -> str:
     """Return the example dialogues as SillyTavern formats them."""
-    blocks = _START.split(card.example_dialogues.strip())
-    return "".join(f"<START>\n{block.strip()}\n" for block in blocks if block.strip())
+    text = card.example_dialogues.strip().replace("\r", "")
+    if not text or text == "<START>":
+        return ""
+    blocks = _START.split(text if text.startswith("<START>") else f"<START>\n{text}")
+    return "".join(f"<START>\n{block.strip()}\n" for block in blocks[1:])
 
 
 def _author_note(inputs: Inputs) -> str:
@@ -224,6 +227,12 @@ _CARD_ALIASES = {
     "creatornotes": "charcreatornotes",
     "char_version": "charversion",
     "greeting": "charfirstmessage",
+    "version": "charversion",
+}
+_OTHER_ALIASES = {
+    "maxprompttokens": "maxprompt",
+    "maxcontexttokens": "maxcontext",
+    "maxresponsetokens": "maxresponse",
 }
 _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
     "group": lambda inputs: inputs.char_name,
@@ -246,6 +255,10 @@ _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
     "isotime": _time,
     "isodate": _date,
     "ismobile": lambda _: "false",
+    "charauthorsnote": lambda _: "",
+    "defaultauthorsnote": lambda _: "",
+    **dict.fromkeys(("chatstart", "chatseparator", "exampleseparator"), lambda _: "***"),
+    **dict.fromkeys(("instructinput", "instructuserprefix", "instructstop"), lambda _: ""),
 }
 """Further values. A variable of the same name goes before them, and they need SillyTavern's
 policies: other presets may use such words for something else."""
@@ -265,7 +278,10 @@ def card_value(inputs: Inputs, name: str) -> str | None:
             number = int(name.removeprefix("greeting "))
             return card.greetings[number] if number < len(card.greetings) else ""
         if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
-            return field(card).strip().replace("\r", "")
-    if inputs.preset.policies.expand_history and (other := _OTHERS.get(name)) is not None:
+            text = field(card).replace("\r", "")
+            return text if name == "mesexamples" else text.strip()
+    if inputs.preset.policies.expand_history and (
+        other := _OTHERS.get(_OTHER_ALIASES.get(name, name))
+    ):
         return other(inputs)
     return None

@@ -20,6 +20,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -107,7 +108,9 @@ def expand(
     field contains another one. `original` is the value of the first `{{original}}`.
     """
     whole = _Source(source, _CARD if is_card else origin.kind, origin.id)
-    expander = _Expander(whole, origin, environment, original=original)
+    expander = _Expander(
+        whole, origin, environment, original=original, requires=requires.strip().casefold()
+    )
     if is_card:
         expander.values = (whole,)
     return expander.run(nodes, requires)
@@ -129,7 +132,15 @@ def expand_stored(source: str, environment: MacroEnvironment) -> str:
 
 
 _STORED = Origin(OriginKind.DRAFT, "draft")
-_NEW = ("if", "#if", "else", ".", "$")
+# fmt: off
+_NEW = frozenset((
+    "if", "#if", "else", ".", "$", "space", "hasvar", "deletevar", "hasglobalvar",
+    "deleteglobalvar", "charcreatornotes", "ismobile", "lastgenerationtype",
+    "greeting", "charfirstmessage", "chardescription", "charpersonality", "charscenario",
+    "authorsnote", "charauthorsnote", "defaultauthorsnote", "hasextension", "version",
+    "exampleseparator",
+))
+# fmt: on
 """Macros that SillyTavern's old engine does not have."""
 _CARD = "card"
 """The kind of texts of a character card."""
@@ -196,6 +207,8 @@ class _Expander:
     double with every level of nesting."""
     depth: int = 0
     """The current level of nesting."""
+    requires: str = ""
+    """The word or variable that the text requires, in lower case."""
     values: tuple[_Source, ...] = ()
     """The values that are being expanded, the outermost first."""
     inserted: int = 0
@@ -331,14 +344,20 @@ class _Expander:
                 return _Outcome.TRIM
             if self.environment.legacy and (macro.scope is not None or macro.name in _NEW):
                 raise NotExpanded("is no macro of the legacy engine")
+            if self.environment.legacy and self._is_new(macro):
+                raise NotExpanded("is no macro of the legacy engine")
+            if macro.name == "else" and not macro.arguments and self.environment.aliases:
+                return ""
             if macro.name in ("if", "#if"):
                 return self._branch(macro)
             if (value := self._text_value(macro)) is not None:
                 return value
             if known is not None and (written or macro.name != "greeting"):
                 arguments = [self._string(argument) for argument in macro.arguments]
+                if self.environment.aliases and not self.environment.legacy:
+                    arguments = [argument.strip() for argument in arguments]
                 if macro.scope is not None:
-                    arguments.append(self._string(macro.scope).strip())
+                    arguments.append(_dedented(Text(_trimmed(self._pieces(macro.scope)))).plain)
                 result = clean(known(MacroCall(self, macro, arguments)))
             else:
                 result = self._word(macro)
@@ -353,11 +372,27 @@ class _Expander:
             return self._stays(macro, "macro-stays", reason)
         return result
 
+    def _is_new(self, macro: Macro) -> bool:
+        """True if SillyTavern's old engine does not take a macro as it is written."""
+        if macro.name in _NEW:
+            return True
+        after = self.source.text[macro.start + 2 :]
+        if after[:1].isspace():
+            return True
+        after = after[len(macro.name) :]
+        if macro.name in LEGACY_ORDER:
+            return not after.startswith("::")
+        return macro.name in ("user", "char", "newline") and not after.startswith("}}")
+
     def _text_value(self, macro: Macro) -> Text | None:
         """Return the value of a macro whose characters have origins of their own."""
         if macro.name == "original" and self.original is not None:
             value, self.original = self.original, Text()
-        elif macro.name in LORE_WORDS and not macro.arguments:
+        elif (
+            macro.name in LORE_WORDS
+            and not macro.arguments
+            and (not self.environment.aliases or macro.name == self.requires)
+        ):
             value = self._lore(macro.name)
         elif macro.name == "outlet" and len(macro.arguments) == 1:
             value = self._lore(OUTLET + self._string(macro.arguments[0]).strip())
@@ -378,6 +413,8 @@ class _Expander:
         if macro.scope is None:
             if len(macro.arguments) < 2:
                 raise NotExpanded("has no end")
+            if len(macro.arguments) > 2 and self.environment.aliases:
+                raise NotExpanded("has too many arguments")
             branches = list(macro.arguments[1:3])
         else:
             at = next(
@@ -393,7 +430,7 @@ class _Expander:
         if not holds and len(branches) < 2:
             return Text()
         text = Text(_trimmed(self._pieces(branches[0 if holds else 1])))
-        return text if macro.name == "#if" else text.stripped()
+        return text if macro.name == "#if" else _dedented(text)
 
     def holds(self, condition: str) -> bool:
         """True if a condition, which may be the name of a value, is neither empty nor false."""
@@ -409,7 +446,7 @@ class _Expander:
             name = self.read(word) or ""
         elif word and (value := self.value(word)) is not None:
             name = value
-        elif name[:1] in (".", "$"):
+        elif name[:1] in (".", "$") and _VARIABLE_NAME.fullmatch(name, 1):
             name = self.value((GLOBAL if name[0] == "$" else "") + name[1:]) or ""
         return is_true(name) is not negated
 
@@ -427,6 +464,8 @@ class _Expander:
     def _word(self, macro: Macro) -> str:
         """Return the value of a macro that is only a name."""
         name = macro.name
+        if name in LORE_WORDS and self.environment.aliases and name != self.requires:
+            raise _UnknownMacro("is not a macro of SillyTavern")
         is_variable = not is_value_macro(name) and any(
             self.read(kind + name.casefold()) is not None for kind in (SET_VARIABLE, VARIABLE)
         )
@@ -518,6 +557,25 @@ class _Expander:
 
     def _string(self, nodes: Sequence[Node]) -> str:
         return "".join(span.text for span in _trimmed(self._pieces(nodes)))
+
+
+_VARIABLE_NAME = re.compile(r"[^\W\d](?:[\w-]*\w)?")
+
+
+def _dedented(text: Text) -> Text:
+    """Return a text stripped, its lines without the indent of the first one that is not blank."""
+    lines = text.plain.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    indent = len(first) - len(first.lstrip(" \t"))
+    if not indent or len(lines) == 1:
+        return text.stripped()
+    parts: list[Text] = []
+    at = 0
+    for line in lines:
+        own = min(len(line) - len(line.lstrip(" \t")), indent)
+        parts.append(text[at + own : at + len(line)])
+        at += len(line) + 1
+    return Text.join("\n", parts).stripped()
 
 
 def unclosed_note(text: str, at: int, place: str) -> str:

@@ -234,9 +234,12 @@ def _operation(call: MacroCall) -> str:
         case "-=":
             taken = _number(operand)
             left = _number(value or "")
-            if taken is None or left is None:
-                raise NotExpanded("does not subtract numbers")
-            call.text.set(name, _number_text(left - taken))
+            if taken is None:
+                raise NotExpanded("does not subtract a number")
+            less = _number_text(-taken)
+            call.text.set(
+                name, _added(value or "", less) if left is None else _added(value or "0", less)
+            )
             return ""
         case "++" | "--":
             value = _added(value or "0", "1" if found[2] == "++" else "-1")
@@ -293,7 +296,8 @@ MACROS: Mapping[str, Callable[[MacroCall], str]] = {
     "trim": _trim,
     ".": _operation,
     "$": _operation,
-    "reverse": lambda call: "::".join(call.arguments)[::-1] if call.arguments else call.argument(0),
+    "reverse": lambda call: call.argument(0)[::-1],
+    "hasextension": lambda call: str(call.argument(0).strip().lower() == "regex").lower(),
     "banned": lambda _: "",
     "greeting": _greeting,
     **{
@@ -323,6 +327,8 @@ MAX_ARGUMENTS: Mapping[str, int] = {
     "decvar": 1,
     "hasvar": 1,
     "deletevar": 1,
+    "reverse": 1,
+    "hasextension": 1,
     "greeting": 1,
     "persona": 0,
     "newline": 1,
@@ -380,6 +386,7 @@ MACRO_HELP = (
     MacroHelp("worldinfoafter", "{{worldInfoAfter}}", "lore after the character"),
     MacroHelp("if", "{{if name}}…{{else}}…{{/if}}", "one text or the other"),
     MacroHelp("reverse", "{{reverse::text}}", "a text from its end"),
+    MacroHelp("hasextension", "{{hasExtension::regex}}", "true for scripts, else false"),
     MacroHelp("outlet", "{{outlet::name}}", "the lore entries of an outlet"),
     MacroHelp("greeting", "{{greeting::0}}", "a greeting of the character"),
     MacroHelp("newline", "{{newline}}", "a line break"),

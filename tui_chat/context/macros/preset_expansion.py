@@ -99,7 +99,11 @@ class Expander:
             self.texts[id(line)] = expansion.text
         text = text_of(line, self.texts)
         if self._lore_scripts and is_lore_entry(line):
-            text = self.texts[id(line)] = apply_scripts(text, self._lore_scripts)
+            changed = apply_scripts(text, self._lore_scripts)
+            if changed is not text and has_macros(changed.plain, self._aliases):
+                inserted = replace(line.message, content=changed.plain)
+                changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
+            text = self.texts[id(line)] = changed
         return text
 
 

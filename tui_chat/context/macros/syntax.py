@@ -66,8 +66,10 @@ Node: TypeAlias = Literal | Macro
 
 _TOKENS = r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}"
 _TOKEN = re.compile(_TOKENS)
-_ALIAS = re.compile("<(user|bot|char|group)>", re.IGNORECASE)
-_TOKEN_OR_ALIAS = re.compile(rf"\\[{{}}]|\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE)
+_ALIAS = re.compile("<(user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
+_TOKEN_OR_ALIAS = re.compile(
+    rf"\\\{{(?!\{{)|\\\}}|\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE
+)
 """With aliases, each brace is escaped by itself."""
 _ALIASED = {"bot": "char"}
 _NAME = re.compile(r"\s*(?:(/?//)|([#/]?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))")
