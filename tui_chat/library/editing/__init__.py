@@ -2,6 +2,7 @@
 
 outline  the preset's messages in the order of the context that they make
 slots    the places in an outline where a message can go, and moving it there
+groups   messages that are switched together
 edits    the other edits, and their undo history
 """
 
@@ -13,6 +14,7 @@ from tui_chat.library.editing.edits import (
     move_message,
     remove_message,
 )
+from tui_chat.library.editing.groups import MessageGroup, groups_of, switch_group
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.slots import (
     Slot,
@@ -25,6 +27,7 @@ from tui_chat.library.editing.slots import (
 
 __all__ = [
     "EditHistory",
+    "MessageGroup",
     "Outline",
     "OutlineRow",
     "Slot",
@@ -32,6 +35,7 @@ __all__ = [
     "change_message",
     "duplicate_message",
     "first_changed",
+    "groups_of",
     "move_message",
     "next_slot",
     "outline_preset",
@@ -39,4 +43,5 @@ __all__ = [
     "put_in_slot",
     "remove_message",
     "slots_for",
+    "switch_group",
 ]

@@ -411,3 +411,62 @@ def test_a_stored_question_is_not_counted_among_the_history() -> None:
     assert (facts.draft[0], facts.is_typed) == ("m2", False)
     pieces = row_pieces(OutlineRow("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
     assert "the message to answer: m2" in "".join(words for words, _ in pieces)
+
+
+GROUPED: list[dict[str, object]] = [
+    {"id": "main", "content": "Be kind."},
+    {"id": "head", "name": "--- STYLE ---", "content": "", "enabled": False},
+    {"id": "a", "name": "Plain", "content": "Plainly."},
+    {"id": "b", "name": "Ornate", "content": "Ornately.", "enabled": False},
+    {"id": "end", "name": "====", "content": ""},
+    {"id": "lore", "name": "Lore", "content": "{{worldInfoBefore}}", "requires": "worldInfoBefore"},
+    {"id": "card", "name": "Card", "content": "{{description}}", "requires": "description"},
+    {"id": "examples", "type": "example_dialogues"},
+    {"id": "who", "type": "user_profile"},
+    {"id": "history", "type": "chat_history"},
+]
+
+
+async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Path) -> None:
+    async with editing(tmp_path, GROUPED) as (pilot, pane):
+        assert "[-] ▾ STYLE ─" in lines(pane)[line_of(pane, "STYLE")]
+        assert "1 of 2 on" in lines(pane)[line_of(pane, "STYLE")]
+        await press(pilot, "down")
+        assert "Space switches its 2 messages together" in told(pane)
+        await press(pilot, "space")
+        assert not message(pane, "a").enabled
+        assert "[ ] ▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
+        assert "Plainly" not in body(pane)
+        await press(pilot, "space")
+        assert (message(pane, "a").enabled, message(pane, "b").enabled) == (True, False)
+        await press(pilot, "u", "u")
+        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+
+
+async def test_places_say_what_fills_them_or_that_they_are_empty(tmp_path: Path) -> None:
+    async with editing(tmp_path, GROUPED) as (_, pane):
+        shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
+        assert "empty now: no lorebook" in shown["Lore"]
+        assert "empty now: no character" in shown["Card"]
+        assert "empty now: no profile" in shown["who"]
+        assert "empty now: no character" in lines(pane)[line_of(pane, "◆ examples")]
+
+
+async def test_messages_that_are_sent_as_one_are_bracketed(tmp_path: Path) -> None:
+    history = {"id": "history", "type": "chat_history"}
+    named = [{"id": each, "content": each.upper()} for each in ("alpha", "beta", "gamma")]
+    named[1]["enabled"] = False  # type: ignore[assignment]
+    async with app_with(tmp_path, [*named, history]).run_test(size=SIZE) as pilot:
+        file = tmp_path / "presets" / "mine.json"
+        whole = json.loads(file.read_text())
+        whole |= {
+            "policies": {"depths": "joined", "squashSystem": True},
+            "systemPlacement": "in_place",
+        }
+        file.write_text(json.dumps(whole))
+        pane = await edited(pilot)
+        rows = [lines(pane)[line_of(pane, each)] for each in ("alpha", "beta", "gamma")]
+        assert [row[4] for row in rows] == ["┌", "┊", "└"]
+        pane.rows.action_first()
+        await settle(pilot)
+        assert "It is sent as one message with “gamma”." in told(pane)

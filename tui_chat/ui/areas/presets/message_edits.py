@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tui_chat.library.editing import (
+    MessageGroup,
     Outline,
     OutlineRow,
     add_message,
@@ -15,6 +16,7 @@ from tui_chat.library.editing import (
     place_like,
     put_in_slot,
     remove_message,
+    switch_group,
 )
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
@@ -43,6 +45,18 @@ class LabelledEdit:
 
     preset: Preset
     label: str
+
+
+def switch_heading(
+    preset: Preset, group: MessageGroup, before: frozenset[str]
+) -> tuple[LabelledEdit, frozenset[str]]:
+    """Return the edit that switches a group, and the ids of its messages that were on; `before` are
+    those that were on when it was switched off last.
+    """
+    on = frozenset(preset.messages[index].id for index in group.enabled(preset))
+    word = "disable" if on else "enable"
+    name = one_line(group.title, 40)
+    return LabelledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
 
 
 def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:

@@ -16,7 +16,14 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_edits import KINDS, after_delete, edit_for, quoted, with_new
+from tui_chat.ui.areas.presets.message_edits import (
+    KINDS,
+    after_delete,
+    edit_for,
+    quoted,
+    switch_heading,
+    with_new,
+)
 from tui_chat.ui.areas.presets.message_form import ContentEditor
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.view import PresetView
@@ -34,6 +41,12 @@ class PresetPane(PresetView):
         Binding(UNDO_KEYS, "want('undo')", "Undo", show=False),
         Binding("ctrl+y", "want('redo')", "Redo", show=False),
     ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._switched_off: dict[tuple[str, str], frozenset[str]] = {}
+        """The ids of the messages that were on when a group was switched off, by preset and
+        heading."""
 
     class Edited(Message):
         """The user edited the preset."""
@@ -134,6 +147,15 @@ class PresetPane(PresetView):
     def _edit_message(self, edits: EditHistory, index: int, action: str) -> None:
         outline = self.rows.outline
         assert outline is not None
+        if action == "enable" and (group := self.rows.groups.get(index)):
+            heading = self.shown_name, edits.preset.messages[index].id
+            edit, on = switch_heading(
+                edits.preset, group, self._switched_off.get(heading, frozenset())
+            )
+            if on:
+                self._switched_off[heading] = on
+            self._take(edits.record(edit.preset, edit.label), index)
+            return
         edit = edit_for(outline, index, action)
         if edit is None:
             self._bell()

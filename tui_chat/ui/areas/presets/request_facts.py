@@ -13,6 +13,7 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import TURN_OVERHEAD, counter_for
+from tui_chat.ui.areas.presets.fillings import NO_FILLINGS, Fillings
 
 _PREVIEW = 120
 """Characters shown of a message."""
@@ -42,6 +43,10 @@ class RequestFacts:
     """History messages that have a row of their own."""
     count: Callable[[PresetMessage], int] | None = None
     """Returns the cost of a message that is not sent, its macros unexpanded."""
+    joined: tuple[tuple[str, ...], ...] = ()
+    """The ids of preset messages that are sent as one message, for each such message."""
+    fillings: Fillings = NO_FILLINGS
+    """What the places of the request are filled with."""
     notes: tuple[Note, ...] | None = None
     """The notes, except those about single history messages."""
 
@@ -90,6 +95,8 @@ def facts_of(composed: Composed) -> RequestFacts:
             case _:
                 pass
     budget = envelope.budget
+    talk = (OriginKind.HISTORY, OriginKind.DRAFT)
+    joined = (joined_ids(turn) for turn in envelope.turns if turn.origin.kind not in talk)
     return RequestFacts(
         sent,
         role,
@@ -100,9 +107,18 @@ def facts_of(composed: Composed) -> RequestFacts:
         draft,
         is_typed,
         lore,
+        joined=tuple(ids for ids in joined if len(ids) > 1),
+        fillings=Fillings.of(composed),
         count=_count_for(composed),
         notes=tuple(filter(_is_not_about_history, composed.notes)),
     )
+
+
+@Memo
+def joined_ids(turn: Turn) -> tuple[str, ...]:
+    """Return the ids of the preset messages that a turn is made of."""
+    origins = (span.origin.outermost for span in turn.text.spans)
+    return tuple(dict.fromkeys(each.id for each in origins if each.kind is OriginKind.PRESET))
 
 
 def _is_not_about_history(note: Note) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tui_chat.library.editing import OutlineRow
+from tui_chat.library.editing import MessageGroup, Outline, OutlineRow
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -35,6 +36,48 @@ def display_name(message: PresetMessage) -> str:
     return one_line(named or message.id, 80) or "(no name)"
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The row of a group's heading."""
+
+    title: str
+    on: int
+    """How many of its messages are enabled."""
+    count: int
+    tokens: int
+    """Tokens of those that are enabled."""
+
+    @classmethod
+    def of(
+        cls, group: MessageGroup, outline: Outline | None, tokens: Mapping[int, int]
+    ) -> Heading | None:
+        """Return the heading of a group, with the tokens of messages by list index."""
+        if outline is None:
+            return None
+        on = group.enabled(outline.preset)
+        cost = sum(tokens.get(index, 0) for index in on)
+        return cls(group.title, len(on), len(group.members), cost)
+
+
+def joints(rows: Sequence[OutlineRow], joined: Iterable[tuple[str, ...]]) -> dict[int, str]:
+    """Return the bracket beside each row that is sent as one message with others, by row number;
+    rows between them that are not have a dotted line.
+    """
+    numbers: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        if row.message is not None and not row.disabled:
+            numbers.setdefault(row.message.id, number)
+    found: dict[int, str] = {}
+    for ids in joined:
+        members = sorted(numbers[each] for each in ids if each in numbers)
+        if len(members) < 2:
+            continue
+        first, last = members[0], members[-1]
+        found |= {number: found.get(number, "┊") for number in range(first + 1, last)}
+        found |= dict.fromkeys(members[1:-1], "├") | {first: "┌", last: "└"}
+    return found
+
+
 def row_pieces(
     row: OutlineRow,
     tokens: int | None,
@@ -43,16 +86,26 @@ def row_pieces(
     width: int,
     *,
     unsaved: bool,
+    joint: str = " ",
+    heading: Heading | None = None,
 ) -> list[Piece]:
-    """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id."""
+    """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id;
+    `joint` is the bracket of messages that are sent as one.
+    """
     if row.message is None:
         return _ghost(row, facts, width)
     message = row.message
+    box = "[x]" if message.enabled else "[ ]"
+    if heading is not None:
+        box = "[ ]" if not heading.on else "[x]" if heading.on == heading.count else "[-]"
     left: list[Piece] = [
         ("●" if unsaved else " ", "unsaved"),
-        ("[x]" if message.enabled else "[ ]", "box"),
-        (" " + "  " * row.indent, ""),
+        (box, "box"),
+        *([(" " + "  " * row.indent, "")] if joint == " " else []),
+        *([] if joint == " " else [(joint, "joint"), ("  " * row.indent, "")]),
     ]
+    if heading is not None:
+        return _heading(heading, left, width)
     figure = _figure(tokens, sent=not row.disabled)
     if message.is_anchor:
         return _anchor(row, message, left, figure, facts, width)
@@ -65,7 +118,10 @@ def row_pieces(
     right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
     name = clipped(display_name(message), max(room, 1))
-    middle = [(name, "off" if row.disabled else "name"), *_preview(row, room - cell_len(name))]
+    filling = facts.fillings.words_for(message, tokens) if message.requires else ""
+    rest = room - cell_len(name)
+    preview = [(clipped(f"  {filling}", rest), "place")] if filling else _preview(row, rest)
+    middle = [(name, "off" if row.disabled else "name"), *preview]
     gap = max(room - _width(middle), 0)
     return [*left, *middle, (" " * gap, ""), *right]
 
@@ -90,6 +146,15 @@ def _preview(row: OutlineRow, room: int) -> list[Piece]:
     return [*before, (clipped(note, room - _width(before)), "info")]
 
 
+def _heading(heading: Heading, left: list[Piece], width: int) -> list[Piece]:
+    figure = _figure(heading.tokens if heading.on else None)
+    words = f" {heading.on} of {heading.count} on "
+    room = width - _width(left) - cell_len(figure) - cell_len(words)
+    title = clipped(f"▾ {one_line(heading.title, 80)} ", max(room, 1))
+    line = "─" * max(room - cell_len(title), 0)
+    return [*left, (title, "heading"), (line, "line"), (words, "place"), (figure, "tokens")]
+
+
 def _anchor(
     row: OutlineRow,
     message: PresetMessage,
@@ -100,7 +165,7 @@ def _anchor(
 ) -> list[Piece]:
     name = display_name(message)
     details = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
-    detail = details.get(message.type, "")
+    detail = details.get(message.type, "") or facts.fillings.words_for(message, None)
     lore = facts.lore.get(message.anchor_id, 0)
     if lore:
         detail = f"{detail} +{lore} lore".strip()

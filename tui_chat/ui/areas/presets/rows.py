@@ -7,6 +7,7 @@ walk over the list.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -16,14 +17,23 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.library.editing import Outline, OutlineRow, Slot, slots_for
+from tui_chat.library.editing import (
+    MessageGroup,
+    Outline,
+    OutlineRow,
+    Slot,
+    groups_of,
+    slots_for,
+)
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
+    Heading,
     Piece,
     display_name,
+    joints,
     note_pieces,
     row_pieces,
 )
@@ -31,8 +41,8 @@ from tui_chat.ui.widgets.row_list import RowList
 
 _STYLES = (
     "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
-    "place", "tokens", "name", "preview", "anchor", "line", "ghost", "cursor", "hover", "lit",
-    "drop", "empty",
+    "place", "tokens", "heading", "joint", "name", "preview", "anchor", "line",
+    "ghost", "cursor", "hover", "lit", "drop", "empty",
 )  # fmt: skip
 
 
@@ -60,6 +70,8 @@ class PresetRows(RowList):
         & .preset-rows--name { color: $foreground; }
         & .preset-rows--preview { color: $foreground 72%; }
         & .preset-rows--anchor { color: $text-primary; text-style: bold; }
+        & .preset-rows--heading { color: $text-accent; text-style: bold; }
+        & .preset-rows--joint { color: $text-accent; }
         & .preset-rows--line { color: $foreground 25%; }
         & .preset-rows--ghost { color: $foreground 67%; text-style: italic; }
         & .preset-rows--hover { background: $foreground 5%; }
@@ -125,6 +137,10 @@ class PresetRows(RowList):
         self._no_rows_text = ""
         self._tokens: dict[int, int] = {}
         self._unsaved: frozenset[str] = frozenset()
+        self.groups: Mapping[int, MessageGroup] = {}
+        """The groups of messages by the list index of their headings."""
+        self._joints: dict[int, str] = {}
+        """The bracket of each row that is sent as one message with others, by row number."""
         self.names: dict[str, str] = {}
         """The display names of the anchors, by id."""
         self._lines = OutlineLines()
@@ -192,6 +208,8 @@ class PresetRows(RowList):
         self._lit = outline.row_of(lit.index) if outline and same and lit else -1
         if outline is not None:
             messages = outline.preset.messages
+            if not same:
+                self.groups = groups_of(outline.preset)
             self.names = {m.anchor_id: display_name(m) for m in messages if m.is_anchor}
             if chosen is not None and 0 <= chosen < len(messages):
                 self.cursor = outline.row_of(chosen)
@@ -214,6 +232,7 @@ class PresetRows(RowList):
         shown = sum(row.skipped + (row.ghost in ("oldest", "message", "newest")) for row in rows)
         self.facts = replace(self.facts, shown=shown)
         self._tokens = costs(rows, self.facts)
+        self._joints = joints(rows, self.facts.joined)
 
     def _lay_out(self) -> None:
         self._lines = OutlineLines.of_outline(self.outline, self._words)
@@ -253,7 +272,18 @@ class PresetRows(RowList):
             return self._strip(pieces, width, "")
         unsaved = row.message is not None and row.message.id in self._unsaved
         tokens = self._tokens.get(row.index)
-        pieces = row_pieces(row, tokens, self.facts, self.names, width, unsaved=unsaved)
+        group = self.groups.get(row.index)
+        heading = Heading.of(group, self.outline, self._tokens) if group is not None else None
+        pieces = row_pieces(
+            row,
+            tokens,
+            self.facts,
+            self.names,
+            width,
+            unsaved=unsaved,
+            joint=self._joints.get(number, " "),
+            heading=heading,
+        )
         return self._strip(pieces, width, self.emphasis(number))
 
     def _strip(self, pieces: list[Piece], width: int, emphasis: str) -> Strip:

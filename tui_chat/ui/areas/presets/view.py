@@ -22,6 +22,7 @@ from tui_chat.ui.areas.presets.form_fields import EditForm
 from tui_chat.ui.areas.presets.message_edits import placement_sentence
 from tui_chat.ui.areas.presets.message_form import MessageForm
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
+from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
 from tui_chat.ui.widgets.row_list import clipped
@@ -279,10 +280,30 @@ class PresetView(Vertical):
         words = " ".join(note.sentence for note in row.notes) or placement_sentence(
             row, self.rows.names
         )
-        words = self._done or words
+        words = self._done or self._joined_words(row) or words
         self._status.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
         if self.has_class("-form") and row.message is not self.form.message:
             self._fill_form()
+
+    def _joined_words(self, row: OutlineRow) -> str:
+        """Return with which other messages a row is sent as one, or what its group is; else
+        nothing.
+        """
+        group = self.rows.groups.get(row.index)
+        if group is not None and not row.notes:
+            count = len(group.members)
+            title = one_line(group.title, 40)
+            return f"“{title}”: Space switches its {count} messages together; u undoes it."
+        message, edits = row.message, self.edits
+        if message is None or edits is None or row.disabled or row.notes:
+            return ""
+        ids = next((ids for ids in self._facts.joined if message.id in ids), ())
+        names = {each.id: one_line(display_name(each), 30) for each in edits.preset.messages}
+        others = [f"“{names.get(each, each)}”" for each in ids if each != message.id]
+        if not others:
+            return ""
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        return f"It is sent as one message with {', '.join(others[:3])}{more}."
 
     def show_status(self, words: str) -> None:
         """Show what was done in the status line until the cursor moves; empty for nothing."""
