@@ -14,6 +14,7 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.geometry import Offset
 from textual.widgets import TextArea
 
 from tui_chat.models.sanitize import sanitize
@@ -42,3 +43,11 @@ class SafeTextArea(TextArea):
         line = super().get_line(line_index)
         safe = sanitize(line.plain, "masked")
         return line if safe == line.plain else Text(safe, end="", no_wrap=True)
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """Scroll to the cursor, unless it is behind the end of a text that an edit just shortened:
+        TextArea may hide its scrollbar before it moves the cursor, and would raise ValueError.
+        """
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)

@@ -266,3 +266,26 @@ async def test_the_cursor_stands_still_after_some_blinks_until_a_key_comes() -> 
         await pilot.press("b")
         composer.blink_timer.pause()
         assert blinks(2) == [False, True]
+
+
+@pytest.mark.parametrize("lines", [5, 30, 90])
+async def test_a_long_text_is_written_undone_and_written_again(lines: int) -> None:
+    text = "\n".join(f"line {number}" for number in range(lines))
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        composer = app.composer
+        for _ in range(2):
+            composer.history.checkpoint()
+            composer.rewrite(text)
+            composer.history.checkpoint()
+            await pilot.pause()
+            assert composer.text == text
+            composer.undo()
+            assert composer.text == ""
+        composer.redo()
+        await pilot.pause()
+        assert composer.text == text
+        composer.select_all()
+        await pilot.press("delete")
+        assert composer.text == ""

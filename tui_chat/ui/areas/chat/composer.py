@@ -24,7 +24,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
-from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import clean
 from tui_chat.paths import dropped_path
 from tui_chat.ui.actions import UNDO_KEYS
@@ -37,6 +36,7 @@ from tui_chat.ui.areas.chat.completion import (
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
 from tui_chat.ui.slash_commands import escape_command
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 LARGE = 4_000
 """Characters from which a paste is held as a chip."""
@@ -64,7 +64,7 @@ _NOT_EDITING = ("submit", "stop", "up", "down", "scroll(-1)", "scroll(1)")
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
-class Composer(TextArea, inherit_bindings=False):
+class Composer(SafeTextArea, inherit_bindings=False):
     """The draft's editor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--chip", "composer--blank"}
@@ -504,12 +504,9 @@ class Composer(TextArea, inherit_bindings=False):
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn, with chips highlighted and control characters masked."""
         line = super().get_line(line_index)
-        plain = line.plain
-        if (safe := sanitize(plain, "masked")) != plain:
-            line = Text(safe, end="", no_wrap=True)
         for low, high in self.blanks.spans(line_index):
             line.stylize(self.get_component_rich_style("composer--blank"), low, high)
-        for low, high in self._pastes.chips(plain):
+        for low, high in self._pastes.chips(line.plain):
             line.stylize(self.get_component_rich_style("composer--chip"), low, high)
         return line
 
