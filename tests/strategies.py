@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import (
@@ -99,6 +100,8 @@ EVERY_SETTING = Settings(
     author_note=AuthorNote("Keep it short.", 2, "user"),
     user_name="Kim",
     char_name="Aria",
+    lore=LoreRules(names=True, budget_percent=25, min_activations=2, group_scoring=True),
+    global_variables={"mood": "calm", "Tür": "{{user}} “x”\n"},
 )
 """A value for every setting."""
 

@@ -22,7 +22,8 @@ from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition, LoreRules
+from tui_chat.models.lore_rules import LoreRules
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role

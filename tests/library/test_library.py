@@ -38,6 +38,11 @@ def test_an_unknown_name_lists_the_available_ones(shelf: Library):
 def test_a_saved_profile_is_read_back(shelf: Library):
     profile = Profile("Zoë “Z”", "Two\nlines, and 中文")
     assert shelf.profile(shelf.save_profile(profile)) == profile
+    for placed in (
+        Profile("At a depth", "x", "depth", 0, "user"),
+        Profile("At the note", "x", "note_top"),
+    ):
+        assert shelf.profile(shelf.save_profile(placed)) == placed
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import EVERY_SETTING, any_settings
+from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.settings import (
     NO_SETTINGS,
     SETTINGS,
@@ -71,6 +72,9 @@ def test_keys_may_be_camel_case_and_null_is_unset():
             ResponseFormat("schema", {"type": "object"}, name="n", strict=True),
         ),
         ("service_tier", "default", "default"),
+        ("lore", '{"budgetPercent": 25}', LoreRules(budget_percent=25)),
+        ("lore", "{}", LoreRules()),
+        ("global_variables", '{"mood": "calm"}', {"mood": "calm"}),
     ],
 )
 def test_a_setting_is_read_as_it_is_typed(name: str, text: str, value: object):

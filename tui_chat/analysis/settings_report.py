@@ -55,6 +55,8 @@ EXAMPLES = {
     "author_note": "Keep it short.",
     "user_name": "Kim",
     "char_name": "Aria",
+    "lore": '{"names": true, "budget_percent": 25}',
+    "global_variables": '{"mood": "calm"}',
 }
 """A usual value of each setting, as `parse_setting` reads it."""
 PREREQUISITES = {"reasoning_summary": {"effort": "high"}}

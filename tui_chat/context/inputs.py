@@ -16,6 +16,7 @@ from types import MappingProxyType
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.lore_rules import NO_LORE_RULES, SILLYTAVERN_RULES, LoreRules
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, Part
@@ -122,6 +123,30 @@ class Inputs:
             *(((role.settings, f"role {role.name}"),) if role is not None else ()),
             (self.endpoint.settings, f"endpoint {self.endpoint.name}"),
         )
+
+    @property
+    def lore_rules(self) -> LoreRules:
+        """How lorebooks are searched: as a setting says, else the chat, else as the program of the
+        preset does by default. With SillyTavern's rules the books of the session get their tokens
+        before the one in the role's card.
+        """
+        set_rules = (settings.lore for settings, _ in self.setting_places)
+        is_joined = self.preset.policies.depths == "joined"
+        by_default = self.chat.lore
+        if is_joined and by_default == NO_LORE_RULES:
+            by_default = SILLYTAVERN_RULES
+        rules = next((each for each in set_rules if each is not None), by_default)
+        role = self.active_role
+        own = role.character.book if role is not None and role.character is not None else None
+        if is_joined and own is not None and not rules.tiers and len(self.lorebooks) > 1:
+            return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
+        return rules
+
+    @property
+    def global_variables(self) -> Mapping[str, str]:
+        """The variables for `{{getglobalvar::name}}`: those of a setting, else of the chat."""
+        found = (settings.global_variables for settings, _ in self.setting_places)
+        return next((each for each in found if each is not None), self.chat.global_variables)
 
     @property
     def user_name(self) -> str:

@@ -2,7 +2,8 @@
 
 A role is `{"name", "system_prompt", "model", "parameters", "preset", "status"}`, where
 `parameters` is an object of settings (`temperature` and `max_tokens` may stand beside the name as
-well), a profile `{"name", "content"}`. Keys are snake_case or camelCase.
+well), a profile `{"name", "content", "placement", "depth", "role"}`. Keys are snake_case or
+camelCase.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from tui_chat.library.file_reader import (
     require_number,
 )
 from tui_chat.models.envelope import Level
-from tui_chat.models.profile import Profile
+from tui_chat.models.profile import (
+    MAX_PROFILE_DEPTH,
+    PROFILE_DEPTH,
+    Profile,
+    ProfilePlacement,
+)
 from tui_chat.models.role import Role
 from tui_chat.models.settings import NO_SETTINGS, Settings
 
@@ -46,6 +52,9 @@ class _RoleFile(FileModel):
 class _ProfileFile(FileModel):
     name: StrictStr
     content: StrictStr = ""
+    placement: ProfilePlacement = "anchor"
+    depth: Annotated[StrictInt, Field(ge=0, le=MAX_PROFILE_DEPTH)] = PROFILE_DEPTH
+    role: Literal["system", "user", "assistant"] = "system"
 
 
 _ROLE_KEYS = KnownKeys((*_RoleFile.model_fields, "parameters"), {"role_id": ("id",)})
@@ -81,12 +90,16 @@ def load_profile(path: Path) -> Profile:
 def parse_profile(text: str, source: str) -> Profile:
     """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
     found, _ = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
-    return Profile(found.name, found.content)
+    return Profile(found.name, found.content, found.placement, found.depth, found.role)
 
 
 def dump_profile(profile: Profile) -> str:
     """Return a profile as JSON text."""
-    body = {"name": profile.name, "content": profile.content}
+    body: dict[str, str | int] = {"name": profile.name, "content": profile.content}
+    if profile.placement != "anchor":
+        body["placement"] = profile.placement
+    if profile.placement == "depth":
+        body |= {"depth": profile.depth, "role": profile.role}
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.lore_timer import LoreTimer
-from tui_chat.models.lorebook import LoreRules
+from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules, LoreTimer
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NotePlacement
 
@@ -56,7 +55,7 @@ class ChatSettings:
     quiet_prompt: str = ""
     """The last system message of a request of the kind `quiet`."""
     injections: tuple[Injection, ...] = ()
-    lore: LoreRules = field(default_factory=LoreRules)
+    lore: LoreRules = NO_LORE_RULES
     timers: tuple[LoreTimer, ...] = ()
     """Lore entries that stay active or pause for some messages."""
     global_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)

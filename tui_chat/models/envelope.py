@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
+from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.semantics import (
@@ -148,6 +149,10 @@ class Parameters:
     """The value of `{{user}}`, in place of the profile's name."""
     char_name: Sourced[str] | None = None
     """The value of `{{char}}`, in place of the role's name."""
+    lore: Sourced[LoreRules] | None = None
+    """How lorebooks are searched."""
+    global_variables: Sourced[Mapping[str, str]] | None = None
+    """For `{{getglobalvar::name}}`."""
 
 
 @dataclass(frozen=True, slots=True)

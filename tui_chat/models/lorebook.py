@@ -151,24 +151,3 @@ class Lorebook:
     scripts that put no blanks between words are found anywhere."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoreRules:
-    """How a session searches its lorebooks."""
-
-    names: bool = False
-    """True if each message is searched with the name of its speaker before it."""
-    token_budget: int | None = None
-    """Tokens that the entries of all books may cost together, less one; None for no limit."""
-    budget_percent: int | None = None
-    """The same, as a share of the context without the reply."""
-    budget_cap: int = 0
-    """The most that `budget_percent` may give; 0 for no limit."""
-    min_activations: int = 0
-    """More messages are searched until so many entries are active."""
-    min_activations_depth: int = 0
-    """The most messages that are searched for that; 0 for all."""
-    group_scoring: bool = False
-    tiers: tuple[int, ...] = ()
-    """For each book: entries of a lower tier get their tokens first; empty for one tier."""

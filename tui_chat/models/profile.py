@@ -8,6 +8,13 @@ from typing import Literal
 from tui_chat.models.message import MessageRole
 
 ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
+PROFILE_PLACEMENTS: tuple[ProfilePlacement, ...] = (
+    *("anchor", "note_top", "note_bottom", "depth", "none"),
+)
+PROFILE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
+MAX_PROFILE_DEPTH = 1_000_000
+PROFILE_DEPTH = 2
+"""Depth of a profile that names none, as in SillyTavern."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -19,7 +26,7 @@ class Profile:
     placement: ProfilePlacement = "anchor"
     """Where its content goes: to the preset's anchor, to the top or bottom of the author's note, or
     to a depth in the history. `{{persona}}` is independent of it."""
-    depth: int = 2
+    depth: int = PROFILE_DEPTH
     """Messages of the conversation after it, for `depth`."""
     role: MessageRole = "system"
     """For `depth`."""

@@ -16,7 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Literal, cast
+
+from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, the least first."""
@@ -29,6 +32,9 @@ MAX_SCHEMA = 200_000
 MAX_NOTE = 20_000
 """The maximum length in characters of an author's note."""
 MAX_NOTE_DEPTH = 1_000_000
+MAX_LORE = 1_000_000
+"""The maximum number of tokens, entries or messages in the rules of lorebooks."""
+MAX_VARIABLES = 1_000
 NOTE_DEPTH = 4
 """Depth of an author's note that names none, as in SillyTavern."""
 
@@ -146,6 +152,8 @@ class Settings:
     author_note: AuthorNote | None = None
     user_name: str | None = None
     char_name: str | None = None
+    lore: LoreRules | None = None
+    global_variables: Mapping[str, str] | None = None
 
 
 NO_SETTINGS = Settings()
@@ -352,6 +360,32 @@ def _read_note(value: object) -> AuthorNote:
     )
 
 
+def _read_lore(value: object) -> LoreRules:
+    found = _options(value, _LORE)
+    for name in ("names", "group_scoring"):
+        _boolean_in(found, name)
+    for name in found.keys() - {"names", "group_scoring"}:
+        number, most = found[name], 100 if name == "budget_percent" else MAX_LORE
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+            raise _Unaccepted(f"{name} must be a whole number from 0 to {most:,}")
+    return LoreRules(**found)
+
+
+def _read_variables(value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise _Unaccepted
+    found = cast("Mapping[object, object]", value)
+    if len(found) > MAX_VARIABLES:
+        raise _Unaccepted(f"variables must be at most {MAX_VARIABLES:,}")
+    for name, text in found.items():
+        is_named = isinstance(name, str) and 0 < len(name) <= MAX_TEXT
+        if not is_named or not isinstance(text, str) or len(text) > MAX_NOTE:
+            what = f"texts of at most {MAX_NOTE:,} characters"
+            raise _Unaccepted(f"variables must have names and be {what}")
+    return MappingProxyType(dict(cast("Mapping[str, str]", value)))
+
+
+_LORE = tuple(each.name for each in fields(LoreRules) if each.name != "tiers")
 _NOTE = tuple(each.name for each in fields(AuthorNote))
 NOTE_ROLES = ("system", "user", "assistant")
 _BUDGET = _whole(0, 1_000_000, "tokens, a whole number")
@@ -392,11 +426,16 @@ SETTINGS: Mapping[str, SettingType] = {
     ),
     "user_name": _line(),
     "char_name": _line(),
+    "lore": SettingType(f"an object with {', '.join(_LORE)}", _read_lore),
+    "global_variables": SettingType("an object of texts by name", _read_variables),
 }
 """The settings by their names, in the order of the fields and in which they are shown."""
 
 CONTEXT_SETTINGS = frozenset(
-    ("context_limit", "reply_reserve", "author_note", "user_name", "char_name")
+    (
+        *("context_limit", "reply_reserve", "author_note", "user_name", "char_name"),
+        *("lore", "global_variables"),
+    )
 )
 """Settings that decide what the model sees; no protocol has them."""
 
@@ -535,8 +574,16 @@ def setting_json(value: Any) -> Any:
             place |= {"searched": True} if value.searched else {}
             is_plain = value.text == value.text.strip() and not value.text.startswith("{")
             return value.text if is_plain and not place else {"text": value.text, **place}
+        case LoreRules():
+            return {
+                name: inner
+                for name in _LORE
+                if (inner := getattr(value, name)) != getattr(NO_LORE_RULES, name)
+            }
         case SearchLocation():
             return {name: text for name in _PLACE if (text := getattr(value, name))}
+        case Mapping():
+            return dict(cast("Mapping[str, str]", value))
         case tuple():
             return list(cast("tuple[str, ...]", value))
         case _:

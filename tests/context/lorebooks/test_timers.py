@@ -6,7 +6,7 @@ from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.lorebooks.timers import next_timers
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset

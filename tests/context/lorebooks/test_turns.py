@@ -14,7 +14,7 @@ from tui_chat.context.inputs import prefilled_history
 from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
 from tui_chat.context.lorebooks.timers import next_timers
 from tui_chat.context.lorebooks.turns import turn_inputs, with_lore_timers
-from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset

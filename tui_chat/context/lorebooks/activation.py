@@ -100,7 +100,7 @@ class Activation:
 
     def __init__(self, inputs: Inputs, count: Counter, books_index: BookIndex) -> None:
         self._inputs = inputs
-        self._rules = inputs.chat.lore
+        self._rules = inputs.lore_rules
         self._by_places = inputs.preset.policies.depths == "joined"
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft

@@ -73,7 +73,7 @@ class BookIndex:
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
     books = [_indexed(book, inputs.user_name, inputs.char_name) for book in inputs.lorebooks]
-    return _rank_entries(inputs.lorebooks, books, inputs.chat.lore.tiers)
+    return _rank_entries(inputs.lorebooks, books, inputs.lore_rules.tiers)
 
 
 @recent_memo()

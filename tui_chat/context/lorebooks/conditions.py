@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import BookIndex, RankedEntry
 from tui_chat.context.macros.environment import draw_number
-from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import LorebookEntry, MatchSource
 
 

@@ -113,7 +113,7 @@ class LoreBudget:
 
 def _session_limit(inputs: Inputs) -> int | None:
     """Return the tokens that all entries may cost together; None for no limit."""
-    rules = inputs.chat.lore
+    rules = inputs.lore_rules
     limit = rules.token_budget
     if rules.budget_percent is not None:
         asked = parameters(inputs)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index
-from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.tokens import Counter
 
 

@@ -22,7 +22,7 @@ from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.explanation import book_entries, lore_counter
 from tui_chat.context.lorebooks.timers import next_timers
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.lore_timer import LoreTimer
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
@@ -189,8 +189,8 @@ def _with_entries(setup: Inputs, wanted: set[int]) -> Inputs:
         )
         for book in setup.lorebooks
     )
-    rules = replace(setup.chat.lore, token_budget=None, budget_percent=None)
-    return replace(setup, lorebooks=books, chat=replace(setup.chat, lore=rules))
+    rules = replace(setup.lore_rules, token_budget=None, budget_percent=None)
+    return replace(setup, lorebooks=books, settings=replace(setup.settings, lore=rules))
 
 
 def _activating(setup: Inputs, books: Sequence[Lorebook]) -> set[int]:

@@ -53,7 +53,7 @@ class MacroEnvironment:
     def __init__(self, inputs: Inputs, texts: Mapping[str, Text] = NO_TEXTS) -> None:
         self._inputs = inputs
         self._variables = _folded(inputs.preset.variables) | _folded(inputs.variables)
-        for name, value in inputs.chat.global_variables.items():
+        for name, value in inputs.global_variables.items():
             self._variables[GLOBAL + name.casefold()] = value
         self._set: dict[str, str | None] = {}
         self._read: dict[str, str | None] = {}

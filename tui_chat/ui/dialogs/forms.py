@@ -10,9 +10,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.suggester import SuggestFromList
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
-from tui_chat.models.profile import Profile
+from tui_chat.models.profile import (
+    MAX_PROFILE_DEPTH,
+    PROFILE_PLACEMENTS,
+    PROFILE_ROLES,
+    Profile,
+)
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
@@ -182,15 +188,39 @@ class ProfileForm(Form[Profile | None]):
                 yield Input(sanitize(self._profile.name), id="name")
                 yield Static("What the model should know about you", classes="label")
                 yield SafeTextArea(self._profile.content, id="content", tab_behavior="focus")
+                with Horizontal(classes="pair"):
+                    with Vertical():
+                        yield Static("Place in the request", classes="label")
+                        yield self._choice("placement", PROFILE_PLACEMENTS)
+                    with Vertical():
+                        yield Static("Depth, for “depth”", classes="label")
+                        yield Input(str(self._profile.depth), id="depth")
+                    with Vertical():
+                        yield Static("Role, for “depth”", classes="label")
+                        yield self._choice("role", PROFILE_ROLES)
             yield from self.buttons()
 
+    def _choice(self, name: str, words: tuple[str, ...]) -> Input:
+        suggester = SuggestFromList(words)
+        return Input(getattr(self._profile, name), id=name, suggester=suggester)
+
     def action_save(self) -> None:
-        """Answer with the profile if it has a name."""
-        name = self.value("name")
-        if name:
-            self.dismiss(Profile(name, self.query_one("#content", TextArea).text))
-        else:
+        """Answer with the profile if its fields are valid."""
+        name, placement, role = (self.value(field) for field in ("name", "placement", "role"))
+        depth = self.value("depth")
+        if not name:
             self.show_fault("A profile needs a name.", "name")
+        elif placement not in PROFILE_PLACEMENTS:
+            words = ", ".join(PROFILE_PLACEMENTS)
+            self.show_fault(f"The place must be one of {words}.", "placement")
+        elif not (depth.isascii() and depth.isdigit() and int(depth) <= MAX_PROFILE_DEPTH):
+            limit = f"{MAX_PROFILE_DEPTH:,}"
+            self.show_fault(f"The depth must be a whole number from 0 to {limit}.", "depth")
+        elif role not in PROFILE_ROLES:
+            self.show_fault(f"The role must be one of {', '.join(PROFILE_ROLES)}.", "role")
+        else:
+            text = self.query_one("#content", TextArea).text
+            self.dismiss(Profile(name, text, placement, int(depth), role))
 
 
 class CapturedRequestForm(Form[str | None]):

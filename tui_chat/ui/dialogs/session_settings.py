@@ -23,6 +23,7 @@ from tui_chat.analysis.settings_report import (
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.settings import (
     NOTE_DEPTH,
+    NOTE_PLACEMENTS,
     NOTE_ROLES,
     SETTINGS,
     AuthorNote,
@@ -55,6 +56,8 @@ LABELS = {
     "author_note": "Author's note",
     "note_depth": "  its depth",
     "note_role": "  its role",
+    "note_placement": "  its place",
+    "note_interval": "  every … messages",
     "user_name": "Name of {{user}}",
     "char_name": "Name of {{char}}",
     "reasoning_budget": "Reasoning budget",
@@ -67,16 +70,20 @@ LABELS = {
     "service_tier": "Service tier",
     "user_id": "User ID",
     "logprobs": "Log probabilities",
+    "lore": "Rules of lorebooks",
+    "global_variables": "Global variables",
 }
 """The rows, in their order."""
 
-_NOTE = ("author_note", "note_depth", "note_role")
+_NOTE = ("author_note", "note_depth", "note_role", "note_placement", "note_interval")
 _ACCEPTS = {
     "model": "the name of a model; empty for the role's or the endpoint's",
     "endpoint": "one of the configured endpoints",
     "author_note": "a text that is inserted into the conversation",
     "note_depth": f"how many messages follow it; {NOTE_DEPTH} if empty",
     "note_role": f"one of {', '.join(NOTE_ROLES)}",
+    "note_placement": "at its depth, or beside the preset's message “main”",
+    "note_interval": "sent if the number of user messages is a multiple of it; 1 always, 0 never",
 }
 _UNSET = {"context_limit": "unknown of the model", "author_note": "none"}
 """What is said of a setting that nobody sets, instead of “provider's default”."""
@@ -263,6 +270,10 @@ class SessionSettingsForm(Form[bool | None]):
                 return str(note.depth) if note is not None and note.depth != NOTE_DEPTH else ""
             case "note_role":
                 return note.role if note is not None and note.role != "system" else ""
+            case "note_placement":
+                return note.placement if note is not None and note.placement != "depth" else ""
+            case "note_interval":
+                return str(note.interval) if note is not None and note.interval != 1 else ""
             case _:
                 value = getattr(values.settings, name)
                 return "" if value is None else setting_text(value)
@@ -276,6 +287,8 @@ class SessionSettingsForm(Form[bool | None]):
                 return tuple(each.name for each in self._workspace.state.config.endpoints)
             case "note_role":
                 return NOTE_ROLES
+            case "note_placement":
+                return NOTE_PLACEMENTS
             case _:
                 return SETTINGS[name].words if name in SETTINGS else ()
 
@@ -291,6 +304,8 @@ class SessionSettingsForm(Form[bool | None]):
         inherited |= {
             "note_depth": (str(NOTE_DEPTH), "default"),
             "note_role": ("system", "default"),
+            "note_placement": ("depth", "default"),
+            "note_interval": ("1", "default"),
         }
         reports = {each.name: each for each in report_settings(composed)}
         for name, row in self._rows.items():
@@ -347,23 +362,20 @@ class SessionSettingsForm(Form[bool | None]):
         return replace(self._values, endpoint=found[0], model=model)
 
     def _note(self) -> AuthorNote | None:
-        """Return the author's note of its three rows; None without a text."""
-        text, depth, role = (self._rows[name].text.strip() for name in _NOTE)
-        if depth and not (depth.isascii() and depth.isdigit()):
-            raise ValueError("depth must be a whole number from 0")
+        """Return the author's note of its rows; None without a text."""
+        text, *others = (self._rows[name].text.strip() for name in _NOTE)
+        keys = ("depth", "role", "placement", "interval")
+        found: dict[str, Any] = {key: word for key, word in zip(keys, others, strict=True) if word}
+        for key in ("depth", "interval"):
+            if key in found:
+                if not (found[key].isascii() and found[key].isdigit()):
+                    raise ValueError(f"{key} must be a whole number from 0")
+                found[key] = int(found[key])
         if not text:
             return None
-        before = self._values.settings.author_note or AuthorNote("")
-        found = {"text": text, **({"depth": int(depth)} if depth else {})}
-        note: AuthorNote = read_setting(
-            "author_note", {**found, **({"role": role} if role else {})}
-        )
-        return replace(
-            note,
-            placement=before.placement,
-            interval=before.interval,
-            searched=before.searched,
-        )
+        note: AuthorNote = read_setting("author_note", {"text": text, **found})
+        before = self._values.settings.author_note
+        return note if before is None else replace(note, searched=before.searched)
 
     @on(SettingRow.ResetRequested)
     def _reset_requested(self, event: SettingRow.ResetRequested) -> None:

@@ -169,7 +169,7 @@ class PresetsArea(Area):
         """Choose who the user is for the model, or nobody, from the next message on."""
         from tui_chat.models.profile import Profile
         from tui_chat.ui.dialogs.forms import ProfileForm
-        from tui_chat.ui.dialogs.questions import NEW_ITEM, ask_profile
+        from tui_chat.ui.dialogs.questions import EDIT_ITEM, NEW_ITEM, ask_profile
 
         workspace = await self.host.opened_workspace()
         if workspace is None:
@@ -177,9 +177,12 @@ class PresetsArea(Area):
         chosen = name or await ask_profile(self.tui, workspace)
         if chosen is None:
             return
-        if chosen != NEW_ITEM:
+        if chosen not in (NEW_ITEM, EDIT_ITEM):
             await workspace.settings.set_profile(chosen)
-        elif profile := await self.tui.push_screen_wait(ProfileForm(Profile("", ""))):
+            return
+        before = workspace.state.profile if chosen == EDIT_ITEM else None
+        form = ProfileForm(before or Profile("", ""))
+        if profile := await self.tui.push_screen_wait(form):
             await workspace.settings.save_profile(profile)
 
     @work(group="dialog", exclusive=True)
