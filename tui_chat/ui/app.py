@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
 """The class of the screen from a number of columns on."""
-OPEN_AFTER = 0.15
-"""Seconds after the first frame until the workspace is opened."""
 
 _LINE_FILTER = ControlCharacterFilter()
 
@@ -126,8 +124,7 @@ class TuiChat(App[None]):
         self.theme_files.watch()
         self.chat.pane.show("New chat", "", ())
         self.chat.pane.focus()
-        # Importing the composer of requests and the store blocks the loop: keys come first.
-        self.set_timer(OPEN_AFTER, self.lifecycle.open_soon)
+        self.call_after_refresh(self.lifecycle.open_soon)
 
     # --- the workspace -------------------------------------------------------------------
 
