@@ -51,7 +51,8 @@ def run_inspect(
     """
     from tui_chat.cli.har import holds_har
 
-    text = read_content(file, LARGEST_REQUEST).decode("utf-8", "replace")
+    content = read_content(file, LARGEST_REQUEST)
+    text = content.decode("utf-8", "replace")
     try:
         if holds_har(text):
             found = _har_call(text, call, as_json=as_json)
@@ -63,12 +64,34 @@ def run_inspect(
         if holds_turn(text):
             read_turn(text, "the turn")
         else:
+            _require_no_transcript(content, "request")
             read_captured(text)
     except InputError as error:
         raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error
     if file == STANDARD_INPUT:
         _take_terminal()
     run_app(common, captured=text)
+
+
+def _require_no_transcript(content: bytes, wanted: str) -> None:
+    """Raise InputError if the content of a file is the conversations of a program."""
+    from tui_chat.cli.har import holds_har
+    from tui_chat.interop.format_detection import transcript_format
+
+    if not (label := transcript_format(content)):
+        return
+    advice = "`tui-chat view FILE` shows it, and `tui-chat import FILE` imports it."
+    if holds_har(content.decode("utf-8", "replace")):
+        advice = "`tui-chat inspect FILE` lists its calls, and `--call N` explains one."
+    raise InputError(f"This holds conversations ({label}), not a {wanted}.", advice=advice)
+
+
+def _name_file(file: Path, content: bytes, wanted: str) -> None:
+    """Raise InputError that names the file, like `_require_no_transcript`."""
+    try:
+        _require_no_transcript(content, wanted)
+    except InputError as error:
+        raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error
 
 
 def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
@@ -114,7 +137,9 @@ def _take_terminal() -> None:
 
 def run_read(file: Path, protocol: Protocol) -> None:
     """Print a reply as JSON. Raises InputError if the file cannot be read."""
-    reply, error = read_reply(read_content(file, LARGEST_REQUEST), protocol)
+    content = read_content(file, LARGEST_REQUEST)
+    _name_file(file, content, "reply")
+    reply, error = read_reply(content, protocol)
     write_json(reply_json(reply, error))
 
 
@@ -214,6 +239,7 @@ def run_convert(
     """
     place = _endpoint(common, endpoint, target)
     request = read_content(file, LARGEST_REQUEST)
+    _name_file(file, request, "request")
     if source is None:
         source, request = _found(request, input_name(file))
     body, notes = convert(request, source, place, model=model, name=input_name(file))

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat import paths
@@ -209,6 +210,11 @@ def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummar
     within = [each for title, each in titles.items() if wanted and wanted in title]
     near = [titles[title] for title in difflib.get_close_matches(wanted, titles, 3, 0.5)]
     hints = list({each.session_id: each for each in (*within[:3], *near)}.values())[:3]
+    if Path(name).is_file():
+        raise InputError(
+            f"“{one_line(name, 80)}” is a file, not a session.",
+            advice="`tui-chat view FILE` shows its conversations, `tui-chat import` imports them.",
+        )
     raise InputError(
         f"There is no session “{one_line(name, 80)}”.",
         advice=f"Did you mean {_session_list(hints)}?"

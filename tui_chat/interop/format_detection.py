@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import cast
@@ -71,6 +72,37 @@ def _read(
                 yield from known.read(chain([head], pieces), source)
                 return
     yield from _json(JsonStream(chain([head], pieces), largest=largest))
+
+
+def transcript_format(content: bytes) -> str:
+    """Return what the format of a file is called whose content is the conversations of a program;
+    empty for any other. Lists of messages are none: they may be a request.
+    """
+    if content.startswith(MAGIC):
+        return "an SQLite database"
+    sample = content[:_SAMPLE_BYTES]
+    if lines := _lines_format(sample):
+        return lines.label
+    first = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    texts = (known for known in FORMATS if isinstance(known, TextFormat))
+    if first and first not in b"{[":
+        return next((known.label for known in texts if known.detect(sample)), "")
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    values = cast("list[object]", value)[:1] if isinstance(value, list) else [value]
+    for data in map(as_object, values):
+        for known in FORMATS:
+            if isinstance(known, ObjectFormat) and known is not messages.FORMAT:
+                found = known.detect(data)
+            else:
+                found = isinstance(known, StreamedFormat) and any(
+                    known.detect(key, data) for key in data
+                )
+            if found:
+                return known.label
+    return ""
 
 
 def _head(pieces: Iterator[bytes], size: int) -> bytes:
