@@ -274,6 +274,15 @@ async def test_openai_caches_the_beginning_in_steps():
         assert [await cached(short), await cached(short)] == [(0, 125), (0, 125)]
 
 
+async def test_a_continued_response_has_its_beginning_in_the_cache():
+    async with provider() as offline:
+        body: dict[str, Any] = {"model": "echo", "input": "word " * 2000}
+        first = (await offline.post("/v1/responses", json=body)).json()
+        body = {"model": "echo", "input": "Go on", "previous_response_id": first["id"]}
+        usage = (await offline.post("/v1/responses", json=body)).json()["usage"]
+        assert usage["input_tokens_details"]["cached_tokens"] >= 2304
+
+
 async def test_anthropic_caches_up_to_marks_for_minutes(clock):
     async with provider(clock) as offline:
         mark = {"cache_control": {"type": "ephemeral"}}

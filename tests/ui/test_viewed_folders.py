@@ -215,6 +215,7 @@ async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path,
         assert workspace.state.session_id == parent  # that message started none
         await pilot.press("j", "S")
         await until(pilot, lambda: texts(workspace) == ["Ask the miller"])
+        assert "subagent, S goes back" in screen_text(app)
         await pilot.press("S")
         await until(pilot, lambda: workspace.state.session_id == parent)
         await until(pilot, lambda: transcript.current_index == 1)

@@ -128,8 +128,8 @@ class PromptCache:
 
 def _blocks(prompt: PromptRequest) -> Iterator[_PromptBlock]:
     """Yield the blocks of a prompt in the order in which a model reads them."""
-    if "previous_response_id" in prompt.body:  # the earlier turns are not in the body
-        for part in (*prompt.tools, *prompt.system, *prompt.turns):
+    if prompt.protocol == "OpenAI Responses":  # the body may leave the earlier turns out
+        for part in (*prompt.tools, prompt.body.get("text"), *prompt.system, *prompt.turns):
             yield _PromptBlock(repr(part), 0, None)
         return
     last: _PromptBlock | None = None

@@ -96,7 +96,9 @@ class SessionFiles:
         headings = await asyncio.to_thread(_headings, titled)
         await self._name(titled, headings)
         known = [file for file, heading in zip(titled, headings, strict=True) if heading.is_known]
-        to_open = next((file for file in known if file.size <= _MOST_OPENED), None)
+        of_subagents = [f for f in known if self.subagents.started_by(f.session_id) is not None]
+        candidates = [file for file in known if file not in of_subagents] or known
+        to_open = next((file for file in candidates if file.size <= _MOST_OPENED), None)
         if to_open is not None:
             await self._workspace.store.settings.set("session", to_open.session_id)
         self._unlisted = files if len(files) > len(titled) else ()

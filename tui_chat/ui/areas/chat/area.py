@@ -130,6 +130,10 @@ class ChatArea(Area):
         original = one_line(state.session.fork_of) if state.session is not None else ""
         fork = f"fork of {clipped(original, 24)} · " if original else ""
         subtitle = f"{model or 'no model'} · {fork}{state.endpoint.name} · {role}"
+        files = workspace.session_files
+        started_by = files.subagents.started_by(state.session_id) if files is not None else None
+        if started_by is not None:
+            subtitle = f"subagent, S goes back · {subtitle}"
         if state.preset_name != "plain":
             subtitle += f" · {state.preset_name}"
         if state.is_temporary:
@@ -148,11 +152,10 @@ class ChatArea(Area):
             is_part=is_part,
             elsewhere=not state.is_streaming,
         )
-        if workspace.session_files is not None:
-            subagents = workspace.session_files.subagents
+        if files is not None:
             self.pane.transcript.set_subagents(
-                frozenset(subagents.calls_of(state.session_id)),
-                is_subagent=subagents.started_by(state.session_id) is not None,
+                frozenset(files.subagents.calls_of(state.session_id)),
+                is_subagent=started_by is not None,
             )
         self.tool_calls.show()
 
