@@ -127,3 +127,27 @@ async def test_another_call_of_the_conversation_appears_in_the_open_session(
     await heard.until(lambda: len(workspace.state.entries) == 5)
     texts = [entry.message.content for entry in workspace.state.entries]
     assert texts[:4] == ["You are terse.", "What is the weather?", "Rain.", "Go"]
+
+
+async def test_a_recorded_request_is_compared_with_the_one_before_it(
+    make_workspace, tmp_path: Path
+):
+    workspace, heard = await make_workspace()
+    text = "The mill is old. " * 400
+    system = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+    first = BODY | {"model": "thinker", "system": system}
+    changed = [{**system[0], "text": "Now: " + text}]
+    reply = [{"role": "assistant", "content": "Dry."}, {"role": "user", "content": "And later?"}]
+    second = first | {"system": changed, "messages": [*BODY["messages"], *reply]}
+    await record(tmp_path, first, second)
+    await workspace.external_changes.check()
+    (session,) = workspace.state.sessions
+    await workspace.sessions.activate(session.session_id)
+    await heard.until(lambda: len(workspace.state.entries) == 5)
+    assert await workspace.live_request.view_sent(workspace.state.entries[-1].message.id)
+    viewed = workspace.state.request.viewed
+    assert b"And later?" not in viewed.before.payload.body
+    assert viewed.forecast.at.kind not in ("grown", "first", "model")
+    assert "cached tokens lost" in viewed.description
+    base = workspace.live_request.comparison()
+    assert (base.name, base.payload) == ("the request before it", viewed.before.payload)

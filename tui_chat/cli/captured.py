@@ -61,10 +61,11 @@ def run_inspect(
             text = found
         elif call is not None or as_json:
             raise InputError("--call and --json are for HAR files.")
+        elif not holds_turn(text):
+            _require_no_transcript(content, "request")
         if holds_turn(text):
             read_turn(text, "the turn")
         else:
-            _require_no_transcript(content, "request")
             read_captured(text)
     except InputError as error:
         raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error

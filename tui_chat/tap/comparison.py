@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
+from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render
@@ -88,13 +89,7 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
     forecast = Forecaster()(before.composed, call.composed, counter)
     was, now = _unmarked(before.exact.tree), _unmarked(call.exact.tree)
     first = next(_differences(plain(was), plain(now)), None)
-    had = Forecaster()(None, before.composed, counter).after
-    lost = 0 if forecast.at.kind in ("grown", "model", "first") else max(0, had - forecast.common)
-    price = prices.for_input(forecast.total) if prices is not None else None
-    cost = None
-    if price is not None and price.input is not None:
-        cached = price.input if price.cached is None else price.cached
-        cost = lost * (price.input - cached) / _MILLION
+    lost, cost = lost_tokens(before.composed, forecast, prices)
     return CallComparison(
         placed.previous.exchange if placed.previous else 0,
         diff_payloads(render(was), render(now)),
@@ -106,6 +101,21 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
         idle,
         _expiry(call.protocol, call.body),
     )
+
+
+def lost_tokens(
+    before: Composed, forecast: Forecast, prices: Prices | None
+) -> tuple[int, Decimal | None]:
+    """Return how many tokens of the request before are not served from the cache again, and what
+    they cost more than cached ones, in US dollars; None without prices.
+    """
+    had = Forecaster()(None, before, counter_for(before.model)).after
+    lost = 0 if forecast.at.kind in ("grown", "model", "first") else max(0, had - forecast.common)
+    price = prices.for_input(forecast.total) if prices is not None else None
+    if price is None or price.input is None:
+        return lost, None
+    cached = price.input if price.cached is None else price.cached
+    return lost, lost * (price.input - cached) / _MILLION
 
 
 def _expiry(protocol: Protocol, body: bytes) -> float | None:

@@ -26,6 +26,7 @@ from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
 from tui_chat.models.session import Entry
+from tui_chat.tokens import counter_for
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
     DiffBase,
@@ -233,9 +234,31 @@ class LiveRequest:
                 sentence = "What was sent is no longer kept, and cannot be composed again."
                 raise InputError(sentence, advice=sent.why)
             entry = next((e for e in entries if e.message.id == entry_id), None)
-            self.view(ViewedRequest(composed, sent.description, entry, sent.captured))
-            return True
+            viewed = ViewedRequest(composed, sent.description, entry, sent.captured)
+            if sent.record.recipe.get("source") == "tap":
+                viewed = await self._with_request_before(viewed, entry_id)
+            if workspace.state.session_id == session_id:
+                self.view(viewed)
+                return True
         return False
+
+    async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
+        """Return a recorded request with the one before it, and what that means for the cache."""
+        from tui_chat.analysis import Forecaster
+        from tui_chat.tap.comparison import lost_tokens
+
+        workspace, now = self._workspace, viewed.composed
+        before = await workspace.request_history.before(entry_id, now.endpoint.protocol)
+        if before is None:
+            return viewed
+        known = (await workspace.replies.prices()).prices_of_request(now, workspace.now())
+        forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
+        lost, cost = await asyncio.to_thread(lost_tokens, before, forecast, known(""))
+        description = viewed.description
+        if lost:
+            price = "" if cost is None else f", ${cost:.4f} more"
+            description += f" · {lost:,} cached tokens lost{price}"
+        return replace(viewed, description=description, before=before, forecast=forecast)
 
     # --- the response --------------------------------------------------------------------
 
@@ -293,6 +316,8 @@ class LiveRequest:
                 return Comparison("the same on another branch", was.payload)
             case "request" if base.composed is not None:
                 return Comparison(base.description, base.composed.payload)
+            case _ if request.viewed is not None and request.viewed.before is not None:
+                return Comparison("the request before it", request.viewed.before.payload)
             case _:
                 last = workspace.state.last_sent.get(workspace.state.endpoint.name)
                 reason = "Nothing was sent to this endpoint yet."

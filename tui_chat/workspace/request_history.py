@@ -24,7 +24,7 @@ from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, count_envelope
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
@@ -139,7 +139,7 @@ class RequestHistory:
         return None
 
     async def of_session(self) -> tuple[StoredRequest, ...]:
-        """Return the requests of the active session, the latest first."""
+        """Return the requests of the active session, oldest first."""
         workspace = self._workspace
         with workspace.reporting():
             return await workspace.active_store.requests.list(workspace.state.session_id)
@@ -161,6 +161,22 @@ class RequestHistory:
                     return None
             found = (await self.request(sent.message_id, entries)).shown
             return None if found is None else LastSent(sent.message_id, found)
+        return None
+
+    async def before(self, entry_id: str, protocol: Protocol) -> Composed | None:
+        """Return the last request in a protocol before that of a reply in its session. None,
+        unreported, if there is none that can be shown.
+        """
+        with suppress(TuiChatError):
+            sent = await self._workspace.active_store.requests.list(
+                self._workspace.state.session_id
+            )
+            ids = [each.message_id for each in sent]
+            older = sent[: ids.index(entry_id)] if entry_id in ids else ()
+            of_protocol = [each for each in older if each.request.protocol is protocol]
+            found = of_protocol[-1] if of_protocol else None
+            if found is not None:
+                return (await self.request(found.message_id)).shown
         return None
 
     async def export_turn(self, entry_id: str) -> str | None:

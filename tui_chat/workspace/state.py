@@ -23,7 +23,7 @@ from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import CapturedRequest
+    from tui_chat.analysis import CapturedRequest, Forecast
     from tui_chat.turn_file import TurnFile
 
 DEFAULT_PRESET = "plain"
@@ -109,6 +109,10 @@ class ViewedRequest:
     """The reply to it; None if that is not known."""
     source: CapturedRequest | TurnFile | None = None
     """The captured request or exported turn that it was read from."""
+    before: Composed | None = None
+    """Of a recorded request the one before it in its session; None if there is none."""
+    forecast: Forecast | None = None
+    """How much of it the provider's cache could serve after that one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

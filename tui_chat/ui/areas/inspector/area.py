@@ -104,7 +104,7 @@ class InspectorArea(Area):
         forecasts.follow_sent()
         if viewed is None and forecasts.should_recall(endpoint):
             self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
-        pane.show_forecast(forecasts.forecast(composed) if viewed is None else None)
+        pane.show_forecast(forecasts.forecast(composed) if viewed is None else viewed.forecast)
         self._show_reply(pane, workspace)
         if pane.shows_difference:
             base = workspace.live_request.comparison()
