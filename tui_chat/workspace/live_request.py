@@ -257,7 +257,7 @@ class LiveRequest:
         description = viewed.description
         if lost:
             price = "" if cost is None else f", ${cost:.4f} more"
-            description += f" · {lost:,} cached tokens lost{price}"
+            description = f"{lost:,} cached tokens lost{price} · {description}"
         return replace(viewed, description=description, before=before, forecast=forecast)
 
     # --- the response --------------------------------------------------------------------
