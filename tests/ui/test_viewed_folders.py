@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.interop.exports import lines
-from tests.interop.test_agent_sessions import claude_code
+from tests.interop.test_agent_sessions import claude_code, gemini
 from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told
@@ -233,3 +233,15 @@ async def test_sessions_are_ordered_by_their_own_time(tmp_path: Path):
         workspace = await opened(app, pilot)
         titles = [each.title for each in workspace.state.sessions]
         assert titles == ["Said 2023-06-01", "Said 2023-01-01"]
+
+
+async def test_messages_that_were_taken_back_are_not_on_the_shown_branch(tmp_path: Path):
+    path = write(tmp_path / "session.jsonl", {"sessionId": "s", "projectHash": "h"},
+                 gemini("1", "Look"), gemini("2", "A mill", "gemini"),
+                 gemini("3", "Burn it"), gemini("4", "Burnt", "gemini"), {"$rewindTo": "3"},
+                 )  # fmt: skip
+    app = viewer_of(tmp_path, path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        await until(pilot, lambda: texts(workspace) == ["Look", "A mill"])
+        assert len(await workspace.branches.tree()) == 4

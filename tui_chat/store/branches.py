@@ -169,9 +169,17 @@ class BranchStore:
         nodes = await self._database.read(lambda tx: read_tree(tx, session_id))
         return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
 
-    async def activate(self, session_id: str, message_id: str) -> None:
-        """Make the branch through a message active, down to the newest leaf below it."""
-        await self._database.write(lambda tx: _activate(tx, session_id, message_id))
+    async def activate(self, session_id: str, message_id: str, *, ends_there: bool = False) -> None:
+        """Make the branch through a message active, down to the newest leaf below it, or only to
+        the message if the branch `ends_there`.
+        """
+
+        async def work(tx: Transaction) -> None:
+            await _activate(tx, session_id, message_id)
+            if ends_there:
+                await set_head(tx, session_id, message_id)
+
+        await self._database.write(work)
 
     async def activate_sibling(self, message_id: str, step: int) -> None:
         """Activate the sibling `step` places after a message (before, if negative), down to the

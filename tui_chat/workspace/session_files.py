@@ -234,7 +234,8 @@ class SessionFiles:
             }
         await store.sessions.update_each(changes)
         if first.session.head_id is not None:
-            await store.branches.activate(file.session_id, first.session.head_id)
+            head_id = first.session.head_id  # what was taken back follows it
+            await store.branches.activate(file.session_id, head_id, ends_there=True)
         await self._workspace.sessions.refresh_list()
 
     async def _note_subagents(self, file: ListedFile, content: FileContent) -> None:
