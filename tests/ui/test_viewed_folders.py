@@ -18,6 +18,7 @@ from tests.ui.test_import_export import told
 from tests.ui.test_viewer import viewer_of
 from tui_chat.cli.import_export import known_places
 from tui_chat.errors import InputError
+from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat import Transcript
 from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
@@ -245,3 +246,22 @@ async def test_messages_that_were_taken_back_are_not_on_the_shown_branch(tmp_pat
         workspace = await opened(app, pilot)
         await until(pilot, lambda: texts(workspace) == ["Look", "A mill"])
         assert len(await workspace.branches.tree()) == 4
+
+
+async def test_a_subagent_of_an_older_version_is_beside_its_session(tmp_path: Path):
+    root = tmp_path / "projects"
+    call = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "Ask"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "300"}
+    write(root / "s1.jsonl", *session(1, "How old?"),
+          claude_code("r1", "1-0", call, message_id="m", sessionId="s1"),
+          claude_code("r2", "r1", [result], sessionId="s1", toolUseResult={"agentId": "b7"}),
+          )  # fmt: skip
+    side = [each | {"isSidechain": True, "agentId": "b7"} for each in session(1, "Ask")]
+    path = write(root / "agent-b7.jsonl", *side, age=10)
+    app = viewer_of(tmp_path, root)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        await until(pilot, lambda: len(workspace.state.entries) == 3)
+        assert workspace.session_files is not None
+        calls = workspace.session_files.subagents.calls_of(workspace.state.session_id)
+        assert calls == {"t1": stable_id("file", str(path))}

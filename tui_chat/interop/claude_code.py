@@ -109,6 +109,8 @@ class _SessionReader:
     after_leaf: bool = False
     """True if steps were added since the leaf was noted."""
     notes: list[str] = field(default_factory=list[str])
+    subagents: dict[str, str] = field(default_factory=dict[str, str])
+    """By the calls that started them."""
 
     def take(self, data: JsonObject) -> str:
         """Take in a record; return why it cannot be used, empty if it can."""
@@ -229,6 +231,8 @@ class _SessionReader:
             if owner is None:
                 owner = self._step(talk, data, "user")
             owner.results.append(result)
+            if agent := as_string(as_object(data.get("toolUseResult")).get("agentId")):
+                self.subagents[result.call_id] = agent
         if owner is not None and uuid:
             talk.by_uuid[uuid] = owner
         texts, parts = _own_content(others)
@@ -375,7 +379,8 @@ def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[Fou
     transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
     notes = (*reader.notes, *tree.notes)
     if transcript.entries:
-        yield FoundConversation("", transcript, notes=notes, project=reader.cwd)
+        beside = tuple(reader.subagents.items())
+        yield FoundConversation("", transcript, notes=notes, project=reader.cwd, subagents=beside)
     elif not reader.sides:
         yield FoundConversation("", ignored=True)
     calls = {

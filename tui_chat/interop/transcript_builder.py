@@ -55,6 +55,8 @@ class FoundConversation:
     """The tool call there that started it, if it is known."""
     project: str = ""
     """The folder that the program worked in, if it is known."""
+    subagents: tuple[tuple[str, str], ...] = ()
+    """The calls that started subagents whose files are beside this one, and the subagents' ids."""
 
 
 class UnreadableConversation(InputError):

@@ -26,6 +26,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.workspace.importer import ENDINGS, Fault
+from tui_chat.workspace.subagents import session_of
 
 _MOST_FILES = 200_000
 _PIECE = 2**20
@@ -109,8 +110,7 @@ def find_files(roots: Iterable[Path]) -> list[ListedFile]:
 
 
 def _listed(path: Path, folder: str, facts: os.stat_result) -> ListedFile:
-    session_id = stable_id("file", str(path.absolute()))
-    return ListedFile(path, folder, facts.st_size, facts.st_mtime, session_id)
+    return ListedFile(path, folder, facts.st_size, facts.st_mtime, session_of(path))
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -242,6 +242,8 @@ class FileContent:
     started_by: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Of each the importer's id of the session that it is a subagent of, and the call that started
     it; empty if there is none."""
+    subagents: dict[str, str] = field(default_factory=dict[str, str])
+    """By the calls that started them, the ids of subagents whose files are beside this one."""
 
 
 def read_listed(
@@ -273,6 +275,7 @@ def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> N
         content.projects.append(found.project)
         content.own_ids.append(own_id)
         content.started_by.append((found.parent_id, found.call_id))
+        content.subagents |= dict(found.subagents)
     elif found.fault and len(content.faults) < _MOST_FAULTS:
         content.faults.append(Fault(found.place, found.fault, found.advice))
     elif found.fault:

@@ -36,7 +36,7 @@ from tui_chat.workspace.file_index import (
     require_transcript,
     spellings,
 )
-from tui_chat.workspace.subagents import Subagents, call_of_file
+from tui_chat.workspace.subagents import Subagents, call_of_file, session_of, subagent_files
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges
@@ -247,6 +247,10 @@ class SessionFiles:
         for session_id, (parent, call_id) in self._started_by.items():
             if parent in self._own_ids:
                 self.subagents.add(session_id, self._own_ids[parent], call_id)
+        for call_id, agent in content.subagents.items():
+            for place in subagent_files(file.path, agent):
+                if place in self._paths:
+                    self.subagents.add(session_of(place), file.session_id, call_id)
         started_by = self.subagents.started_by(file.session_id)
         beside = self.subagents.without_call(file.session_id)
         if started_by is not None and not started_by.call_id:

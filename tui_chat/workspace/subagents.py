@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from tui_chat.models.session import SessionSummary
 FOLDER = "subagents"
 """The folder beside a session of Claude Code that its subagents' files are in."""
 _LARGEST_META = 2**16
+_AGENT = re.compile(r"[\w.-]{1,200}")
 
 
 class StartingCall(NamedTuple):
@@ -47,8 +49,7 @@ class Subagents:
         """Note the session of a file, if it is in the folder of another session's subagents."""
         if path.parent.name == FOLDER:
             parent = path.parent.parent
-            parent = parent.with_name(f"{parent.name}.jsonl").absolute()
-            self.add(session_id, stable_id("file", str(parent)))
+            self.add(session_id, session_of(parent.with_name(f"{parent.name}.jsonl")))
 
     def calls_of(self, session_id: str) -> dict[str, str]:
         """Return the ids of a session's calls that started subagents, with these' sessions."""
@@ -88,6 +89,21 @@ class Subagents:
             found[each.session_id] = each
             waiting += below.get(each.session_id, [])[::-1]
         return (*found.values(), *(each for key, each in listed.items() if key not in found))
+
+
+def session_of(path: Path) -> str:
+    """Return the id of the session that a listed file is."""
+    return stable_id("file", str(path.absolute()))
+
+
+def subagent_files(path: Path, agent: str) -> tuple[Path, ...]:
+    """Return where the file of a subagent may be that the session of a file started: in its own
+    folder, or in older versions beside that file.
+    """
+    name = f"agent-{agent}.jsonl"
+    if not _AGENT.fullmatch(agent):
+        return ()
+    return path.with_suffix("") / FOLDER / name, path.with_name(name)
 
 
 def call_of_file(path: Path) -> str:
