@@ -42,9 +42,13 @@ class HttpProxy:
         is for a proxy whose scheme is https. Raises OSError.
         """
         secure = own_tls if self.scheme == "https" else None
-        reader, writer = await asyncio.open_connection(
-            self.host, self.port, ssl=secure, limit=_LONGEST_ANSWER
-        )
+        try:
+            reader, writer = await asyncio.open_connection(
+                self.host, self.port, ssl=secure, limit=_LONGEST_ANSWER
+            )
+        except OSError as error:
+            sentence = f"the proxy {self.authority} cannot be reached: {error}"
+            raise ConnectionError(sentence) from error
         try:
             await self._open_tunnel(reader, writer, _authority(host, port))
             if tls is not None:
