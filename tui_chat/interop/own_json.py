@@ -415,5 +415,9 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
         from pydantic import TypeAdapter
 
-        _ADAPTERS[kind] = TypeAdapter(kind)
+        from tui_chat.models.message import Message, MessageRole  # of `Entry`'s annotations
+
+        named = {"Message": Message, "MessageRole": MessageRole}
+        _ADAPTERS[kind] = adapter = TypeAdapter(kind)
+        adapter.rebuild(raise_errors=False, _types_namespace=named)
     return _ADAPTERS[kind]
