@@ -20,7 +20,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import CONTEXT_SETTINGS, SETTINGS, parse_setting
+from tui_chat.models.setting_types import SETTINGS, parse_setting
+from tui_chat.models.settings import CONTEXT_SETTINGS
 
 FILE = Path(__file__).parent / "settings.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from tui_chat.models.settings import CONTEXT_SETTINGS, SETTINGS
+from tui_chat.models.setting_types import SETTINGS
+from tui_chat.models.settings import CONTEXT_SETTINGS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -28,7 +28,7 @@ from tui_chat.cli import app as composition_root
 from tui_chat.cli import interpreter
 from tui_chat.paths import database_file
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 
 SETTINGS = ("none", "arenas", "trim", "freeze", "threshold", "switch", "all")
 SESSIONS = {"short": 4, "long": 5_000} | {f"s{number}": 2 for number in range(300)}

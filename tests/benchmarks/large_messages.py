@@ -25,7 +25,7 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat import ChatPane
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
 
 
 def large(shape: str) -> Message:

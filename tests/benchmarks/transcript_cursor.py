@@ -24,7 +24,7 @@ from tests.benchmarks.stage import p95
 from tests.ui.app_under_test import settle
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
 

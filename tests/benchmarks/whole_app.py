@@ -39,7 +39,7 @@ from tests.benchmarks.stage import (
 )
 from tui_chat.cli.interpreter import collect_seldom, share_heap
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import ChatPane
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
 
 MESSAGES = 10_000
 TOKENS = 50_000

@@ -10,7 +10,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import parameters
 from tui_chat.models.envelope import Parameters
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import NO_SETTINGS, SETTINGS, Settings, WebSearch
+from tui_chat.models.setting_types import SETTINGS
+from tui_chat.models.settings import NO_SETTINGS, Settings, WebSearch
 
 PLACES = ("session", "preset P", "role Coder", "endpoint here")
 """The first that has a setting counts."""

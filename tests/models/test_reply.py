@@ -1,6 +1,6 @@
 import pytest
 
-from tui_chat.models import reply
+from tui_chat.models import reply_limits
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope, advance
 from tui_chat.models.stream_events import (
@@ -67,10 +67,10 @@ def test_a_new_reply_is_empty():
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply, "REPLY_SIZE", 20)
-    monkeypatch.setattr(reply, "ARGUMENTS_SIZE", 10)
-    monkeypatch.setattr(reply, "MOST_CALLS", 2)
-    monkeypatch.setattr(reply, "MOST_PIECES", 4)
+    monkeypatch.setattr(reply_limits, "REPLY_SIZE", 20)
+    monkeypatch.setattr(reply_limits, "ARGUMENTS_SIZE", 10)
+    monkeypatch.setattr(reply_limits, "MOST_CALLS", 2)
+    monkeypatch.setattr(reply_limits, "MOST_PIECES", 4)
 
 
 def test_a_reply_is_cut_at_its_limit(small: None):
@@ -86,7 +86,7 @@ def test_a_reply_is_cut_at_its_limit(small: None):
 
 
 def test_text_has_its_own_limit(small: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reply, "TEXT_SIZE", 5)
+    monkeypatch.setattr(reply_limits, "TEXT_SIZE", 5)
     found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
     assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
     assert found.excess.startswith("The text of the reply is longer than 5 characters;")

@@ -10,20 +10,16 @@ from hypothesis import given
 
 from tests.strategies import EVERY_SETTING, any_settings
 from tui_chat.models.lore_rules import LoreRules
-from tui_chat.models.settings import (
-    NO_SETTINGS,
+from tui_chat.models.setting_types import (
     SETTINGS,
-    ResponseFormat,
     SettingError,
-    Settings,
-    ToolChoice,
-    WebSearch,
     parse_setting,
     read_settings,
     setting_text,
     settings_json,
     typed_setting_name,
 )
+from tui_chat.models.settings import NO_SETTINGS, ResponseFormat, Settings, ToolChoice, WebSearch
 
 
 def test_every_field_has_a_type_and_the_sample_a_value():

@@ -24,7 +24,7 @@ from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.workspace.workspace import Workspace
 

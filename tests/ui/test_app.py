@@ -17,8 +17,9 @@ from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
 from tui_chat.offline import HttpRequest
 from tui_chat.providers import RetryPause
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList

@@ -13,7 +13,8 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 

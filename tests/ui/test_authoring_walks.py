@@ -23,7 +23,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.forecast_line import ForecastLine, forecast_sentences
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import ContextView, View, ViewTabs

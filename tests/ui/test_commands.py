@@ -9,8 +9,8 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
-from tui_chat.ui.areas.chat import Composer
 from tui_chat.ui.areas.chat.command_suggestions import command_error
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.slash_commands import (
     COMMANDS,

@@ -13,7 +13,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows

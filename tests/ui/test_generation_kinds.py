@@ -13,7 +13,7 @@ from tests.library.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.side_replies import ComposerEdit
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog

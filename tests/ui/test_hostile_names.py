@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -53,9 +53,9 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await workspace.sessions.new(role.role_id)
         await say(pilot, f"{EVIL} pine")
         await workspace.presets.choose(name)
-        await workspace.sessions.rename(workspace.state.session_id, EVIL)
-        await workspace.sessions.organise((workspace.state.session_id,), folder=EVIL)
-        await workspace.sessions.retag((workspace.state.session_id,), add=(EVIL,), drop=())
+        await workspace.organization.rename(workspace.state.session_id, EVIL)
+        await workspace.organization.organise((workspace.state.session_id,), folder=EVIL)
+        await workspace.organization.retag((workspace.state.session_id,), add=(EVIL,), drop=())
         await shown(pilot, "the sidebar")
         app.notify(EVIL, markup=False)
         await until(pilot, lambda: bool(app.notifications.shown))

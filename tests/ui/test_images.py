@@ -16,7 +16,9 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.errors import InputError
 from tui_chat.models.message import Part
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import AttachmentLine, Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import PathPrompt
 from tui_chat.ui.dialogs.image_preview import MOST_PIXELS, ImagePreview
 from tui_chat.ui.terminal.external_programs import open_outside

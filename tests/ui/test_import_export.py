@@ -17,7 +17,8 @@ from tui_chat.interop.chatgpt import INVALID
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.branches import BranchScreen, branch_lines
 from tui_chat.ui.dialogs.choices import ChoiceDialog

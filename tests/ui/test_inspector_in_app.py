@@ -20,11 +20,12 @@ from tui_chat.models.text import OriginKind
 from tui_chat.offline import HttpRequest
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealMessageRequested
 from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.summary import Summary
+from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.views import RowsView, View
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -108,7 +109,7 @@ async def test_the_forecast_shows_the_size_of_the_common_prefix(tmp_path: Path) 
         assert budget is not None
         assert budget.ratio != 1  # the reply taught, and both figures learned
         assert line.forecast.total == budget.total
-        assert f"~{budget.total:,} tokens" in str(app.query_one(Summary).render())
+        assert f"~{budget.total:,} tokens" in str(app.query_one(RequestSummary).render())
         await say(pilot, "Second")
         app.query_one(Inspector).view_shown = View.REPLY
         await settle(pilot)

@@ -11,8 +11,9 @@ from textual.widgets import OptionList, Static
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import OpenLinkRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList

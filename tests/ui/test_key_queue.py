@@ -14,7 +14,8 @@ from textual.widgets import Input, OptionList
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.search.screen import SearchScreen
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput

@@ -13,7 +13,8 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
 from tui_chat.store.branches import BranchStore
-from tui_chat.ui.areas.chat import ChatPane, Composer
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList

@@ -11,9 +11,10 @@ from textual.pilot import Pilot
 
 from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
 from tui_chat.ui.areas.chat.completion import SuggestionList
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.find_bar import FindBar
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.areas.sessions import SessionList

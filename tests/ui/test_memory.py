@@ -20,7 +20,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat import ChatPane, Composer
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.line_painter import LinePainter
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.inspector.forecast_line import ForecastLine

@@ -31,7 +31,7 @@ from tui_chat.store.sessions import SessionStore
 from tui_chat.store.settings import DraftStore, SettingStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

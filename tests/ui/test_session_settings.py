@@ -11,7 +11,8 @@ from textual.widgets import Button, Input, OptionList, Static
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
-from tui_chat.models.settings import SETTINGS, AuthorNote, Settings
+from tui_chat.models.setting_types import SETTINGS
+from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.choices import ChoiceDialog, ModelChoiceDialog

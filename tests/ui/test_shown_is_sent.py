@@ -20,7 +20,7 @@ from tui_chat import config
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
 

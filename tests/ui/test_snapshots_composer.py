@@ -10,7 +10,8 @@ from textual import events
 from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.message import Part
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.workspace.attachments import Attachment
 
 

@@ -12,7 +12,8 @@ from tests.ui.album import Album
 from tests.ui.app_under_test import opened, say, settle, until
 from tests.ui.areas.presets.preset_app import app_with
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import InspectRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import LoreView, View

@@ -11,7 +11,7 @@ from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList
 from tui_chat.ui.areas.sessions import SessionList
 

@@ -17,7 +17,8 @@ from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import ReasoningDelta, TextDelta
 from tui_chat.models.usage import Timing, Usage
 from tui_chat.paths import bundled
-from tui_chat.ui.areas.chat import ChatPane, Transcript
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.themes import load_themes, origin_defaults
 
 MARKDOWN = (

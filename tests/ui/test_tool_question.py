@@ -17,8 +17,9 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.workspace.tools import DECLINED
 

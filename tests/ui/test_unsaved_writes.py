@@ -17,7 +17,7 @@ from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
 from tui_chat.errors import StoreError
 from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.header_footer import footer_lines
 from tui_chat.ui.areas.chat.transcript_messages import EditRequested
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt

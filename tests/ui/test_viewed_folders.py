@@ -20,7 +20,7 @@ from tui_chat.cli.import_export import known_places
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Transcript
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
 from tui_chat.workspace.workspace import Workspace
 

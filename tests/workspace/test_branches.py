@@ -147,7 +147,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
     assert contents(workspace) == ["one", "one"]
     await workspace.branches.delete(ids(workspace)[0])
     assert contents(workspace) == []
-    await workspace.sessions.delete((session_id,))
+    await workspace.organization.delete((session_id,))
     assert workspace.state.sessions == ()
     assert workspace.state.session is None
     assert [done.sentence for done in heard.of(Done)] == [

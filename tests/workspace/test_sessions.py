@@ -159,7 +159,7 @@ def listed(workspace, session_id: str):
 async def test_several_sessions_are_organized_at_once(make_workspace):
     workspace, heard = await make_workspace()
     one, two, three_ = await three(workspace, heard)
-    await workspace.sessions.organise(
+    await workspace.organization.organise(
         (one, three_), pinned=True, tags=(" a  b ", "a b", ""), folder="x"
     )
     for session_id in (one, three_):
@@ -167,11 +167,11 @@ async def test_several_sessions_are_organized_at_once(make_workspace):
         assert (summary.pinned, summary.tags, summary.folder) == (True, ("a b",), "x")
     assert listed(workspace, two).tags == ()
     assert workspace.state.session.pinned
-    await workspace.sessions.organise((one,), archived=True)
+    await workspace.organization.organise((one,), archived=True)
     assert listed(workspace, one).archived
     assert listed(workspace, one).pinned, "what is not named stays"
     assert heard.of(Done)[-1] == Done("Archived “one”.", undoable=True)
-    await workspace.sessions.organise((one, two), archived=True)
+    await workspace.organization.organise((one, two), archived=True)
     assert heard.of(Done)[-1] == Done("Archived “two”.", undoable=True)
     await workspace.undo()
     assert (listed(workspace, one).archived, listed(workspace, two).archived) == (True, False)
@@ -182,7 +182,7 @@ async def test_several_sessions_are_organized_at_once(make_workspace):
 async def test_several_sessions_are_deleted_and_restored(make_workspace):
     workspace, heard = await make_workspace()
     one, two, three_ = await three(workspace, heard)
-    await workspace.sessions.delete((one, three_))
+    await workspace.organization.delete((one, three_))
     assert [each.session_id for each in workspace.state.sessions] == [two]
     assert workspace.state.session is None
     assert heard.of(Done)[-1] == Done("Deleted 2 sessions.", undoable=True)
@@ -208,7 +208,7 @@ async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
     assert await workspace.replies.submit("go")
     session_id = workspace.state.session_id
     await heard.until(lambda: workspace.state.partial is not None)
-    await workspace.sessions.delete((session_id,))
+    await workspace.organization.delete((session_id,))
     assert workspace.state.streaming_sessions == frozenset()
     assert workspace.state.sessions == ()
     await workspace.undo()
@@ -219,9 +219,9 @@ async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
 async def test_tags_are_added_and_removed(make_workspace):
     workspace, heard = await make_workspace()
     one, two, _ = await three(workspace, heard)
-    await workspace.sessions.organise((one,), tags=("shared", "own"))
-    await workspace.sessions.organise((two,), tags=("shared",))
-    await workspace.sessions.retag((one, two), add=("new", " new "), drop=("shared",))
+    await workspace.organization.organise((one,), tags=("shared", "own"))
+    await workspace.organization.organise((two,), tags=("shared",))
+    await workspace.organization.retag((one, two), add=("new", " new "), drop=("shared",))
     assert listed(workspace, one).tags == ("own", "new")
     assert listed(workspace, two).tags == ("new",)
 
@@ -236,12 +236,12 @@ async def test_the_start_of_a_long_list_is_loaded_first(make_workspace):
     assert len(workspace.state.sessions) == FIRST_SESSIONS
     await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 30)
     assert [each.session_id for each in workspace.state.sessions] == made[::-1]
-    await workspace.sessions.rename(made[0], "the oldest")
+    await workspace.organization.rename(made[0], "the oldest")
     assert len(workspace.state.sessions) == FIRST_SESSIONS + 30, (
         "what was read before stays meanwhile"
     )
     await heard.until(lambda: workspace.state.sessions[-1].title == "the oldest")
-    await workspace.sessions.delete((made[-1], made[0]))
+    await workspace.organization.delete((made[-1], made[0]))
     await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 28)
 
 

@@ -37,7 +37,7 @@ async def use_everything(workspace, heard) -> None:
     await workspace.branches.pin(workspace.state.entries[-1].message.id, pinned=True)
     assert await workspace.settings.set_parameter("user_id", PLANTED)
     assert await workspace.settings.set_parameter("author_note", f"note {PLANTED}")
-    await workspace.sessions.rename(workspace.state.session_id, f"title {PLANTED}")
+    await workspace.organization.rename(workspace.state.session_id, f"title {PLANTED}")
 
 
 async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):

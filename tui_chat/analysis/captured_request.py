@@ -25,7 +25,7 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
-from tui_chat.models.settings import SettingError, read_setting
+from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.protocols.detection import detect_request

@@ -159,7 +159,7 @@ def _models(context: click.Context) -> Iterator[_Named]:
 
 
 def _settings(_: click.Context) -> Iterator[_Named]:
-    from tui_chat.models.settings import SETTINGS
+    from tui_chat.models.setting_types import SETTINGS
 
     return ((f"{name}=", each.accepts) for name, each in SETTINGS.items())
 

@@ -16,7 +16,7 @@ from tui_chat.cli.output import finish, write_export, write_json, write_line, wr
 from tui_chat.cli.workspace import command_workspace, find_session
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.settings import settings_json
+from tui_chat.models.setting_types import settings_json
 from tui_chat.workspace.exporter import exported_texts
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def rename(common: CommonOptions, name: str, title: str) -> None:
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
             session = find_session(workspace.state.sessions, name)
-            await workspace.sessions.rename(session.session_id, title)
+            await workspace.organization.rename(session.session_id, title)
             failures.raise_first()
             after = await workspace.store.sessions.get(session.session_id)
             assert after is not None  # it was renamed
@@ -136,7 +136,7 @@ def tag(
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
             found = _found(workspace.state.sessions, names)
-            await workspace.sessions.retag(tuple(found), add=add, drop=drop)
+            await workspace.organization.retag(tuple(found), add=add, drop=drop)
             failures.raise_first()
             for session in await workspace.store.sessions.list():
                 if session.session_id in found:
@@ -152,7 +152,7 @@ def archive(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
             found = _found(workspace.state.sessions, names)
-            await workspace.sessions.organise(tuple(found), archived=not undo)
+            await workspace.organization.organise(tuple(found), archived=not undo)
             failures.raise_first()
             done = "Taken out of the archive" if undo else "Archived"
             write_line(f"{done}: {_titles(tuple(found.values()))}.")
@@ -171,7 +171,7 @@ def delete(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
                 await store.restore(tuple(found))
             else:
                 found = _found(workspace.state.sessions, names)
-                await workspace.sessions.delete(tuple(found))
+                await workspace.organization.delete(tuple(found))
                 failures.raise_first()
             titles = _titles(tuple(found.values()))
             if undo:

@@ -18,7 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.model_facts import MEDIA
-from tui_chat.models.settings import EFFORTS, NO_SETTINGS, SettingError, Settings, read_settings
+from tui_chat.models.setting_types import SettingError, read_settings
+from tui_chat.models.settings import EFFORTS, NO_SETTINGS, Settings
 from tui_chat.protocols.base_url import with_scheme
 
 _SECRET_NAMES = frozenset(

@@ -10,7 +10,8 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Parameters, Sourced
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.settings import NO_SETTINGS, SETTINGS, setting_values
+from tui_chat.models.setting_types import SETTINGS
+from tui_chat.models.settings import NO_SETTINGS, setting_values
 from tui_chat.models.text import Origin, OriginKind
 
 _REASONING = frozenset({"effort", "reasoning_budget"})

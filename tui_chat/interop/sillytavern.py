@@ -34,10 +34,7 @@ from tui_chat.interop.transcript_builder import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.models.settings import (
-    MAX_TEXT,
-    Settings,
-)
+from tui_chat.models.settings import MAX_TEXT, Settings
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,

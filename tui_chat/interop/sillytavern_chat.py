@@ -18,13 +18,7 @@ from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.settings import (
-    MAX_NOTE,
-    MAX_NOTE_DEPTH,
-    NOTE_DEPTH,
-    AuthorNote,
-    NotePlacement,
-)
+from tui_chat.models.settings import MAX_NOTE, MAX_NOTE_DEPTH, NOTE_DEPTH, AuthorNote, NotePlacement
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (

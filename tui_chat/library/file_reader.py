@@ -23,7 +23,8 @@ from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
-from tui_chat.models.settings import SETTINGS, SettingError, Settings, read_setting
+from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
+from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
 
 if TYPE_CHECKING:

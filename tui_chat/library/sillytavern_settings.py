@@ -16,14 +16,8 @@ from typing import Any
 from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.settings import (
-    DEFAULT_SEARCH,
-    SettingError,
-    Settings,
-    WebSearch,
-    read_setting,
-    setting_values,
-)
+from tui_chat.models.setting_types import SettingError, read_setting
+from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch, setting_values
 
 SECRETS = ("proxy_password", "custom_include_headers")
 """Keys that may hold a password or a key, which are never written into a preset."""

@@ -2,13 +2,14 @@
 
 A protocol's parser turns bytes into `StreamEvent`s, and `advance` folds them into a `Reply`.
 Folding is pure, and its cost per event does not depend on the reply's length. It also enforces the
-limits of a reply: beyond one of them the reply stops growing, and `Reply.excess` says so.
+limits of a reply (`models.reply_limits`): beyond one of them the reply stops growing, and
+`Reply.excess` says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from tui_chat.models.citations import (
     MOST_CITATIONS,
@@ -20,6 +21,14 @@ from tui_chat.models.citations import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.reply_limits import (
+    Content,
+    Words,
+    admitted_part,
+    continues,
+    part_excess,
+    size_of,
+)
 from tui_chat.models.semantics import (
     KeptReply,
     Layout,
@@ -47,22 +56,6 @@ from tui_chat.models.stream_events import (
 from tui_chat.models.usage import NO_USAGE, Usage
 
 _B = TypeVar("_B")
-
-REPLY_SIZE = 8_000_000
-"""Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together."""
-MEDIA_SIZE = 28_000_000
-"""Maximum characters of a reply's parts together, in base64: 20 MB of bytes, as in a request."""
-MOST_PARTS = 1_000
-"""Maximum parts of a reply: pictures, sounds and files."""
-TEXT_SIZE = 2_000_000
-"""Maximum characters of a reply's text, refusal and reasoning. The longest replies of today's
-models, 128,000 tokens, have 0.6 million."""
-ARGUMENTS_SIZE = 4_000_000
-"""Maximum characters of one tool call's arguments."""
-MOST_CALLS = 1_000
-"""Maximum tool calls of a reply."""
-MOST_PIECES = 10_000
-"""Maximum pieces of a reply: runs of text, reasoning blocks, parts, calls and opaque blocks."""
 
 MOST_REPLACED = 20
 """Maximum replaced attempts that are kept apart; the texts of later ones are joined to the last."""
@@ -227,10 +220,10 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
         return _restarted(reply)
     if isinstance(event, MediaPart):
         return _with_part(reply, event)
-    admitted, excess = _admitted(reply, event)
+    admitted, excess = admitted_part(reply, event)
     if admitted is not None:
-        size = _size(admitted)
-        text_size = reply.text_size + (size if isinstance(admitted, _Words) else 0)
+        size = size_of(admitted)
+        text_size = reply.text_size + (size if isinstance(admitted, Words) else 0)
         reply = _advanced(reply, admitted, reply.size + size, text_size)
     return replace(reply, excess=excess) if excess else reply
 
@@ -261,13 +254,8 @@ def _with_part(reply: Reply, event: MediaPart) -> Reply:
     part = event.part
     size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
     size += len(event.signature) + len(event.id) + len(event.extras)
-    most = min(MOST_PARTS, len(reply.parts) + MOST_PIECES - len(reply.pieces))
-    if len(reply.parts) >= most:
-        words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"
-        return replace(reply, excess=f"{words} are kept.")
-    if size > MEDIA_SIZE - reply.media_size:
-        words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
-        return replace(reply, excess=f"{words} characters; {_KEPT}")
+    if excess := part_excess(reply, size):
+        return replace(reply, excess=excess)
     piece = PieceSoFar("part", 0, event.signature, event.id, extras=event.extras)
     return replace(
         reply,
@@ -308,85 +296,9 @@ def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> Referenc
             return replace(known, queries=queries, failures=failures)
 
 
-_Words: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta
-_Content: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | OtherBlock
-
-
-def _size(event: _Content) -> int:
-    """Return how many characters an event adds to the reply."""
-    match event:
-        case TextDelta():
-            return len(event.text) + len(event.signature) + len(event.id) + len(event.phase)
-        case RefusalDelta():
-            return len(event.text)
-        case ReasoningDelta():
-            opaque = len(event.signature) + len(event.encrypted)
-            return len(event.text) + opaque + len(event.id) + len(event.kind)
-        case ToolCallDelta():
-            names = len(event.id) + len(event.name) + len(event.item_id)
-            return len(event.arguments) + len(event.signature) + names
-        case OtherBlock():
-            return len(event.data) + len(event.name)
-
-
-def _admitted(reply: Reply, event: _Content) -> tuple[_Content | None, str]:
-    """Return the part of an event that the limits admit (None if no part of it), and a sentence
-    about the limit that it exceeds, or an empty one.
-
-    Text is cut. Opaque data is useless in part and is dropped.
-    """
-    if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
-        words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
-        return None, f"{words} are kept."
-    if len(reply.pieces) >= MOST_PIECES and _begins_piece(reply, event):
-        words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
-        return None, f"{words} are kept."
-    if isinstance(event, ToolCallDelta):
-        known = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
-        room = min(ARGUMENTS_SIZE - known, REPLY_SIZE - reply.size)
-        if len(event.arguments) > ARGUMENTS_SIZE - known:
-            most = f"{ARGUMENTS_SIZE:,}"
-            words = f"The arguments of a tool call are longer than {most} characters"
-            return replace(event, arguments=event.arguments[:room]), f"{words}; {_KEPT}"
-    room, most, what = REPLY_SIZE - reply.size, REPLY_SIZE, "reply"
-    if isinstance(event, _Words) and TEXT_SIZE - reply.text_size < room:
-        room, most, what = TEXT_SIZE - reply.text_size, TEXT_SIZE, "text of the reply"
-    if _size(event) <= room:
-        return event, ""
-    excess = f"The {what} is longer than {most:,} characters; {_KEPT}"
-    match event:
-        case TextDelta() | RefusalDelta():
-            kept = replace(event, text=event.text[:room])
-        case ReasoningDelta():
-            kept = ReasoningDelta(event.index, event.text[:room], kind=event.kind)
-        case ToolCallDelta():
-            kept = ToolCallDelta(event.index, arguments=event.arguments[:room])
-        case OtherBlock():
-            return None, excess
-    return (kept if _size(kept) <= room else None), excess
-
-
-_KEPT = "the rest was dropped."
-
-
-def _begins_piece(reply: Reply, event: _Content) -> bool:
-    """Return True if the event adds to `Reply.pieces`."""
-    match event:
-        case TextDelta():
-            return not _continues(reply.pieces, event)
-        case RefusalDelta():
-            return False
-        case ReasoningDelta():
-            return event.index >= len(reply.reasoning)
-        case ToolCallDelta():
-            return event.index >= len(reply.calls)
-        case OtherBlock():
-            return True
-
-
 def _advanced(
     reply: Reply,
-    event: _Content | Started | UsageReport | Finished,
+    event: Content | Started | UsageReport | Finished,
     size: int,
     text_size: int,
 ) -> Reply:
@@ -400,7 +312,7 @@ def _advanced(
             return replace(reply, model=model, id=id, kept=event.kept or reply.kept)
         case TextDelta():
             content = reply.content.add(event.text)
-            if _continues(reply.pieces, event):
+            if continues(reply.pieces, event):
                 return replace(reply, **sizes, content=content)
             piece = PieceSoFar("text", len(reply.content), event.signature, event.id, event.phase)
             return replace(reply, **sizes, content=content, pieces=(*reply.pieces, piece))
@@ -437,15 +349,6 @@ def _advanced(
             return replace(reply, usage=_newest(reply.usage, event.usage))
         case Finished():
             return replace(reply, finish=event)
-
-
-def _continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
-    """True if the delta continues the last piece."""
-    if delta.signature:
-        return False
-    if pieces and (last := pieces[-1]).kind == "text" and not last.signature:
-        return delta.id in ("", last.id)
-    return not (delta.text or delta.id)
 
 
 _ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "other": 4}

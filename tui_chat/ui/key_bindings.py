@@ -13,7 +13,7 @@ from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.chat import Composer
+    from tui_chat.ui.areas.chat.composer import Composer
 
 
 class KeyBindings:

@@ -211,8 +211,8 @@ class Panes(Horizontal, OnePassWidget):
             self._layout = replace(self._layout, right=max(min(wanted, most), MIN_RIGHT))
         self._show_fitting(self.size.width)
 
-    @on(PaneDivider.Dropped)
-    def _dropped(self, event: PaneDivider.Dropped) -> None:
+    @on(PaneDivider.Released)
+    def _released(self, event: PaneDivider.Released) -> None:
         if event.is_reset:
             side = "left" if event.divider is self._left_divider else "right"
             self._layout = replace(self._layout, **{side: None})

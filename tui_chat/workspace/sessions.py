@@ -1,4 +1,4 @@
-"""Sessions: opening one, creating one with its first message, and organising the list.
+"""Sessions: opening one, creating one with its first message, and reading the list.
 
 1. A new chat has an id, settings and a draft, but is stored only with its first message: one that
    was never begun leaves nothing behind.
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Unpack
 from tui_chat.context.macros.expander import expanded_text
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session, SessionSummary
-from tui_chat.models.text import Origin, OriginKind, clean
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.events import BranchChanged, BranchEndLoaded, Failed, SessionsChanged
 
 if TYPE_CHECKING:
@@ -385,108 +385,6 @@ class Sessions:
             await self._workspace.store.sessions.update(session_id, unread=False)
             await self.refresh_list()
 
-    # --- organising ----------------------------------------------------------------------
-
-    async def rename(self, session_id: str, title: str) -> None:
-        """Change the title of a session."""
-        workspace = self._workspace
-        with workspace.reporting():
-            title = default_title(title)
-            store = workspace.store_of(session_id)
-            session = await store.sessions.update(session_id, title=title)
-            if workspace.state.is_active(session_id):
-                workspace.update(BranchChanged(), session=session)
-            await self.refresh_list()
-
-    async def organise(
-        self,
-        session_ids: Collection[str],
-        *,
-        pinned: bool | None = None,
-        archived: bool | None = None,
-        unread: bool | None = None,
-        tags: Collection[str] | None = None,
-        folder: str | None = None,
-    ) -> None:
-        """Pin, archive, tag or file sessions, or mark them read or unread; None changes nothing.
-        `Workspace.undo` restores archived sessions.
-        """
-        workspace, store = self._workspace, self._workspace.store
-        with workspace.reporting():
-            not_archived = [each for each in self._summaries(session_ids) if not each.archived]
-            if pinned is not None:
-                await store.sessions.update_many(session_ids, pinned=pinned)
-            if archived is not None:
-                await store.sessions.update_many(session_ids, archived=archived)
-            if tags is not None:
-                await store.sessions.update_many(session_ids, tags=_normalized_tags(tags))
-            if folder is not None:
-                folder = " ".join(clean(folder).split())
-                await store.sessions.update_many(session_ids, folder=folder)
-            if unread is not None:
-                await store.sessions.update_many(session_ids, unread=unread)
-            await self._refresh(session_ids)
-            if archived and not_archived:
-                ids = tuple(each.session_id for each in not_archived)
-
-                async def restore() -> None:
-                    await store.sessions.update_many(ids, archived=False)
-                    await self._refresh(ids)
-
-                workspace.push_undo(_description(not_archived), restore, done="Archived")
-
-    async def retag(
-        self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
-    ) -> None:
-        """Add tags to sessions and remove others; tags that are not named stay."""
-        workspace = self._workspace
-        with workspace.reporting():
-            ids_by_tags: dict[tuple[str, ...], list[str]] = {}
-            for session in self._summaries(session_ids):
-                kept = [tag for tag in session.tags if tag not in drop]
-                tags = _normalized_tags((*kept, *add))
-                ids_by_tags.setdefault(tags, []).append(session.session_id)
-            for tags, ids in ids_by_tags.items():
-                await workspace.store.sessions.update_many(ids, tags=tags)
-            await self._refresh(session_ids)
-
-    async def delete(self, session_ids: Collection[str]) -> None:
-        """Delete sessions, stopping the replies that arrive there. `Workspace.undo` restores
-        them.
-        """
-        workspace = self._workspace
-        with workspace.reporting():
-            ids = tuple(session_ids)
-            for session_id in ids:
-                await workspace.replies.stop_in(session_id)
-            deleted, state = self._summaries(ids), workspace.state
-            active_id = state.session_id if state.session is not None else ""
-            await workspace.store.sessions.delete(ids)
-            await self.leave(ids)
-            await self.refresh_list()
-
-            async def restore() -> None:
-                await workspace.store.sessions.restore(ids)
-                await self.refresh_list()
-                if active_id in ids and workspace.state.session is None:
-                    await self.activate(active_id)
-
-            workspace.push_undo(_description(deleted), restore)
-
-    async def _refresh(self, session_ids: Collection[str]) -> None:
-        """Read the list again, and the active session if it was changed."""
-        workspace = self._workspace
-        session_id = workspace.state.session_id
-        if session_id in session_ids and workspace.state.session is not None:
-            session = await workspace.store_of(session_id).sessions.get(session_id)
-            if workspace.state.is_active(session_id):
-                workspace.update(session=session)
-        await self.refresh_list()
-
-    def _summaries(self, session_ids: Collection[str]) -> list[SessionSummary]:
-        sessions = self._workspace.state.sessions
-        return [each for each in sessions if each.session_id in session_ids]
-
 
 def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Return a branch that was read again, with the old objects for entries that did not change:
@@ -504,13 +402,3 @@ def default_title(text: str) -> str:
     """Return the title of a session that begins with `text`."""
     line = " ".join(text[: 4 * TITLE_LENGTH].split())
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
-
-
-def _description(sessions: list[SessionSummary]) -> str:
-    return f"“{sessions[0].title}”" if len(sessions) == 1 else f"{len(sessions):,} sessions"
-
-
-def _normalized_tags(tags: Collection[str]) -> tuple[str, ...]:
-    """Return tags in their order, without duplicates, empty tags and unprintable characters."""
-    cleaned = (" ".join(clean(tag).split()) for tag in tags)
-    return tuple(dict.fromkeys(filter(None, cleaned)))

@@ -21,14 +21,13 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
-from tui_chat.models.settings import (
-    NO_SETTINGS,
+from tui_chat.models.setting_types import (
     SettingError,
-    Settings,
     parse_setting,
     reset_words,
     typed_setting_name,
 )
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.events import Done, Failed, RequestOutdated
 from tui_chat.workspace.state import DEFAULT_PRESET

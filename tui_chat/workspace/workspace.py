@@ -36,6 +36,7 @@ from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.session_organization import SessionOrganization
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
 from tui_chat.workspace.side_requests import SideRequests
@@ -97,6 +98,7 @@ class Workspace:
         self.presets = Presets(self)
         self.roles = Roles(self)
         self.sessions = Sessions(self)
+        self.organization = SessionOrganization(self)
         self.temporary = TemporarySession(self)
         self.branches = Branches(self)
         self.drafts = Drafts(self)

@@ -11,7 +11,7 @@ from tests.ui.app_under_test import make_app, opened, replied
 from tests.ui.terminal.test_clipboard import program
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.terminal.desktop_notification import (
     Notify,
     describe_ending,

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_chat.models.citations import MOST_CITATIONS
-from tui_chat.models.reply import MOST_PIECES, REPLY_SIZE, Reply
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MOST_PIECES, REPLY_SIZE
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (

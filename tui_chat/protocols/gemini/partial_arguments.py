@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, cast
 
-from tui_chat.models.reply import ARGUMENTS_SIZE
+from tui_chat.models.reply_limits import ARGUMENTS_SIZE
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object, as_raw_string
 from tui_chat.protocols.common.reply_events import too_large
 

@@ -27,7 +27,8 @@ from dataclasses import replace
 
 from tui_chat.models.citations import MOST_SOURCES
 from tui_chat.models.media import detect_mime
-from tui_chat.models.reply import MEDIA_SIZE, Reply
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MEDIA_SIZE
 from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tui_chat.models.reply import MOST_PIECES, Reply
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MOST_PIECES
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error

@@ -27,7 +27,7 @@ class PaneDivider(OnePassWidget):
             self.divider = divider
             self.column = column
 
-    class Dropped(Message):
+    class Released(Message):
         """The line was let go, or `is_reset`: is to be where it is by default."""
 
         def __init__(self, divider: PaneDivider, *, is_reset: bool) -> None:
@@ -55,9 +55,9 @@ class PaneDivider(OnePassWidget):
         self.release_mouse()
         if self.has_class("-dragged"):
             self.remove_class("-dragged")
-            self.post_message(self.Dropped(self, is_reset=False))
+            self.post_message(self.Released(self, is_reset=False))
 
     def on_click(self, event: events.Click) -> None:
         """Reset the line with a double click."""
         if event.chain == 2:
-            self.post_message(self.Dropped(self, is_reset=True))
+            self.post_message(self.Released(self, is_reset=True))

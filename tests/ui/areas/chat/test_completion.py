@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.ui.areas.chat.test_composer import Stage
-from tui_chat.ui.areas.chat import AttachmentLine, ChatPane, CompletionQuery, Composer, Suggestion
-from tui_chat.ui.areas.chat.completion import completion_query_at
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion, completion_query_at
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.slash_commands import complete_command, rank_names
 
 pytestmark = pytest.mark.usefixtures("undrawn")

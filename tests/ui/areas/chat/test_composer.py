@@ -11,8 +11,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
-from tui_chat.ui.areas.chat import AttachmentLine, ChatPane, Composer
-from tui_chat.ui.areas.chat.composer import LargePastes
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.large_pastes import LargePastes
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.themes import origin_defaults
 
 

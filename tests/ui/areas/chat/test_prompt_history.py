@@ -10,7 +10,7 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.areas.chat.test_composer import Stage
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -11,8 +11,9 @@ from textual.widgets import Input
 from tests.ui.app_under_test import make_app, opened, replied, until
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat import AttachmentLine, Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.header_footer import footer_lines
+from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt
 

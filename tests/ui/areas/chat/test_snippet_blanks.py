@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 
 from tests.ui.areas.chat.test_composer import Stage
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 
 REVIEW = (
     "Review ",

@@ -22,8 +22,9 @@ from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Usage
 from tui_chat.offline.models import lorem
-from tui_chat.ui.areas.chat import ChatPane, Transcript
+from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import (
     ActionRefused,
     CopyRequested,

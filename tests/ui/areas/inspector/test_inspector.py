@@ -29,7 +29,7 @@ from tui_chat.ui.areas.inspector.legend import Legend
 from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
 from tui_chat.ui.areas.inspector.origin_status import OriginStatus, origin_phrase
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.summary import Summary
+from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
 
 SIZES = [(30, 10), (30, 24), (52, 40), (60, 45), (80, 24), (120, 45)]
@@ -140,7 +140,7 @@ async def test_the_summary_shows_model_address_and_figures() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.pause()
-        lines = app.query_one(Summary).render().plain.splitlines()
+        lines = app.query_one(RequestSummary).render().plain.splitlines()
         assert lines[0].startswith("gpt-5.1 ")
         assert lines[0].endswith("POST api.openai.com/v1/chat/completions")
         size = len(composed().payload.body)
@@ -154,7 +154,7 @@ async def test_an_estimate_and_another_protocol_are_marked() -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC, limit=1_000))
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.pause()
-        lines = app.query_one(Summary).render().plain.splitlines()
+        lines = app.query_one(RequestSummary).render().plain.splitlines()
         assert lines[0].endswith("preview, Enter sends OpenAI Chat")
         assert lines[1].startswith("~1,416 of 1,000 tokens")
         assert lines[2].endswith(" 4.5k over")
@@ -164,7 +164,7 @@ async def test_without_a_limit_there_is_no_bar() -> None:
     app = InspectorApp(composed(limit=None))
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.pause()
-        assert len(app.query_one(Summary).render().plain.splitlines()) == 2
+        assert len(app.query_one(RequestSummary).render().plain.splitlines()) == 2
 
 
 # The body

@@ -32,7 +32,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.chat import Composer
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.areas.presets.message_edits import after_delete, placement_sentence

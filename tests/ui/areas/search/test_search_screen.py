@@ -17,7 +17,8 @@ from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat import Composer, Transcript
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList, HitPreview
 from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen

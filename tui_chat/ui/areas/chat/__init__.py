@@ -19,35 +19,4 @@ viewport          knows which lines are on the screen
 line_painter      paints them in the theme's colours (styles)
 transcript_canvas draws, scrolls and follows a streaming reply
 transcript        handles keys and clicks, and posts requests (messages) for the area
-
-A widget's module is imported when its class is: the command line lays out Markdown without Textual.
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
-    from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
-    from tui_chat.ui.areas.chat.composer import Composer
-    from tui_chat.ui.areas.chat.status_lines import AttachmentLine
-    from tui_chat.ui.areas.chat.transcript import Transcript
-
-__all__ = ["AttachmentLine", "ChatPane", "CompletionQuery", "Composer", "Suggestion", "Transcript"]
-
-_MODULES = {
-    "AttachmentLine": "status_lines",
-    "ChatPane": "chat_pane",
-    "CompletionQuery": "completion",
-    "Composer": "composer",
-    "Suggestion": "completion",
-    "Transcript": "transcript",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,13 +1,10 @@
 """The composer: an editor of the draft that grows with its text and submits it on Enter.
 
-An editor that wraps lines cannot wrap a megabyte while the user types. So a large paste is held
-beside the text, in which it is shown as a chip, `[pasted 1.0 MB, 12,000 lines]`, and is put back
-when the text is read. An edit that touches the inside of a chip touches all of it.
+An edit that touches the inside of the chip of a large paste touches all of it: see `large_pastes`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, cast
@@ -33,15 +30,11 @@ from tui_chat.ui.areas.chat.completion import (
     SuggestionList,
     completion_query_at,
 )
+from tui_chat.ui.areas.chat.large_pastes import LargePastes
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
 from tui_chat.ui.slash_commands import escape_command
 from tui_chat.ui.widgets.safe_text import SafeTextArea
-
-LARGE = 4_000
-"""Characters from which a paste is held as a chip."""
-TALL = 100
-"""Lines from which it is."""
 
 BLINKS = 10
 """How often the cursor blinks after a key before it stands still. Blinking on takes 0.6 % of a core
@@ -57,8 +50,6 @@ _EDITING = [
     for binding in TextArea.BINDINGS
     if not (isinstance(binding, Binding) and (binding.key in _OWN or binding.action == "undo"))
 ]
-
-_CHIP = re.compile(r"\[pasted (?:#\d+: )?[^\[\]\n]{1,60}\]")
 
 _NOT_EDITING = ("submit", "stop", "up", "down", "scroll(-1)", "scroll(1)")
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
@@ -513,48 +504,3 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
 def _normalized(text: str) -> str:
     return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-class LargePastes:
-    """The texts behind the chips of one composer, by their labels."""
-
-    def __init__(self) -> None:
-        self._held: dict[str, str] = {}
-
-    def hold(self, text: str) -> str:
-        """Hold a large text and return its label; return a small text unchanged."""
-        if len(text) < LARGE and text.count("\n") < TALL:
-            return text
-        lines = text.count("\n") + 1
-        facts = f"{_format_size(len(text))}, {lines:,} line{'s' * (lines > 1)}"
-        label = f"[pasted {facts}]"
-        number = 1
-        while self._held.get(label, text) != text:
-            number += 1
-            label = f"[pasted #{number}: {facts}]"
-        self._held[label] = text
-        return label
-
-    def clear(self) -> None:
-        """Drop every text."""
-        self._held.clear()
-
-    def expand(self, text: str) -> str:
-        """Replace the labels in a text by what they stand for."""
-        if not self._held or "[pasted " not in text:
-            return text
-        return _CHIP.sub(lambda chip: self._held.get(chip.group(), chip.group()), text)
-
-    def chips(self, line: str) -> list[tuple[int, int]]:
-        """Return the first column and the end of each chip in a line."""
-        if not self._held or "[pasted " not in line:
-            return []
-        return [chip.span() for chip in _CHIP.finditer(line) if chip.group() in self._held]
-
-
-def _format_size(characters: int) -> str:
-    if characters < 1_000:
-        return f"{characters} characters"
-    if characters < 999_500:
-        return f"{characters / 1000:.0f} kB"
-    return f"{characters / 1_000_000:.1f} MB"

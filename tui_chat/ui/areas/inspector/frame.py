@@ -28,7 +28,7 @@ from tui_chat.ui.areas.inspector.legend import Legend
 from tui_chat.ui.areas.inspector.notes_list import NotesList
 from tui_chat.ui.areas.inspector.origin_status import OriginStatus
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.summary import Summary
+from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
 from tui_chat.ui.areas.inspector.views import (
     SETTLED,
@@ -94,7 +94,7 @@ class InspectorFrame(OnePassWidget):
         .-away { display: none; }
         #inspector-empty { display: none; height: 1fr; padding: 1 2; }
         &.-empty #inspector-empty { display: block; }
-        &.-empty PayloadView, &.-empty OriginStatus, &.-empty Legend, &.-empty Summary,
+        &.-empty PayloadView, &.-empty OriginStatus, &.-empty Legend, &.-empty RequestSummary,
         &.-empty NotesList, &.-empty RowsView, &.-empty ForecastLine { display: none; }
         &.-tiny Legend, &.-small ForecastLine { display: none; }
         &.-tiny ForecastLine.-long { height: 1; }
@@ -135,7 +135,7 @@ class InspectorFrame(OnePassWidget):
         self._banner_words = ""
         self._size_timer: Timer | None = None
         """Runs while the size of a long body waits for a pause in typing."""
-        self._summary = Summary()
+        self._summary = RequestSummary()
         self._view = PayloadView()
         self._views: dict[View, RowsView] = {}
         """The other views, each created when first chosen."""

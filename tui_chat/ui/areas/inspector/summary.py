@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
 
 
-class Summary(OnePassWidget):
+class RequestSummary(OnePassWidget):
     """Up to three lines above the body."""
 
     DEFAULT_CSS = """
-    Summary {
+    RequestSummary {
         height: auto;
         padding: 0 1;
         background: $surface;

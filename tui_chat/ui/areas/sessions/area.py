@@ -13,7 +13,7 @@ from textual import on, work
 from textual.app import ComposeResult
 
 from tui_chat.errors import InputError
-from tui_chat.models.settings import SETTINGS, split_setting
+from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
@@ -305,7 +305,7 @@ class SessionsArea(Area):
 
     @work(group="organize")
     async def _store_title(self, workspace: Workspace, session_id: str, title: str) -> None:
-        await workspace.sessions.rename(session_id, title)
+        await workspace.organization.rename(session_id, title)
 
     @on(SessionList.RenameRequested)
     @work(group="dialog", exclusive=True)
@@ -322,7 +322,7 @@ class SessionsArea(Area):
     @work(group="organize")
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
         await self.host.switch_session(
-            lambda workspace: workspace.sessions.delete(event.session_ids), leaves=False
+            lambda workspace: workspace.organization.delete(event.session_ids), leaves=False
         )
 
     @on(SessionList.UndoRequested)
@@ -335,7 +335,7 @@ class SessionsArea(Area):
     @work(group="organize")
     async def _mark(self, event: SessionList.MarkRequested) -> None:
         if self.workspace is not None:
-            await self.workspace.sessions.organise(
+            await self.workspace.organization.organise(
                 event.session_ids,
                 pinned=event.pinned,
                 archived=event.archived,
@@ -354,7 +354,7 @@ class SessionsArea(Area):
         shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
         tags = await ask_tags(self.tui, shared)
         if tags is not None and tags != tuple(shared):
-            await self.workspace.sessions.retag(event.session_ids, add=tags, drop=shared)
+            await self.workspace.organization.retag(event.session_ids, add=tags, drop=shared)
 
     @on(SessionList.FolderRequested)
     @work(group="dialog", exclusive=True)
@@ -367,7 +367,7 @@ class SessionsArea(Area):
         folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
         folder = await ask_folder(self.tui, folders, sessions[0].folder)
         if folder is not None:
-            await self.workspace.sessions.organise(event.session_ids, folder=folder)
+            await self.workspace.organization.organise(event.session_ids, folder=folder)
 
     def _listed(self, session_ids: Collection[str]) -> list[SessionSummary]:
         sessions = self.workspace.state.sessions if self.workspace else ()

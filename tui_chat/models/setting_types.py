@@ -1,0 +1,504 @@
+"""What each setting accepts, and how it is read and written.
+
+1. `SETTINGS` has what is known of each one. Values come from files, from a command or from a
+   program's export, and all go through `read_setting`.
+2. As JSON a setting has the shape that a person writes: `"effort": "high"`, `"web_search": true`,
+   `"stop": ["END"]`. As text (`/set`, `--set`) words and numbers stand as they are, lists and
+   objects as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules
+from tui_chat.models.settings import (
+    EFFORTS,
+    MAX_LORE,
+    MAX_NOTE,
+    MAX_NOTE_DEPTH,
+    MAX_SCHEMA,
+    MAX_TEXT,
+    MAX_TEXTS,
+    MAX_VARIABLES,
+    NOTE_DEPTH,
+    NOTE_PLACEMENTS,
+    AuthorNote,
+    ResponseFormat,
+    SearchLocation,
+    Settings,
+    ToolChoice,
+    WebSearch,
+)
+
+
+class SettingError(ValueError):
+    """A setting is unknown or its value is not accepted. The message begins with its name."""
+
+    def __init__(self, sentence: str, found: str = "") -> None:
+        super().__init__(sentence + found)
+        self.sentence = sentence
+        """The message without the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingType:
+    """What a setting accepts."""
+
+    accepts: str
+    """In words: `a number from 0 to 2`."""
+    read: Callable[[object], Any]
+    """Returns the value of a JSON value. Raises ValueError with what must be, or LookupError if
+    the value is not what `accepts` says."""
+    words: tuple[str, ...] = ()
+    """Values to offer for completion."""
+    is_text: bool = False
+    """True if what a person types is its value as it stands, unless it is a JSON object."""
+
+
+class _Unaccepted(Exception):
+    """A value is not accepted; the message, if any, says what is wrong inside it."""
+
+
+def _words(*words: str) -> SettingType:
+    def read(value: object) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        raise _Unaccepted
+
+    return SettingType(f"one of {', '.join(words)}", read, words)
+
+
+def _number(low: float, high: float) -> SettingType:
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _Unaccepted
+        if not low <= value <= high:
+            raise _Unaccepted
+        return value
+
+    return SettingType(f"a number from {low:g} to {high:g}", read)
+
+
+def _whole(low: int, high: int, what: str = "a whole number") -> SettingType:
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _Unaccepted
+        return value
+
+    return SettingType(f"{what} from {low:,} to {high:,}", read)
+
+
+def _switch() -> SettingType:
+    def read(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise _Unaccepted
+        return value
+
+    return SettingType("on or off (true or false)", read, ("on", "off"))
+
+
+def _line() -> SettingType:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or not value.isprintable():
+            raise _Unaccepted
+        return value
+
+    return SettingType(f"text in one line of at most {MAX_TEXT:,} characters", read)
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    """Return a list of non-empty texts."""
+    many = cast("list[object]", list(value)) if isinstance(value, list | tuple) else [value]  # type: ignore[arg-type]
+    if len(many) > MAX_TEXTS:
+        raise _Unaccepted(f"{what} must be at most {MAX_TEXTS}")
+    for each in many:
+        if not isinstance(each, str) or not 0 < len(each) <= MAX_TEXT:
+            raise _Unaccepted(f"{what} must be texts of 1 to {MAX_TEXT:,} characters")
+    return tuple(cast("list[str]", many))
+
+
+def _options(value: object, known: tuple[str, ...]) -> dict[str, Any]:
+    """Return an object's keys in snake_case, those that are null left out."""
+    if not isinstance(value, Mapping):
+        raise _Unaccepted
+    found: dict[str, Any] = {}
+    for key, inner in cast("Mapping[Any, object]", value).items():
+        name = _snake_case(str(key))
+        if name not in known:
+            raise _Unaccepted(f"{_short(key)} is unknown; it may have {', '.join(known)}")
+        if inner is not None:
+            found[name] = inner
+    return found
+
+
+def _text_in(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name, "")
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise _Unaccepted(f"{name} must be text of at most {MAX_TEXT:,} characters")
+    return value
+
+
+def _boolean_in(found: Mapping[str, Any], name: str) -> bool | None:
+    value = found.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise _Unaccepted(f"{name} must be true or false")
+    return value
+
+
+def _read_format(value: object) -> ResponseFormat:
+    if value == "text" or value == "json":
+        return ResponseFormat(cast("Literal['text', 'json']", value))
+    found = _options(value, ("name", "schema", "strict", "description"))
+    schema = found.get("schema")
+    if not isinstance(schema, dict):
+        raise _Unaccepted("schema must be a JSON Schema, an object")
+    try:
+        size = len(json.dumps(schema, allow_nan=False, separators=(",", ":")))
+    except (TypeError, ValueError, RecursionError):
+        raise _Unaccepted("schema must be JSON, not nested too deeply") from None
+    if size > MAX_SCHEMA:
+        raise _Unaccepted(f"schema must have at most {MAX_SCHEMA:,} characters")
+    return ResponseFormat(
+        "schema",
+        cast("dict[str, Any]", schema),
+        name=_text_in(found, "name"),
+        description=_text_in(found, "description"),
+        strict=_boolean_in(found, "strict"),
+    )
+
+
+_PLACE = tuple(each.name for each in fields(SearchLocation))
+_SEARCH = tuple(each.name for each in fields(WebSearch) if each.name != "enabled")
+
+
+def _read_search(value: object) -> WebSearch:
+    if isinstance(value, bool):
+        return WebSearch(enabled=value)
+    found = _options(value, _SEARCH)
+    size, uses = found.get("context_size", ""), found.get("max_uses")
+    if size not in ("", "low", "medium", "high"):
+        raise _Unaccepted("context_size must be one of low, medium, high")
+    if uses is not None and (isinstance(uses, bool) or not isinstance(uses, int) or uses < 1):
+        raise _Unaccepted("max_uses must be a whole number from 1")
+    location = None
+    if "location" in found:
+        try:
+            place = _options(found["location"], _PLACE)
+            location = SearchLocation(**{name: _text_in(place, name) for name in _PLACE})
+        except _Unaccepted as fault:
+            why = str(fault) or f"must be an object with {', '.join(_PLACE)}"
+            raise _Unaccepted(f"location {why}") from None
+    return WebSearch(
+        cast("str", size),
+        location,
+        _texts(found.get("allowed_domains", ()), "allowed_domains"),
+        _texts(found.get("blocked_domains", ()), "blocked_domains"),
+        uses,
+        _boolean_in(found, "live"),
+    )
+
+
+def _read_choice(value: object) -> ToolChoice:
+    if value in ("auto", "none", "required"):
+        return ToolChoice(value)
+    if isinstance(value, str):
+        return ToolChoice("required", _texts(value, "a tool's name"))
+    found = _options(value, ("mode", "names"))
+    mode = found.get("mode", "required")
+    if mode not in ("auto", "none", "required"):
+        raise _Unaccepted("mode must be one of auto, none, required")
+    return ToolChoice(mode, _texts(found.get("names", ()), "names"))
+
+
+def _read_note(value: object) -> AuthorNote:
+    found = {"text": value} if isinstance(value, str) else _options(value, _NOTE)
+    text, role = found.get("text", ""), found.get("role")
+    depth: Any = found.get("depth", NOTE_DEPTH)
+    if not isinstance(text, str) or len(text) > MAX_NOTE:
+        raise _Unaccepted(f"text must be text of at most {MAX_NOTE:,} characters")
+    is_whole = isinstance(depth, int) and not isinstance(depth, bool)
+    if not is_whole or not 0 <= depth <= MAX_NOTE_DEPTH:
+        raise _Unaccepted(f"depth must be a whole number from 0 to {MAX_NOTE_DEPTH:,}")
+    if role not in (None, *NOTE_ROLES):
+        raise _Unaccepted(f"role must be one of {', '.join(NOTE_ROLES)}")
+    placement, interval = found.get("placement", "depth"), found.get("interval", 1)
+    if placement not in NOTE_PLACEMENTS:
+        raise _Unaccepted(f"placement must be one of {', '.join(NOTE_PLACEMENTS)}")
+    if not isinstance(interval, int) or isinstance(interval, bool) or not 0 <= interval <= 10_000:
+        raise _Unaccepted("interval must be a whole number from 0 to 10,000")
+    searched = _boolean_in(found, "searched") is True
+    return AuthorNote(
+        text, depth, cast("Any", role or "system"), cast("Any", placement), interval, searched
+    )
+
+
+def _read_lore(value: object) -> LoreRules:
+    found = _options(value, _LORE)
+    for name in ("names", "group_scoring"):
+        _boolean_in(found, name)
+    for name in found.keys() - {"names", "group_scoring"}:
+        number, most = found[name], 100 if name == "budget_percent" else MAX_LORE
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+            raise _Unaccepted(f"{name} must be a whole number from 0 to {most:,}")
+    return LoreRules(**found)
+
+
+def _read_variables(value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise _Unaccepted
+    found = cast("Mapping[object, object]", value)
+    if len(found) > MAX_VARIABLES:
+        raise _Unaccepted(f"variables must be at most {MAX_VARIABLES:,}")
+    for name, text in found.items():
+        is_named = isinstance(name, str) and 0 < len(name) <= MAX_TEXT
+        if not is_named or not isinstance(text, str) or len(text) > MAX_NOTE:
+            what = f"texts of at most {MAX_NOTE:,} characters"
+            raise _Unaccepted(f"variables must have names and be {what}")
+    return MappingProxyType(dict(cast("Mapping[str, str]", value)))
+
+
+_LORE = tuple(each.name for each in fields(LoreRules) if each.name != "tiers")
+_NOTE = tuple(each.name for each in fields(AuthorNote))
+NOTE_ROLES = ("system", "user", "assistant")
+_BUDGET = _whole(0, 1_000_000, "tokens, a whole number")
+SETTINGS: Mapping[str, SettingType] = {
+    "effort": _words(*EFFORTS, "auto"),
+    "reasoning_budget": _BUDGET,
+    "reasoning_summary": _words("auto", "concise", "detailed", "none"),
+    "temperature": _number(0, 2),
+    "top_p": _number(0, 1),
+    "top_k": _whole(1, 1_000_000),
+    "max_tokens": _whole(1, 1_000_000_000, "tokens, a whole number"),
+    "stop": SettingType("a text or a list of texts", lambda value: _texts(value, "texts")),
+    "seed": _whole(-(2**63), 2**63 - 1),
+    "presence_penalty": _number(-2, 2),
+    "frequency_penalty": _number(-2, 2),
+    "verbosity": _words("low", "medium", "high"),
+    "response_format": SettingType(
+        "text, json, or an object with a schema (and name, strict, description)",
+        _read_format,
+        ("text", "json"),
+    ),
+    "web_search": SettingType(
+        f"on, off, or an object with {', '.join(_SEARCH)}", _read_search, ("on", "off")
+    ),
+    "parallel_tool_calls": _switch(),
+    "tool_choice": SettingType(
+        "auto, none, required, a tool's name, or an object with mode and names",
+        _read_choice,
+        ("auto", "none", "required"),
+    ),
+    "service_tier": _words("auto", "default", "flex", "scale", "priority", "fast", "ultrafast"),
+    "user_id": _line(),
+    "logprobs": _whole(0, 20),
+    "context_limit": _whole(1, 1_000_000_000, "tokens, a whole number"),
+    "reply_reserve": _whole(0, 1_000_000_000, "tokens, a whole number"),
+    "author_note": SettingType(
+        f"a text, or an object with {', '.join(_NOTE)}", _read_note, is_text=True
+    ),
+    "user_name": _line(),
+    "char_name": _line(),
+    "lore": SettingType(f"an object with {', '.join(_LORE)}", _read_lore),
+    "global_variables": SettingType("an object of texts by name", _read_variables),
+}
+"""The settings by their names, in the order of the fields and in which they are shown."""
+
+
+def read_setting(name: str, value: object) -> Any:
+    """Return the value of a setting, named in snake_case or camelCase, from a JSON value.
+
+    Raises SettingError naming the setting and what it accepts.
+    """
+    kind = _kind(name)
+    try:
+        return kind.read(value)
+    except _Unaccepted as fault:
+        if str(fault):
+            raise SettingError(f"{setting_name(name)}: {fault}") from None
+        sentence = f"{setting_name(name)} must be {kind.accepts}"
+        raise SettingError(sentence, f", not {_short(value)}") from None
+
+
+def read_settings(value: object) -> Settings:
+    """Return the settings of a JSON object; null leaves one unset. Raises SettingError."""
+    if not isinstance(value, Mapping):
+        raise SettingError("must be an object of settings", f", not {_short(value)}")
+    found: dict[str, Any] = {}
+    for key, inner in cast("Mapping[Any, object]", value).items():
+        name = setting_name(str(key))
+        if name in found:
+            raise SettingError(f"{name} is there twice")
+        if inner is not None:
+            found[name] = read_setting(name, inner)
+    return Settings(**found)
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """Return the value of a setting from what a person types. Raises SettingError."""
+    kind, text = _kind(name), text.strip()
+    if text[:1] in ("{" if kind.is_text else ("{", "[", '"')):
+        try:
+            return read_setting(name, json.loads(text))
+        except (ValueError, RecursionError) as fault:
+            if isinstance(fault, SettingError):
+                raise
+            if not kind.is_text:
+                what = f"{setting_name(name)}: {_short(text)} is not valid JSON"
+                raise SettingError(what) from None
+    value: object = text
+    folded = text.casefold()
+    if "off" in kind.words and folded in _SWITCH_WORDS:
+        value = _SWITCH_WORDS[folded]
+    elif folded in kind.words:
+        value = folded
+    elif "number" in kind.accepts:
+        value = _number_of(text)
+    return read_setting(name, value)
+
+
+def split_setting(text: str) -> tuple[str, str]:
+    """Return the name and the value in `NAME VALUE` or `NAME=VALUE`; either may be empty."""
+    match = re.match(r"\s*([^\s=]*)\s*=?\s*(.*)", text, re.DOTALL)
+    return (match[1], match[2].strip()) if match else ("", "")
+
+
+def reset_words(name: str) -> tuple[str, ...]:
+    """Return the words that take a setting away, instead of a value."""
+    return tuple(word for word in ("default", "inherit") if word not in SETTINGS[name].words)
+
+
+def setting_name(name: str) -> str:
+    """Return the name of a setting as we call it, from snake_case, camelCase or with hyphens.
+    Raises SettingError if there is none.
+    """
+    found = _snake_case(name.strip()).replace("-", "_")
+    if found in SETTINGS:
+        return found
+    meant = get_close_matches(found, SETTINGS, 1)
+    advice = f" (did you mean “{meant[0]}”?)" if meant else f"; settings are {', '.join(SETTINGS)}"
+    raise SettingError(f"{_short(name)} is not a setting{advice}")
+
+
+def typed_setting_name(text: str) -> str:
+    """Return the name of a setting that a person typed, also where its beginning is enough: `temp`
+    or `context`. Raises SettingError.
+    """
+    start = _snake_case(text.strip()).replace("-", "_")
+    found = [name for name in SETTINGS if name.startswith(start)]
+    return found[0] if len(found) == 1 and len(start) > 1 else setting_name(text)
+
+
+def settings_json(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are set as JSON values, as `read_settings` reads them."""
+    return {
+        name: setting_json(value)
+        for name in SETTINGS
+        if (value := getattr(settings, name)) is not None
+    }
+
+
+def with_nested_settings(value: object) -> object:
+    """Return the JSON of a role or a session as it is now: older programs wrote its temperature
+    and its reply limit beside its name.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    found = dict(cast("Mapping[str, object]", value))
+    older = {name: found.pop(name) for name in ("temperature", "max_tokens") if name in found}
+    return {**found, "settings": older} if older and "settings" not in found else found
+
+
+def setting_json(value: Any) -> Any:
+    """Return a setting's value as the JSON value that a person writes."""
+    match value:
+        case ResponseFormat():
+            if value.kind != "schema":
+                return value.kind
+            optional = {"name": value.name, "description": value.description}
+            found: dict[str, Any] = {key: text for key, text in optional.items() if text}
+            found["schema"] = value.schema
+            return found if value.strict is None else {**found, "strict": value.strict}
+        case ToolChoice():
+            return {"mode": value.mode, "names": list(value.names)} if value.names else value.mode
+        case WebSearch():
+            options = {
+                name: setting_json(inner)
+                for name in _SEARCH
+                if (inner := getattr(value, name)) not in ("", (), None)
+            }
+            return options if options and value.enabled else value.enabled
+        case AuthorNote():
+            place = {} if value.depth == NOTE_DEPTH else {"depth": value.depth}
+            place |= {} if value.role == "system" else {"role": value.role}
+            place |= {} if value.placement == "depth" else {"placement": value.placement}
+            place |= {} if value.interval == 1 else {"interval": value.interval}
+            place |= {"searched": True} if value.searched else {}
+            is_plain = value.text == value.text.strip() and not value.text.startswith("{")
+            return value.text if is_plain and not place else {"text": value.text, **place}
+        case LoreRules():
+            return {
+                name: inner
+                for name in _LORE
+                if (inner := getattr(value, name)) != getattr(NO_LORE_RULES, name)
+            }
+        case SearchLocation():
+            return {name: text for name in _PLACE if (text := getattr(value, name))}
+        case Mapping():
+            return dict(cast("Mapping[str, str]", value))
+        case tuple():
+            return list(cast("tuple[str, ...]", value))
+        case _:
+            return value
+
+
+def setting_text(value: Any) -> str:
+    """Return a setting's value as `parse_setting` reads it."""
+    plain = setting_json(value)
+    if isinstance(plain, bool):
+        return "on" if plain else "off"
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _kind(name: str) -> SettingType:
+    return SETTINGS[setting_name(name)]
+
+
+def _snake_case(name: str) -> str:
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _number_of(text: str) -> object:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _short(value: object) -> str:
+    """Return a value in a few words."""
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, str):
+        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        return f"“{shown if shown.isprintable() else ascii(shown)[1:-1]}”"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**15 else "such a number"
+    if isinstance(value, float):
+        return str(value)
+    return "a list" if isinstance(value, list | tuple) else "an object"
+
+
+_SHOWN = 40
+_SWITCH_WORDS = {
+    **dict.fromkeys(("on", "true", "yes"), True),
+    **dict.fromkeys(("off", "false", "no"), False),
+}
