@@ -207,11 +207,6 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
         raise InputError(f"standard input: cannot be read: {fault}") from error
 
 
-def read_input(path: Path) -> bytes:
-    """Return the content of a file, or of the standard input for `-`. Raises InputError."""
-    return read_file(path, LARGEST_REQUEST)
-
-
 def input_name(path: Path) -> str:
     """Return what errors call a file, or the standard input for `-`."""
     return "standard input" if path == STANDARD_INPUT else str(path)

@@ -17,7 +17,7 @@ from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, read_setting
-from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch, setting_values
+from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
 
 SECRETS = ("proxy_password", "custom_include_headers")
 """Keys that may hold a password or a key, which are never written into a preset."""
@@ -143,11 +143,6 @@ def setting_changes(before: Settings, after: Settings) -> dict[str, Any]:
         if value != getattr(before, sampler.setting):
             changes[key] = sampler.neutral if value is None else sampler.given(value)
     return changes
-
-
-def has_settings(settings: Settings) -> bool:
-    """True if a setting is set."""
-    return any(value is not None for value in setting_values(settings))
 
 
 def kept(found: Mapping[str, Any]) -> dict[str, Any]:
