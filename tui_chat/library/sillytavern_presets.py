@@ -87,9 +87,12 @@ FORMATS = {"charPersonality": "personality_format", "scenario": "scenario_format
 _MARKERS = (*APPENDED, "dialogueExamples", "chatHistory")
 """Prompts whose text is not theirs."""
 _NAMES = {
+    "charDescription": "Character's description",
+    "charPersonality": "Character's personality",
     "chatHistory": "Chat history",
     "dialogueExamples": "Example dialogues",
     "personaDescription": "Persona",
+    "scenario": "Scenario",
     "worldInfoBefore": "World info, before the character",
     "worldInfoAfter": "World info, after the character",
 }

@@ -30,7 +30,9 @@ def listed() -> Preset:
             PresetMessage("a", content="A"),
             PresetMessage("b", content="B", enabled=False),
             PresetMessage("lore", content="{{worldInfoBefore}}", requires="worldInfoBefore"),
+            PresetMessage("new", content="[New]", anchor_point="before"),
             PresetMessage("history", type="chat_history"),
+            PresetMessage("deep", content="D", insertion_point=-1),
             PresetMessage("h2", name="== End ==", content="{{// x}}"),
             PresetMessage("c", content="C"),
             PresetMessage("line", name="======"),
@@ -43,7 +45,7 @@ def test_a_group_reaches_to_the_next_divider_without_anchors_and_places_of_the_c
     groups = groups_of(listed())
     assert {index: (each.title, each.members) for index, each in groups.items()} == {
         1: ("STYLE", (2, 3)),
-        6: ("End", (7,)),
+        8: ("End", (9,)),
     }
 
 
@@ -55,5 +57,5 @@ def test_a_group_is_switched_off_and_on_with_what_was_on() -> None:
     assert switch_group(off, group, frozenset({"a"})) == preset
     all_on = switch_group(off, group, frozenset())
     assert all(m.enabled for m in all_on.messages)
-    end = groups_of(preset)[6]
-    assert not switch_group(preset, end, frozenset()).messages[6].enabled, "its heading has a text"
+    end = groups_of(preset)[8]
+    assert not switch_group(preset, end, frozenset()).messages[8].enabled, "its heading has a text"

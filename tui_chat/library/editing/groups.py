@@ -1,9 +1,9 @@
 """Groups of preset messages that are switched together, as authors for SillyTavern name them.
 
 A message whose name is a divider (`--- STYLE ---`, `━━ Style ━━`) is the heading of those after it
-in the list, up to the next divider. Anchors and the places of a character card are in no group:
-without them something else than the author's text would be missing. A divider without a name ends
-a group.
+in the list, up to the next divider or the chat history. Anchors, what stands before one, and the
+places of a character card are in no group: without them something else than the author's text would
+be missing. A divider without a name ends a group.
 """
 
 from __future__ import annotations
@@ -58,7 +58,12 @@ def groups_of(preset: Preset) -> Mapping[int, MessageGroup]:
         if title is not None:
             close()
             heading, members = (index if title else None), []
-        elif heading is not None and not message.is_anchor and not message.requires:
+        elif message.type == "chat_history":
+            close()
+            heading, members = None, []
+        elif heading is not None and not (
+            message.is_anchor or message.requires or message.anchor_point == "before"
+        ):
             members.append(index)
     close()
     return found

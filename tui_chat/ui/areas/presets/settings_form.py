@@ -1,4 +1,4 @@
-"""The form of a preset's settings: name, placement of system messages, variables."""
+"""The form of a preset's settings: name, placement of system messages, variables, policies."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from types import MappingProxyType
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.ui.areas.presets.form_fields import ChoiceField, EditForm, FormField
+from tui_chat.ui.areas.presets.policy_fields import PolicyRow, policy_rows
 
 _PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
 
@@ -53,6 +55,7 @@ class SettingsForm(EditForm):
 
     DEFAULT_CSS = """
     SettingsForm {
+        .heading { margin: 1 0 0 0; color: $foreground 72%; }
         .hint { height: auto; color: $foreground 72%; padding: 0 1; }
         #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
     }
@@ -69,7 +72,14 @@ class SettingsForm(EditForm):
             "variables": Static(classes="label"),
         }
         self._variables = [VariableRow()]
-        self._list = VerticalScroll(*self._variables, id="settings-variables", can_focus=False)
+        self._policies = list(policy_rows())
+        self._list = VerticalScroll(
+            *self._variables,
+            Static("Policies: how its requests are built", classes="heading"),
+            *self._policies,
+            id="settings-variables",
+            can_focus=False,
+        )
         self._kept = Static(classes="hint")
 
     def compose(self) -> ComposeResult:
@@ -100,6 +110,8 @@ class SettingsForm(EditForm):
             self.name_field.fill(preset.name)
             if self._typed() != dict(preset.variables):
                 self._fill(preset.variables)
+            for row in self._policies:
+                row.show(preset.policies, saved.policies)
         self._grow(len([line for line in self._variables if line.typed[0]]) + 1)
         self._placement.choose(preset.system_placement)
         kept = ", ".join(one_line(key, 40) for key in preset.extras)
@@ -117,7 +129,7 @@ class SettingsForm(EditForm):
         """Make sure there are so many lines, and hide empty ones below them."""
         new = [VariableRow() for _ in range(count - len(self._variables))]
         self._variables += new
-        self._list.mount_all(new)
+        self._list.mount_all(new, before=".heading")
         for number, line in enumerate(self._variables):
             line.display = number < count or line.has_focus_within or any(line.typed)
 
@@ -140,6 +152,9 @@ class SettingsForm(EditForm):
             if name and name != self._preset.name:
                 self.post_change({"name": name}, "name")
             return
+        if row := self._policy_of(event.input):
+            self._change_policy(row, row.policy)
+            return
         typed = self._typed()
         if typed != dict(self._preset.variables):
             at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
@@ -148,4 +163,15 @@ class SettingsForm(EditForm):
     @on(ChoiceField.ChoiceMade)
     def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
         event.stop()
-        self.post_change({"system_placement": event.value})
+        if row := self._policy_of(event.field):
+            self._change_policy(row)
+        else:
+            self.post_change({"system_placement": event.value})
+
+    def _policy_of(self, field: Widget) -> PolicyRow | None:
+        return next((row for row in self._policies if field in (row.choice, row.text)), None)
+
+    def _change_policy(self, row: PolicyRow, key: str = "") -> None:
+        policies = row.changed(self._preset.policies)
+        if policies != self._preset.policies:
+            self.post_change({"policies": policies}, key)
