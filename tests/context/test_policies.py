@@ -522,5 +522,12 @@ def test_system_messages_are_the_users_where_protocols_take_them_apart():
     policies = replace(JOINED, system_as_user=True)
     turns = request(policies=policies, endpoint=CLAUDE).turns
     assert {turn.role for turn in turns} == {"user", "assistant"}
-    assert [turn.text.plain for turn in turns] == [line[2:] for line in WHOLE]
+    with_names = ["Play Ada.", "[Example]", "Bo: Hot?", "Ada: Very.", "[New]"]
+    assert [turn.text.plain for turn in turns][:5] == with_names
+    assert [turn.text.plain for turn in turns][5:] == [line[2:] for line in WHOLE[5:]]
     assert shown(request(policies=policies)) == WHOLE
+
+
+def test_later_system_messages_are_the_users_where_protocols_take_them_apart():
+    first, *_, last = request(policies=JOINED, endpoint=CLAUDE).turns
+    assert (first.role, last.role, last.text.plain) == ("system", "user", "Be brief.")

@@ -23,7 +23,7 @@ from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_blocks
 from tui_chat.context.filling import Plan, PromptSection, fill
-from tui_chat.context.finishing import post_process, squash, system_as_user
+from tui_chat.context.finishing import post_process, squash, system_as_user, system_first
 from tui_chat.context.generation import (
     control_turns,
     empty_draft_turn,
@@ -156,8 +156,11 @@ def build_context(
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
     turns = content.turns
-    if policies.system_as_user and inputs.endpoint.protocol in _SYSTEM_APART:
-        turns = tuple(system_as_user(turns))
+    if inputs.endpoint.protocol in _SYSTEM_APART:
+        if policies.depths == "joined":
+            turns = tuple(system_first(turns, inputs.user_name, inputs.char_name))
+        if policies.system_as_user:
+            turns = tuple(system_as_user(turns))
     return ChatEnvelope(
         turns=turns,
         parameters=asked,

@@ -132,6 +132,15 @@ def system_as_user(turns: Sequence[Turn]) -> Sequence[Turn]:
     return [_as_user(turn) if turn.role == "system" else turn for turn in turns]
 
 
+def system_first(turns: Sequence[Turn], user: str, char: str) -> Sequence[Turn]:
+    """Return the turns as SillyTavern gives them to a protocol with a system prompt apart from the
+    messages: names go into the texts, and after the first message system turns are the user's.
+    """
+    named = [_named(turn, user, char, False) for turn in turns]
+    begins = next((at for at, turn in enumerate(named) if turn.role != "system"), len(named))
+    return [*named[:begins], *system_as_user(named[begins:])]
+
+
 @Memo
 def _as_user(turn: Turn) -> Turn:
     role: MessageRole = "user"
