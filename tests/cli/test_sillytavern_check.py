@@ -64,7 +64,8 @@ def test_each_file_says_what_would_be_taken_changed_and_lost(run: Run, user: Pat
     assert card_json["taken"][0] == "the role “Ada”"
     assert book["taken"] == ["1 entry"]
     assert sentences(book["not_supported"]) == ["“vectorized” (vector search) is ignored."]
-    assert chat["taken"] == ["2 messages"]
+    role = "the role “Ada” if there is one, else its name"
+    assert chat["taken"] == ["2 messages", role, "the author's note"]
     assert len(chat["changed"]) == 1
     assert sentences(chat["not_supported"]) == []
     totals = {key: found["totals"][key] for key in ("preset", "card", "lorebook", "chat")}
@@ -91,7 +92,7 @@ def test_damaged_files_are_named_and_the_rest_is_read(run: Run, user: Path):
     assert any("a picture without a character card" in line for line in faults)
     assert any("is no preset of the chat completion API" in line for line in faults)
     assert any("line 4: is not JSON: the line is cut" in line for line in faults)
-    assert "taken: 2 messages." in done.out
+    assert "taken: 2 messages, the role “Ada” if there is one" in done.out
     assert done.out.endswith(" 7 unreadable. Nothing was written.\n")
     assert not done.err
 

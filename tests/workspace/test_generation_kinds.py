@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tests.workspace.test_settings import put
+from tests.workspace.test_tools import BY_HAND
 from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Failed
@@ -162,3 +163,20 @@ async def test_what_is_continued_is_stored_before_anything_arrives(make_workspac
     entry = workspace.state.entries[-1]
     assert (entry.status, entry.siblings) == ("stopped", 2)
     assert entry.message.content.startswith("The lamp goes out ")
+
+
+@pytest.mark.parametrize("kind", ["impersonate", "quiet"])
+async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_workspace, kind: Any):
+    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
+    assert b"ask_me" in workspace.requests.compose("hi").payload.body
+    assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    workspace.live_request.show_kind(kind)
+    workspace.live_request.compose()
+    assert workspace.state.request.kind_fault == "A tool call still waits for its answer."
+    [waiting] = workspace.state.pending_calls
+    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
+    await settled(workspace, heard)
+    # A call in the history must be of a tool that the request has.
+    assert b'"tools"' in workspace.requests.compose_kind(kind, "hi").payload.body

@@ -160,6 +160,11 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
     assert heard.of(RequestOutdated), "what was typed meanwhile is composed next"
     assert not live.takes_long
 
+    live.set_draft("", (), "continue")
+    assert live.takes_long, "another end of the history is composed in a thread, too"
+    await live.compose_in_thread()
+    assert b"Continue your last message" in workspace.state.request.shown.payload.body
+
     live.set_draft("x" * (live_request.LONG_DRAFT + 1))
     assert live.takes_long
     composing = live.compose_in_thread()

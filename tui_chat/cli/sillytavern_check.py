@@ -29,6 +29,7 @@ from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytave
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import settings_json
+from tui_chat.models.transcript import SessionTranscript
 
 _FOLDERS = {
     "OpenAI Settings": ("preset", ("*.json",)),
@@ -223,7 +224,7 @@ def _note_book(checked: CheckedFile, book: ParsedLorebook) -> None:
 
 def _check_chat(checked: CheckedFile) -> None:
     source = ImportSource(checked.path, checked.path.name)
-    messages = 0
+    messages, more = 0, dict[str, None]()
     for found in read_conversations(source.pieces(checked.path), source=source):
         if found.fault:
             fault = f"{found.place}: {found.fault}" if found.place else found.fault
@@ -232,10 +233,21 @@ def _check_chat(checked: CheckedFile) -> None:
             checked.add(checked.changed if note == HIDDEN else checked.not_supported, note)
         if found.transcript is not None:
             messages += len(found.transcript.entries)
+            more |= dict.fromkeys(_taken_of_chat(found.transcript))
     if messages:
-        checked.taken.append(_counted(messages, "message"))
+        checked.taken += (_counted(messages, "message"), *more)
     elif not checked.faults:
         checked.add(checked.changed, "It has no messages, and is not imported.")
+
+
+def _taken_of_chat(chat: SessionTranscript) -> Iterator[str]:
+    """Yield what is taken of a chat besides its messages."""
+    if chat.character:
+        yield f"the role “{one_line(chat.character, 40)}” if there is one, else its name"
+    if chat.session.settings.author_note is not None:
+        yield "the author's note"
+    if chat.variables:
+        yield _counted(len(chat.variables), "variable")
 
 
 def _as_json(checked: CheckedFile) -> dict[str, object]:

@@ -96,9 +96,23 @@ def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
             history = history[:-1]
         if not history or history[-1].role != "assistant":
             raise InputError("There is no reply to continue.")
+    inputs = replace(inputs, history=history, draft="", draft_parts=())
+    return with_kind(inputs, kind, prompt)
+
+
+def with_kind(inputs: Inputs, kind: GenerationKind, prompt: str = "") -> Inputs:
+    """Return inputs without a draft as those of a kind; `prompt` is that of a quiet one.
+
+    What is no reply can call no tool. The tools stay where the history has calls, since Anthropic
+    refuses calls of tools that it was not given.
+    """
+    if kind == "continue":
+        return as_continuation(inputs)
     chat = replace(inputs.chat, kind=kind, quiet_prompt=prompt)
-    inputs = replace(inputs, history=history, draft="", draft_parts=(), chat=chat)
-    return as_continuation(inputs) if kind == "continue" else inputs
+    has_tools = inputs.tools is not None and kind in ("impersonate", "quiet")
+    if has_tools and not any(each.tool_calls or each.role == "tool" for each in inputs.history):
+        inputs = replace(inputs, tools=None)
+    return replace(inputs, chat=chat)
 
 
 # --- the turns at the end --------------------------------------------------------------------

@@ -108,6 +108,9 @@ class LiveRequest:
         """True if composing now may take longer than a frame."""
         state = self._workspace.state
         is_long = self._is_first or self._has_long_text(state.entries)
+        # These end the history elsewhere, and what is remembered of it is of little use.
+        ends_elsewhere = state.request.kind in ("regenerate", "swipe", "continue")
+        is_long = is_long or (ends_elsewhere and len(state.entries) >= LONG_BRANCH)
         return is_long or len(state.request.draft) > LONG_DRAFT
 
     @property

@@ -36,8 +36,8 @@ from tui_chat.workspace.events import (
     ReplyRetrying,
 )
 from tui_chat.workspace.request_history import with_target
-from tui_chat.workspace.requests import last_reply_index
-from tui_chat.workspace.state import LastSent, unanswered_calls
+from tui_chat.workspace.requests import last_reply_index, require_answered_calls
+from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -209,10 +209,7 @@ class Replies:
             return False
         before = entries[: index + 1]
         with self.workspace.reporting():
-            if unanswered_calls(before)[1]:
-                sentence = "A tool call still waits for its answer."
-                advice = "In the conversation, a answers it and x runs it."
-                raise InputError(sentence, advice=advice)
+            require_answered_calls(before)
             composed = self.workspace.requests.compose_reply(len(before), kind)
             return await self._exchange(composed, before[-1].message.id, None, "")
         return False

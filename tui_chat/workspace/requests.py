@@ -19,7 +19,7 @@ from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
-from tui_chat.context.generation import as_continuation
+from tui_chat.context.generation import with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -31,7 +31,7 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
-from tui_chat.workspace.state import WhatIf, WorkspaceState
+from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 from tui_chat.workspace.token_calibration import TokenCalibration
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ class Requests:
             case "regenerate" | "swipe":
                 count = replied_count(entries)
             case _:
+                require_answered_calls(entries)
                 count = len(entries)
         return self.in_protocol(self._compose_kind(kind, count, prompt), protocol)
 
@@ -211,10 +212,7 @@ class Requests:
             state = self._workspace.state
             is_whole = count == len(state.entries)
             history = self._history if is_whole else sendable_messages(state.entries[:count])
-            inputs = self._inputs(state, "", history)
-            inputs = replace(inputs, chat=replace(inputs.chat, kind=kind, quiet_prompt=prompt))
-            if kind == "continue":
-                inputs = as_continuation(inputs)
+            inputs = with_kind(self._inputs(state, "", history), kind, prompt)
             memory = self._kind = key, compose(inputs)
         return memory[1]
 
@@ -331,6 +329,13 @@ class Requests:
         candidates = [each for each in state.config.endpoints if each.protocol is protocol]
         same_host = [each for each in candidates if f"://{host}" in each.base_url]
         return (same_host or candidates)[0]
+
+
+def require_answered_calls(entries: tuple[Entry, ...]) -> None:
+    """Raise InputError if a tool call at the end of a branch waits for its result."""
+    if unanswered_calls(entries)[1]:
+        advice = "In the conversation, a answers it and x runs it."
+        raise InputError("A tool call still waits for its answer.", advice=advice)
 
 
 def last_reply_index(entries: tuple[Entry, ...]) -> int | None:

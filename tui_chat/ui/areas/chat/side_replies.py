@@ -97,8 +97,11 @@ class SideReplies:
         await workspace.requests.search_lore()
         if not workspace.replies.may_send():
             return None
-        composed = workspace.requests.compose_kind(kind, prompt)
-        return composed if await confirm_send(self._area.tui, composed.errors) else None
+        with workspace.reporting():
+            composed = workspace.requests.compose_kind(kind, prompt)
+            if await confirm_send(self._area.tui, composed.errors):
+                return composed
+        return None
 
     async def _write(self, workspace: Workspace, composed: Composed) -> None:
         area, session_id = self._area, workspace.state.session_id
