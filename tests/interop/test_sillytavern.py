@@ -10,6 +10,7 @@ from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import sillytavern as reader
 from tui_chat.interop.readable_parts import siblings
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.settings import AuthorNote
 
 
@@ -117,6 +118,36 @@ def test_variables():
 )
 def test_the_authors_note_is_a_setting(facts: dict[str, Any], expected: AuthorNote | None):
     assert only(chat(tavern("Hi."), **facts)).session.settings.author_note == expected
+
+
+def test_the_lorebook_of_the_chat_is_the_session_s():
+    assert only(chat(tavern("Hi."), world_info="Coast")).session.lorebooks == ("Coast",)
+    for unusable in ("", " ", 7, None, "../Coast", "a\\b", "..", "x" * 2_000):
+        assert only(chat(tavern("Hi."), world_info=unusable)).session.lorebooks == ()
+
+
+def test_timers_of_lore_are_kept_with_the_last_message():
+    timed = {
+        "sticky": {"My. Coast.3": {"hash": 1, "start": 1, "end": 5, "protected": False}},
+        "cooldown": {
+            "Coast.4": {"start": 2, "end": 9, "protected": True},
+            "Coast.5": {"start": "x", "end": 9},
+            "nowhere": {"start": 1, "end": 2},
+            "Coast.6": 7,
+        },
+    }
+    data = chat(tavern("A."), tavern("Hi", user=True), tavern("B."), timedWorldInfo=timed)
+    first, *_, last = shown(only(data))
+    assert first.semantics.lore_timers is None
+    assert last.semantics.lore_timers == (
+        LoreTimer("My. Coast", "3", "sticky", 1, 5),
+        LoreTimer("Coast", "4", "cooldown", 2, 9, protected=True),
+    )
+    for empty in ({}, {"sticky": [], "cooldown": None}):
+        assert shown(only(chat(tavern("A."), timedWorldInfo=empty)))[0].semantics.lore_timers == ()
+    for missing in (None, 7, []):
+        found = shown(only(chat(tavern("A."), timedWorldInfo=missing)))[0]
+        assert found.semantics.lore_timers is None
 
 
 @pytest.mark.parametrize(

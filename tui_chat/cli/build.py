@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.analysis.http_text import as_curl, as_http
+from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
@@ -33,7 +34,7 @@ from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget, Level, Note, Turn
-from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.lorebook import EntryState, Lorebook
 from tui_chat.models.text import Origin, clean
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import read_attachment
@@ -209,6 +210,8 @@ def _show(composed: Composed, what: str) -> None:
     match what:
         case "envelope":
             write_json(envelope_json(composed))
+        case "lore":
+            write_json(lore_json(composed))
         case "request":
             write_request(as_http(composed))
         case "curl":
@@ -243,6 +246,40 @@ def envelope_json(composed: Composed) -> dict[str, Any]:
             name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
             for name, sourced in set_parameters(parameters)
         },
+    }
+
+
+def lore_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"entries", "turns"}`: what became of each lore entry in the request, and which were
+    active or held back in each turn, by book and id.
+    """
+    if composed.inputs is None:
+        return {"entries": [], "turns": []}
+    table = LoreTable(composed.inputs)
+    newest = table.turns - 1
+    found = [table.outcome(newest, number) for number in range(len(table.entries))]
+    names = [{"book": each.book, "entry": each.entry} for each in found]
+
+    def turn_json(turn: int) -> dict[str, Any]:
+        reply = table.column(turn).reply
+        return {
+            "reply": reply.id if reply is not None else None,
+            "active": [names[each] for each in table.with_state(turn, EntryState.ACTIVE)],
+            "held_back": [names[each] for each in table.with_state(turn, EntryState.HELD_BACK)],
+        }
+
+    return {
+        "entries": [
+            {
+                **name,
+                "name": each.name,
+                "state": each.state.name.lower(),
+                "sentence": each.sentence,
+                "message": each.message_id or None,
+            }
+            for name, each in zip(names, found, strict=True)
+        ],
+        "turns": [turn_json(turn) for turn in range(table.turns)],
     }
 
 

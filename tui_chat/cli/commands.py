@@ -208,10 +208,11 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
 @click.option("--stream/--no-stream", default=True, help="Request a streamed reply.")
 @click.option(
     "--show",
-    type=click.Choice(["payload", "envelope", "request", "curl"]),
+    type=click.Choice(["payload", "envelope", "request", "curl", "lore"]),
     default="payload",
     show_default=True,
-    help="The exact body; the turns with their origins; the whole request; a curl command.",
+    help="The exact body; the turns with their origins; the whole request; a curl command; why "
+    "each lore entry is active or not, in every turn.",
 )
 @click.pass_obj
 def build(common: CommonOptions, **options: object) -> None:

@@ -8,13 +8,14 @@
 4. Tool calls, which it hides too, become a reply with its calls, and their results.
 5. Names are kept if several characters or users speak; otherwise the roles are enough. The names of
    one character and one user are the transcript's.
-6. The author's note is a setting of the session.
+6. The author's note is a setting of the session, and the chat's lorebook is one of the session's,
+   by its name. Timers of lore entries are kept with the last message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
@@ -22,7 +23,9 @@ from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.sillytavern_chat import (
     chat_variables,
     kept_line,
+    lorebook_of_chat,
     note_of_chat,
+    timers_of_chat,
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
@@ -32,6 +35,7 @@ from tui_chat.interop.transcript_builder import (
     readable,
 )
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import MAX_TEXT, Settings
@@ -85,7 +89,8 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
     reader = _ChatReader(tree, speakers, {"header": header if has_header else None})
     for data in messages:
         reader.read(data)
-    return tree.transcript(
+    _set_timers(tree, reader.before, timers_of_chat(facts))
+    transcript = tree.transcript(
         title=_title(header, messages),
         settings=Settings(author_note=note_of_chat(facts)),
         character=_name_of(header.get("character_name"), speakers[False]),
@@ -93,7 +98,22 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
         head_id=reader.before,
         created=parse_timestamp(header.get("create_date")),
         variables=chat_variables(facts),
-    ), tree.notes
+    )
+    if name := lorebook_of_chat(facts):
+        session = replace(transcript.session, lorebooks=(name,))
+        transcript = replace(transcript, session=session)
+    return transcript, tree.notes
+
+
+def _set_timers(
+    tree: TranscriptBuilder, head_id: str | None, timers: tuple[LoreTimer, ...] | None
+) -> None:
+    """Keep the timers of a chat with the last message of its active branch."""
+    for number, entry in enumerate(tree.entries):
+        message = entry.message
+        if timers is not None and message.id == head_id:
+            semantics = replace(message.semantics, lore_timers=timers)
+            tree.entries[number] = replace(entry, message=replace(message, semantics=semantics))
 
 
 def _key(header: JsonObject, facts: JsonObject, messages: Sequence[JsonObject]) -> tuple[str, ...]:

@@ -15,10 +15,18 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.settings import MAX_NOTE, MAX_NOTE_DEPTH, NOTE_DEPTH, AuthorNote, NotePlacement
+from tui_chat.models.settings import (
+    MAX_NOTE,
+    MAX_NOTE_DEPTH,
+    MAX_TEXT,
+    NOTE_DEPTH,
+    AuthorNote,
+    NotePlacement,
+)
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import (
@@ -33,6 +41,8 @@ from tui_chat.protocols.common.lenient_json import (
 
 _NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
 _NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+_MAX_TIMERS = 10_000
+"""The maximum number of timers of a kind that are read."""
 _VERSION_KEYS = ("send_date", "gen_started", "gen_finished", "extra")
 """Keys of a line that belong to one of its swipes."""
 
@@ -54,6 +64,31 @@ def note_of_chat(facts: JsonObject) -> AuthorNote | None:
         _NOTE_PLACES[number("note_position", 1, 2)],
         number("note_interval", 1),
     )
+
+
+def timers_of_chat(facts: JsonObject) -> tuple[LoreTimer, ...] | None:
+    """Return the timers of lore entries in a chat's metadata; None if it has no place for them."""
+    if not isinstance(facts.get("timedWorldInfo"), dict):
+        return None
+    found: list[LoreTimer] = []
+    kinds: tuple[Literal["sticky", "cooldown"], ...] = ("sticky", "cooldown")
+    for kind in kinds:
+        timers = as_object(as_object(facts["timedWorldInfo"]).get(kind))
+        for key, value in list(timers.items())[:_MAX_TIMERS]:
+            book, _, entry = as_string(key).rpartition(".")
+            timer = as_object(value)
+            start, end = as_count(timer.get("start")), as_count(timer.get("end"))
+            if book and start is not None and end is not None:
+                protected = timer.get("protected") is True
+                found.append(LoreTimer(clean(book), clean(entry), kind, start, end, protected))
+    return tuple(found)
+
+
+def lorebook_of_chat(facts: JsonObject) -> str:
+    """Return the name of the lorebook that a chat is bound to; empty for none."""
+    name = clean(as_string(facts.get("world_info"))).strip()
+    is_name = len(name) <= MAX_TEXT and name.isprintable() and not set(name) & {"/", "\\"}
+    return name if is_name and name.strip(".") else ""
 
 
 def chat_variables(facts: JsonObject) -> tuple[tuple[str, str], ...]:
