@@ -153,3 +153,14 @@ def test_lorebooks_of_files_and_cards_are_listed_shown_and_exported(
     assert world["entries"]["0"]["depth"] == 2
     of_card = json.loads(run(*folders, "lorebooks", "export", listed[1]["name"]).out)
     assert len(of_card["entries"]) == listed[1]["entries"]
+
+
+def test_a_role_of_a_card_is_shown_with_its_creators_notes(run: Run, tmp_path: Path) -> None:
+    folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
+    card = tmp_path / "ada.json"
+    data = {"name": "Ada", "creator": "Kim", "creator_notes": "Be kind to her.", "extensions": {}}
+    card.write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}))
+    assert run(*folders, "import", card).code == 0
+    out = run(*folders, "roles", "show", "Ada").out
+    assert "creator = Kim" in out
+    assert "Creator's notes\nBe kind to her." in out

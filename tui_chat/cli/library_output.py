@@ -164,7 +164,7 @@ def list_roles(common: CommonOptions, *, as_json: bool) -> None:
 
 def show_role(common: CommonOptions, name: str, *, as_json: bool) -> None:
     """Print a role. Raises InputError for an unknown name, and StoreError."""
-    role = find_role(_roles(common), name)
+    role, picture = asyncio.run(_role_and_picture(common, name))
     if as_json:
         write_json(_role_json(role))
         return
@@ -173,9 +173,21 @@ def show_role(common: CommonOptions, name: str, *, as_json: bool) -> None:
     for key, value in (facts | settings_json(role.settings)).items():
         if value != "":
             write_line("  ", one_line(f"{key} = {value}"))
+    card = role.character
+    if card is not None:
+        facts = {"creator": card.creator, "version": card.version, "tags": ", ".join(card.tags)}
+        for key, value in facts.items():
+            if value:
+                write_line("  ", one_line(f"{key} = {value}", 200))
+    if picture:
+        write_line("  ", f"picture = {len(picture):,} bytes; roles export writes it")
     if role.system_prompt:
         write_line("")
         write_line(role.system_prompt)
+    if card is not None and card.creator_notes:
+        write_line("")
+        write_line(Styled("Creator's notes", bold=True))
+        write_line(card.creator_notes)
 
 
 def export_role(common: CommonOptions, name: str, path: Path | None) -> None:

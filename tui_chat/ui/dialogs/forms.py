@@ -20,7 +20,7 @@ from tui_chat.models.profile import (
     Profile,
 )
 from tui_chat.models.role import Role
-from tui_chat.models.sanitize import sanitize
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -92,6 +92,10 @@ class Form(Dialog[T]):
         self.query_one(f"#{field}").focus()
 
 
+MAX_NOTES = 4_000
+"""Characters of a card's creator's notes that are shown."""
+
+
 class RoleForm(Form[Role | Literal["delete"] | None]):
     """Edits a role. The result is the role with its id unchanged, "delete", or None."""
 
@@ -125,6 +129,10 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                         yield Static("Max output tokens", classes="label")
                         yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
                 yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
+                if role.character is not None and role.character.creator_notes.strip():
+                    by = one_line(role.character.creator, 60)
+                    yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
+                    yield Static(Text(sanitize(role.character.creator_notes[:MAX_NOTES])))
             yield from self.buttons()
 
     def more_buttons(self) -> ComposeResult:
