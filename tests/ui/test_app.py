@@ -339,6 +339,23 @@ async def test_a_switched_model_answers(tmp_path: Path):
         assert received[0].path == "/v1beta/models/echo:streamGenerateContent"
 
 
+async def test_an_offline_model_is_offered_once_until_its_protocol_is_typed(tmp_path: Path):
+    app = make_app(tmp_path, endpoint="loopback-gemini", model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+
+        def offered(name: str) -> list[str]:
+            options = app.screen.query_one(OptionList).options
+            return [each.id or "" for each in options if f"\n{name}" in (each.id or "")]
+
+        assert offered("mirror") == ["loopback\nmirror"]
+        assert offered("echo") == ["loopback\necho", "loopback-gemini\necho"], "the current one"
+        await pilot.press(*"mir gem")
+        await until(pilot, lambda: offered("mirror") == ["loopback-gemini\nmirror"])
+
+
 async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 35)) as pilot:

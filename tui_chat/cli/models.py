@@ -12,6 +12,7 @@ from tui_chat.cli import output
 from tui_chat.cli.app import open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
+from tui_chat.config import OFFLINE, repeats_offline_models
 from tui_chat.errors import TuiChatError
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint
@@ -44,7 +45,10 @@ def run_models(common: CommonOptions, text: str, name: str, *, online: bool, as_
         listed, failures = asyncio.run(_ask_servers(endpoints))
     known, now = load_prices(config.data_dir), datetime.now(UTC)
     found: list[_Model] = []
+    repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
     for endpoint in endpoints:
+        if endpoint in repeating and not as_json:
+            continue
         for model in listed.get(endpoint.name, ()):
             if text.casefold() in model.casefold():
                 facts, prices = endpoint.facts_of(model), known.prices_of(endpoint, model, now)
@@ -55,6 +59,9 @@ def run_models(common: CommonOptions, text: str, name: str, *, online: bool, as_
         write_json([_model_json(each) for each in found])
     elif found:
         write_line(_table(found))
+        if repeating and any(each.endpoint == OFFLINE[0].name for each in found):
+            others = ", ".join(each.name for each in repeating)
+            write_line(f"The models of {OFFLINE[0].name} are also at {others}.", err=True)
     else:
         write_line("No models.", err=True)
     for sentence in failures:

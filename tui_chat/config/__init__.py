@@ -11,6 +11,7 @@ from tui_chat.config.built_in_endpoints import (
     BUILT_IN_ENDPOINTS,
     LOOPBACK_URL,
     OFFLINE,
+    repeats_offline_models,
     standard_endpoint,
 )
 from tui_chat.config.values import Config, load_config
@@ -21,5 +22,6 @@ __all__ = [
     "OFFLINE",
     "Config",
     "load_config",
+    "repeats_offline_models",
     "standard_endpoint",
 ]

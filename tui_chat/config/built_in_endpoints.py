@@ -52,6 +52,14 @@ OFFLINE = tuple(
     for protocol in Protocol
 )
 
+
+def repeats_offline_models(endpoint: Endpoint) -> bool:
+    """Return True for an endpoint of the offline provider whose models are those of `loopback`, in
+    another protocol. A list need not name them again.
+    """
+    return endpoint in OFFLINE[1:]
+
+
 _OPENAI_FACTS: tuple[tuple[str, ModelFacts], ...] = (
     # “Unrecognized request argument supplied”, “Additional properties are not allowed”
     # [I: tg-spam#304, langchain_dart#712, openai-node#1161].

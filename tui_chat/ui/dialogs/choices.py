@@ -27,6 +27,10 @@ class Choice:
     detail: str = ""
     group: str = ""
     """Its group; choices of a group whose name is typed in full come first."""
+    is_repeated: bool = False
+    """True if the label of another choice says enough: it is offered if it is the current one, or
+    if words of its detail are typed.
+    """
 
 
 TYPED = "+"
@@ -125,9 +129,14 @@ class ChoiceDialog(Dialog[str | None]):
             choice
             for choice in self.choices
             if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
+            and not (choice.is_repeated and self._is_said_by_label(choice, wanted))
         ]
         found.sort(key=lambda choice: choice.group.casefold() not in wanted)
         return found
+
+    def _is_said_by_label(self, choice: Choice, words: Sequence[str]) -> bool:
+        label = choice.label.casefold()
+        return choice.id != self._current and all(word in label for word in words)
 
     def option(self, choice: Choice) -> Option:
         """Return the line of a choice."""

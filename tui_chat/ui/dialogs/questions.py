@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from tui_chat.config import repeats_offline_models
 from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
@@ -76,7 +77,13 @@ async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | No
 
 def _models(workspace: Workspace) -> list[Choice]:
     return [
-        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}", at.name)
+        Choice(
+            f"{at.name}\n{model}",
+            model,
+            f"{at.name}, {at.protocol.label}",
+            at.name,
+            is_repeated=repeats_offline_models(at),
+        )
         for at in workspace.state.config.endpoints
         for model in at.models
     ]
