@@ -22,6 +22,17 @@ The message of an error is a sentence for the user, and `advice` says what to do
 
 from __future__ import annotations
 
+_VERBS = ("is", "are", "was", "has", "have", "must", "cannot", "does")
+
+
+def located(place: str, fault: str) -> str:
+    """Return a fault with its place: “line 3 is not JSON”, or after a colon if the fault is not the
+    rest of a sentence: “line 3: there is no key”.
+    """
+    if not place:
+        return fault
+    return f"{place}{' ' if fault.partition(' ')[0] in _VERBS else ': '}{fault}"
+
 
 class TuiChatError(Exception):
     """Base of all errors we raise on purpose.

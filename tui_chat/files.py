@@ -81,7 +81,7 @@ def read_file(path: Path, limit: int) -> bytes:
             return _within(file, limit, str(path))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         fault = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be read: {fault}") from error
+        raise InputError(f"{path} cannot be read: {fault}") from error
 
 
 def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
@@ -95,7 +95,7 @@ def decode_text(found: bytes, path: Path) -> str:
         return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = found.count(b"\n", 0, error.start) + 1
-        fault = f"line {line}: is not UTF-8 text (byte {error.start})"
+        fault = f"line {line} is not UTF-8 text (byte {error.start})"
         raise InputError(f"{input_name(path)}: {fault}") from error
 
 
@@ -113,8 +113,8 @@ def read_toml_text(path: Path) -> str:
     except InputError as error:
         raise ConfigError(str(error), advice=error.advice) from None
     except UnicodeDecodeError as error:
-        fault = f"is not TOML, which is UTF-8 text: {error}"
-        raise ConfigError(f"{input_name(path)}: {fault}") from None
+        name = input_name(path)
+        raise ConfigError(f"{name} is not TOML, which is UTF-8 text: {error}") from None
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
@@ -126,17 +126,17 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
     try:
         if any(line.count(".") > _MAX_TOML_DOTS for line in text.split("\n")):
-            raise ConfigError(f"{name}: {_TOML_TOO_DEEP}")
+            raise ConfigError(f"{name} {_TOML_TOO_DEEP}")
         table = tomllib.loads(text)
     except RecursionError:
-        raise ConfigError(f"{name}: {_TOML_TOO_DEEP}") from None
+        raise ConfigError(f"{name} {_TOML_TOO_DEEP}") from None
     except ValueError as error:  # TOMLDecodeError, and a number of too many digits
-        raise ConfigError(f"{name}: is not TOML: {error}") from None
+        raise ConfigError(f"{name} is not TOML: {error}") from None
     level: list[Any] = [table]
     for _ in range(_MAX_TOML_DEPTH):
         level = [child for value in level for child in _inner_values(value)]
     if level:
-        raise ConfigError(f"{name}: {_TOML_TOO_DEEP}")
+        raise ConfigError(f"{name} {_TOML_TOO_DEEP}")
     return table
 
 
@@ -176,13 +176,13 @@ def open_for_replacement(path: Path) -> Generator[TextIOWrapper]:
             raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a lone surrogate
         fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be written: {fault}") from error
+        raise InputError(f"{path} cannot be written: {fault}") from error
 
 
 def write_text(text: str, path: Path) -> None:
     """Write a regular file as `open_for_replacement` does. Raises InputError."""
     if path.exists() and not path.is_file():  # a pipe would wait for a reader
-        raise InputError(f"{path}: cannot be written: it is not a regular file")
+        raise InputError(f"{path} cannot be written: it is not a regular file")
     with open_for_replacement(path) as file:
         file.write(text)
 
@@ -193,7 +193,7 @@ def write_bytes(content: bytes, path: Path, *, overwrite: bool) -> None:
     """
     if path.exists() and not (overwrite and path.is_file()):
         fault = "it exists already" if path.is_file() else "it is not a regular file"
-        raise InputError(f"{path}: cannot be written: {fault}")
+        raise InputError(f"{path} cannot be written: {fault}")
     with open_for_replacement(path) as file:
         file.buffer.write(content)
 
@@ -204,7 +204,7 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
         return _within(standard_input(), limit, "standard input")
     except (OSError, ValueError) as error:  # ValueError: it was closed
         fault = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"standard input: cannot be read: {fault}") from error
+        raise InputError(f"standard input cannot be read: {fault}") from error
 
 
 def input_name(path: Path) -> str:
@@ -236,7 +236,7 @@ def standard_input() -> BinaryIO:
     is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
     if is_device and not os.isatty(number) and not _is_null(found):
         raise InputError(
-            "standard input: is a device, which may never end.",
+            "standard input is a device, which may never end.",
             advice="Use a file or the output of a program.",
         )
     return source
@@ -290,7 +290,7 @@ def _within(file: BinaryIO, limit: int, name: str) -> bytes:
 
 
 def _too_large(name: str, limit: int, advice: str = "") -> InputError:
-    return InputError(f"{name}: is larger than {limit // 2**20:,} MiB.", advice=advice)
+    return InputError(f"{name} is larger than {limit // 2**20:,} MiB.", advice=advice)
 
 
 def _require_regular(path: Path, mode: int) -> None:

@@ -157,12 +157,12 @@ def read_turn(text: str, source: str) -> TurnFile:
     try:
         found = cast("Json", STRICT_DECODER.decode(text))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: is not JSON: {describe_json_error(error)}") from error
+        raise InputError(f"{source} is not JSON: {describe_json_error(error)}") from error
     if not is_turn(found):
-        raise InputError(f"{source}: is not an exported turn: the key “{KEY}” is missing")
+        raise InputError(f"{source} is not an exported turn: the key “{KEY}” is missing")
     if found.pop(KEY) != FORMAT:
         raise InputError(
-            f"{source}: was written by another version of tui-chat",
+            f"{source} was written by another version of tui-chat",
             advice=f"This version reads turns of format {FORMAT}.",
         )
     inputs = found.get("inputs")
@@ -176,11 +176,11 @@ def read_turn(text: str, source: str) -> TurnFile:
         place = ".".join(("$", *map(str, fault["loc"])))
         raise InputError(f"{source}: {place}: {fault['msg']}") from None
     except RecursionError as error:
-        raise InputError(f"{source}: is nested too deeply") from error
+        raise InputError(f"{source} is nested too deeply") from error
     try:
         json.loads(turn.request.body)
     except (ValueError, RecursionError):
-        raise InputError(f"{source}: $.request.body: is not JSON") from None
+        raise InputError(f"{source}: $.request.body is not JSON") from None
     if sha256(turn.request.body.encode("utf-8", "surrogateescape")).hexdigest() != (
         turn.request.sha256
     ):

@@ -174,7 +174,7 @@ def test_read_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.Monk
 def test_an_unreadable_file_is_named(run: Run, tmp_path: Path):
     done = run("read", tmp_path, "--protocol", "gemini")
     assert (done.code, done.out) == (2, "")
-    assert done.err == f"Error: {tmp_path}: cannot be read: Is a directory\n"
+    assert done.err == f"Error: {tmp_path} cannot be read: Is a directory\n"
 
 
 CHAT_REQUEST = chat(

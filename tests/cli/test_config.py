@@ -102,7 +102,7 @@ def test_faults_have_line_and_column(home: Run, tmp_path: Path):
         ('keey = "x"', "line 8, column 1", "did you mean “key”?"),
         ("timeouts = { connect = -1 }", "line 8, column 14", "timeouts.connect"),
         ("models = [\n  1,\n]", "line 8, column 1", "models.0"),
-        ("[endpoints.new]", "line 8, column 12", "endpoints.new.protocol: is missing"),
+        ("[endpoints.new]", "line 8, column 12", "endpoints.new.protocol is missing"),
         ("nonsense", "line 8, column 9", "is not TOML"),
     ]:
         text = f"{COMMENTED}{line}\n"

@@ -83,7 +83,7 @@ def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pyt
     assert (told["file"], told["sessions"]["known"]) == ("-", 2)
     given(b"")
     empty = chat("import", "-")
-    assert (empty.code, empty.err) == (1, "standard input: is empty\n")
+    assert (empty.code, empty.err) == (1, "standard input is empty\n")
 
 
 def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path: Path):
@@ -125,7 +125,7 @@ def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
     assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
     done = chat("import", tmp_path / "nowhere", file)
     assert done.code == 1
-    assert "nowhere: cannot be read" in done.err
+    assert "nowhere cannot be read" in done.err
     assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
 
 
@@ -134,7 +134,7 @@ def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, t
     path.write_text(json.dumps([{"mapping": {"\x1b[31m": {"parent": "\x1b[31m"}}}]))
     done = chat("import", path)
     assert done.code == 1
-    assert f"{path}: $[0].mapping: has no first message" in done.err
+    assert f"{path}: $[0].mapping has no first message" in done.err
     path.write_text(
         '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
     )

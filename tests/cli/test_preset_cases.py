@@ -159,7 +159,7 @@ def test_update_adds_missing_expected_turns(run: Run, tmp_path: Path):
         ({"drafft": "D"}, "did you mean “draft”"),
         ({"tools": []}, "it is kept, but has no effect"),
         ({"preset": None}, "“preset” is missing"),
-        ({"preset": 3}, "$.preset: must be a path"),
+        ({"preset": 3}, "$.preset must be a path"),
         ({"preset": "none.json"}, "case.json: $.preset: "),
         ({"preset": [{"role": "boss"}]}, "($.preset): $[0].role (line 4, column 15)"),
         ({"history": [{"role": "boss"}]}, "($.history): $[0].role"),

@@ -91,7 +91,7 @@ def test_damaged_files_are_named_and_the_rest_is_read(run: Run, user: Path):
     assert any("$.entries" in line and "must be an object, not a list" in line for line in faults)
     assert any("a picture without a character card" in line for line in faults)
     assert any("is no preset of the chat completion API" in line for line in faults)
-    assert any("line 4: is not JSON: the line is cut" in line for line in faults)
+    assert any("line 4 is not JSON: the line is cut" in line for line in faults)
     assert "taken: 2 messages, the role “Ada” if there is one" in done.out
     assert done.out.endswith(" 7 unreadable. Nothing was written.\n")
     assert not done.err
@@ -157,4 +157,4 @@ def test_the_chats_of_the_corpus(run: Run):
 def test_a_folder_that_is_not_there(run: Run, tmp_path: Path):
     done = run("sillytavern", "check", tmp_path / "gone")
     assert (done.code, done.out) == (2, "")
-    assert "gone: cannot be read: No such file or directory" in done.err
+    assert "gone cannot be read: No such file or directory" in done.err

@@ -323,7 +323,7 @@ def test_a_fault_names_the_place_and_never_the_value(fault: str, tmp_path: Path)
 def test_all_faults_are_reported_at_once(tmp_path: Path):
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, "a = 1\nb = 2\n" + of_work("c = 3"))
-    assert all(f"{name}: is not a setting" in str(raised.value) for name in ("a", "b", "work.c"))
+    assert all(f"{name} is not a setting" in str(raised.value) for name in ("a", "b", "work.c"))
 
 
 def test_a_file_that_is_not_text_is_a_fault(tmp_path: Path):
@@ -432,8 +432,8 @@ def test_a_schema_may_be_a_table(tmp_path: Path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("parameters = '{'", "tools.t.parameters: is not JSON"),
-        ("parameters = '[]'", "tools.t.parameters: must be a JSON Schema of type object"),
+        ("parameters = '{'", "tools.t.parameters is not JSON"),
+        ("parameters = '[]'", "tools.t.parameters must be a JSON Schema of type object"),
         ("parameters = {type = 'string'}", "must be a JSON Schema of type object"),
         ("parameters = {x = 2020-01-01}", "a value that JSON cannot represent"),
         ("consent = 'never'", "tools.t.consent"),

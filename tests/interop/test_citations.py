@@ -82,9 +82,9 @@ def test_json_lines_are_read_back(references: References) -> None:
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
-        (5, r"f: \$\[0\]\.references: must be an object"),
-        ({"sources": [{"url": "file:///x"}]}, r"sources\[0\]\.url: must be a web address"),
-        ({"citations": [{"source": 3}]}, r"citations\[0\]\.source: must be the index"),
+        (5, r"f: \$\[0\]\.references must be an object"),
+        ({"sources": [{"url": "file:///x"}]}, r"sources\[0\]\.url must be a web address"),
+        ({"citations": [{"source": 3}]}, r"citations\[0\]\.source must be the index"),
         ({"sources": [{"title": 5}]}, r"references\.sources\[0\]\.title"),
     ],
 )

@@ -31,5 +31,5 @@ def test_invalid_parts_name_their_place(part: object) -> None:
 
 
 def test_a_number_too_long_for_python_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"f: line 2: is not JSON: .*thousands of digits"):
+    with pytest.raises(InputError, match=r"f: line 2 is not JSON: .*thousands of digits"):
         read_history('{"role": "user", "content": "a"}\n{"role": ' + "9" * 5000 + "}", "f")

@@ -59,14 +59,14 @@ def test_both_spellings_and_a_bare_list(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("3", "$ (line 1, column 1): must be a list of entries"),
+        ("3", "$ (line 1, column 1) must be a list of entries"),
         ("{}", "“entries” is missing"),
-        ('{"entries": 3}', "$.entries (line 1, column 13): must be a list, not 3"),
-        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11): must be a list, not “a”"),
-        ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12): must be text, not 1"),
-        ('[{"probability": 101}]', "$[0].probability (line 1, column 18): must be from 0 to 100"),
-        ('[{"scanDepth": -1}]', "$[0].scanDepth (line 1, column 16): must be 0 or more, not -1"),
-        ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19): must be an object'),
+        ('{"entries": 3}', "$.entries (line 1, column 13) must be a list, not 3"),
+        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11) must be a list, not “a”"),
+        ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12) must be text, not 1"),
+        ('[{"probability": 101}]', "$[0].probability (line 1, column 18) must be from 0 to 100"),
+        ('[{"scanDepth": -1}]', "$[0].scanDepth (line 1, column 16) must be 0 or more, not -1"),
+        ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19) must be an object'),
     ],
 )
 def test_a_fault_names_place_and_line(text: str, words: str):

@@ -204,7 +204,7 @@ def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path):
         (tmp_path / "none.json", "cannot be read"),
         (tmp_path, "cannot be read"),
         (Path("a\0b"), "cannot be read"),
-        (tmp_path / "latin.json", "line 2: is not UTF-8"),
+        (tmp_path / "latin.json", "line 2 is not UTF-8"),
         (big, "larger than 16 MiB"),
     ]:
         with pytest.raises(InputError, match=words):
@@ -259,7 +259,7 @@ def test_unknown_settings_of_a_preset_are_kept(tmp_path: Path):
     ("parameters", "fault"),
     [
         ({"topP": 3}, "p.json: $.parameters.topP (line 1, column 25): top_p must be a number"),
-        ([1], "p.json: $.parameters (line 1, column 16): must be an object of settings"),
+        ([1], "p.json: $.parameters (line 1, column 16) must be an object of settings"),
     ],
 )
 def test_a_fault_in_settings_has_its_place(parameters: object, fault: str):

@@ -35,11 +35,11 @@ def test_text_blanks_and_description():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "f: is empty"),
-        (" \n\n", "f: is empty"),
-        ("---\ndescription: x\nno end", "f: line 3: must be `key: value`"),
+        ("", "f is empty"),
+        (" \n\n", "f is empty"),
+        ("---\ndescription: x\nno end", "f: line 3 must be `key: value`"),
         ("---\ndescription: x\n", "f: line 1: `---` is not closed"),
-        ("---\n---\n", "f: is empty"),
+        ("---\n---\n", "f is empty"),
         ("a\n{{?}}", "f: line 2: the blank “{{?}}” has no valid name"),
         ("---\nx: y\n---\na\n{{?a/b}}", "f: line 5: the blank “{{?a/b}}” has no valid name"),
         ("{{?" + "x" * 41 + "}}", "has no valid name"),
@@ -64,7 +64,7 @@ def test_any_text_is_a_snippet_or_a_fault(text: str):
         snippet, fault = Snippet(()), str(error)
     else:
         fault = "f: "
-    assert fault.startswith("f: ")
+    assert fault.startswith(("f: ", "f is empty"))
     rest = "".join(piece for piece in snippet.pieces if isinstance(piece, str))
     assert "{{?" not in rest
 
@@ -96,7 +96,7 @@ def test_snippets_are_files_of_the_library(tmp_path: Path):
         library.save_snippet("{{?x", "other")
     assert library.save_snippet("x", "code review", overwrite=True) == path
     path.write_bytes(b"\xff")
-    with pytest.raises(InputError, match=r"code review\.md: line 1: is not UTF-8"):
+    with pytest.raises(InputError, match=r"code review\.md: line 1 is not UTF-8"):
         library.snippet("code review")
     with pytest.raises(InputError, match="There is no snippet “other”"):
         library.snippet("other")

@@ -84,4 +84,4 @@ async def test_a_theme_nested_too_deeply_is_reported_while_the_app_runs(tmp_path
         app.theme_files.reload_if_changed()
         await until(pilot, lambda: bool(app.notifications.shown))
         told = "".join(notice.message for notice in app.notifications.shown)
-        assert "deep.toml: is nested too deeply" in told
+        assert "deep.toml is nested too deeply" in told

@@ -123,7 +123,7 @@ async def test_what_cannot_be_read_is_named(tmp_path: Path, folder: Path):
     app = viewer_of(tmp_path, folder)
     async with app.run_test(size=(140, 40)) as pilot:
         assert texts(await opened(app, pilot)) == ["Whole"]
-        sentence = "c.jsonl: line 2: is not JSON: the line is cut"
+        sentence = "c.jsonl: line 2 is not JSON: the line is cut"
         await until(pilot, lambda: sentence in told(app))
 
 

@@ -59,8 +59,8 @@ def run_serve(common: CommonOptions, host: str, port: int, url: str, *, remote: 
             raise
         raise InputError(
             "`tui-chat serve` needs packages that are not installed.",
-            advice="Install them with `pip install 'tui-chat[serve]'`, or in its folder with "
-            "`pip install -e '.[serve]'`.",
+            advice="Install them in its folder with `.venv/bin/pip install -e '.[serve]'`, or "
+            "elsewhere with `pip install 'tui-chat[serve]'`.",
         ) from error
     with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
         asyncio.run(serve_until_stopped(common, host, port, url, remote=remote))

@@ -140,7 +140,7 @@ def _with_schema(question: Question) -> Choices:
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{input_name(question.schema)}: is not JSON: {error}") from error
+        raise InputError(f"{input_name(question.schema)} is not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise InputError(f"{input_name(question.schema)}: a JSON Schema is an object")
     given = cast("dict[str, Any]", schema)

@@ -120,7 +120,7 @@ def edit(common: CommonOptions) -> None:
         try:
             make_private_folder(path.parent)
         except OSError as error:
-            raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
+            raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
         write_text(TEMPLATE, path)
     try:
         code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603

@@ -30,7 +30,7 @@ from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
 from tui_chat.cli.workspace import find, find_role, find_session
 from tui_chat.config import Config
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
@@ -191,8 +191,8 @@ def print_faults(report: Report) -> None:
     """Print the faults of a file on the standard error stream, with advice."""
     name = one_line(input_name(report.path))
     for fault in report.faults:
-        place = f"{one_line(fault.place)}: " if fault.place else ""
-        write_line(f"{name}: {place}{one_line(fault.sentence)}", err=True)
+        sentence = located(one_line(fault.place), one_line(fault.sentence))
+        write_line(located(name, sentence), err=True)
     for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
         write_line(f"{name}: {advice}", err=True)
     if report.more_faults:

@@ -69,7 +69,7 @@ def _use(path: Path, name: str, reference: str) -> None:
     try:
         make_private_folder(path.parent)
     except OSError as error:
-        raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
+        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
     before = f"{text.rstrip()}\n\n" if text.strip() else ""
     write_text(f"{before}{header}\nkey = {json.dumps(reference)}\n", path)
     write_line(f"{path} uses it now.")

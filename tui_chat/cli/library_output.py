@@ -77,7 +77,7 @@ def _read(path: Path) -> tuple[Preset | None, str]:
     try:
         return load_preset(path), ""
     except InputError as error:
-        return None, str(error).removeprefix(f"{path}: ")
+        return None, str(error).removeprefix(str(path)).lstrip(": ")
 
 
 def preset_path(common: CommonOptions, name: str) -> Path:

@@ -167,7 +167,7 @@ def load_case(path: Path) -> Case:
 def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
     preset = parts.one("preset", parse_preset)
     if preset is None:
-        raise InputError(f"{parts.path}: $.preset: is missing")
+        raise InputError(f"{parts.path}: $.preset is missing")
     return Inputs(
         Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1", models=(MODEL,)),
         preset,
@@ -233,7 +233,7 @@ class _Parts:
         if isinstance(value, dict | list):
             source = f"{self.path} ({format_path(where)})"
             return parse(self._in_its_place(where), source, self.path.stem)
-        raise InputError(f"{self.path}: {format_path(where)}: must be a path, or the value itself")
+        raise InputError(f"{self.path}: {format_path(where)} must be a path, or the value itself")
 
     def _in_its_place(self, where: JsonPath) -> str:
         """Return the text of a part, indented to its place in the case, so that faults in it are

@@ -127,20 +127,20 @@ def read_source(raw: bytes, name: str, skipped: Skipped) -> dict[Key, FactsEntry
             unzip = zlib.decompressobj(wbits=31)
             raw = unzip.decompress(raw, MOST_BYTES)
         except zlib.error as error:
-            raise InputError(f"{name}: is damaged: {error}") from error
+            raise InputError(f"{name} is damaged: {error}") from error
         if unzip.unconsumed_tail or not unzip.eof:
-            raise InputError(f"{name}: is cut off, or larger than {MOST_BYTES:,} bytes")
+            raise InputError(f"{name} is cut off, or larger than {MOST_BYTES:,} bytes")
     try:
         table: object = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: is not JSON: {one_line(str(error))}") from None
+        raise InputError(f"{name} is not JSON: {one_line(str(error))}") from None
     entries = _object(table)
     if any("models" in _object(entry) for entry in entries.values()):
         found = _read_models_dev(entries, skipped)
     elif any("litellm_provider" in _object(entry) for entry in entries.values()):
         found = _read_litellm(entries, skipped)
     else:
-        raise InputError(f"{name}: is neither litellm's table nor that of models.dev")
+        raise InputError(f"{name} is neither litellm's table nor that of models.dev")
     merged: dict[Key, FactsEntry] = {}
     for key, entry in found:
         merged[key] = merge(merged[key], entry) if key in merged else entry

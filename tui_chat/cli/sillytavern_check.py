@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_chat.cli.output import Styled, write_json, write_line
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, read_file
 from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.formats import ImportSource
@@ -120,7 +120,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
                     yield path, _DIRECTLY[suffix]
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         fault = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"{folder}: cannot be read: {fault}") from error
+        raise InputError(f"{folder} cannot be read: {fault}") from error
 
 
 def check_file(path: Path, kind: str) -> CheckedFile:
@@ -158,7 +158,7 @@ def _check_json(checked: CheckedFile) -> None:
             checked.taken.append(_counted(len(book.book.entries), "entry", "entries"))
     else:
         what = "preset of the chat completion API, character card or lorebook"
-        raise InputError(f"{checked.path}: is no {what}")
+        raise InputError(f"{checked.path} is no {what}")
 
 
 def _check_preset(checked: CheckedFile, text: str) -> None:
@@ -227,7 +227,7 @@ def _check_chat(checked: CheckedFile) -> None:
     messages, more = 0, dict[str, None]()
     for found in read_conversations(source.pieces(checked.path), source=source):
         if found.fault:
-            fault = f"{found.place}: {found.fault}" if found.place else found.fault
+            fault = located(found.place, found.fault)
             checked.add(checked.faults, fault)
         for note in found.notes:
             checked.add(checked.changed if note == HIDDEN else checked.not_supported, note)

@@ -66,7 +66,7 @@ from pydantic_core import ErrorDetails
 from tui_chat.config.key_places import place_of
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
-from tui_chat.errors import ConfigError
+from tui_chat.errors import ConfigError, located
 from tui_chat.files import input_name, parse_toml, read_toml_text
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
@@ -96,10 +96,12 @@ def read_config_file(path: Path, defaults: Config) -> Config:
             endpoints[each] = _override(endpoints.get(each), each, given)
         except _Incomplete as error:
             where = _where(text, ("endpoints", each))
-            raise ConfigError(f"{name}: endpoints.{each}.{error}: is missing{where}") from None
+            raise ConfigError(f"{name}: endpoints.{each}.{error} is missing{where}") from None
         except ValueError as error:
             where = _where(text, ("endpoints", each, "base_url"))
-            raise ConfigError(f"{name}: endpoints.{each}.base_url: {error}{where}") from None
+            raise ConfigError(
+                f"{name}: {located(f'endpoints.{each}.base_url', str(error))}{where}"
+            ) from None
     anywhere = tuple(
         (pattern if pattern.endswith("*") else spellings(pattern)[-1], facts)
         for pattern, facts in _facts(found.models)
@@ -155,7 +157,7 @@ def _fault(text: str, fault: ErrorDetails) -> str:
     else:
         meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
         sentence = "is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
-    return f"{place}: {sentence}{_where(text, steps)}"
+    return f"{located(place, sentence)}{_where(text, steps)}"
 
 
 class _Incomplete(Exception):

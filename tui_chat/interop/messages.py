@@ -99,8 +99,8 @@ def _parse_message(place: str, value: object, index: int) -> Message:
     try:
         message = read_message(value, place, index)
     except InputError as error:
-        where, _, fault = str(error).partition(": ")
-        raise UnreadableConversation(where, fault) from error
+        key, fault = str(error).removeprefix(place).split(" ", 1)
+        raise UnreadableConversation(place + key.removesuffix(":"), fault) from error
     if message.timestamp is not None:
         return replace(message, timestamp=parse_timestamp(message.timestamp))
     return message
@@ -191,7 +191,7 @@ def _parsed(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: is not JSON: {describe_json_error(error)}") from error
+        raise InputError(f"{place} is not JSON: {describe_json_error(error)}") from error
 
 
 def _summary(value: object, place: str) -> Summary | None:
@@ -220,14 +220,14 @@ def read_message(value: object, place: str, index: int) -> Message:
         role = "system"
     if role not in MESSAGE_ROLES:
         known = ", ".join(MESSAGE_ROLES)
-        raise InputError(f"{place}.role: must be one of {known}, not {excerpt(role)}")
+        raise InputError(f"{place}.role must be one of {known}, not {excerpt(role)}")
     timestamp = found.get("timestamp")
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
     ):
-        raise InputError(f"{place}.timestamp: must be a number, not {type_name(timestamp)}")
+        raise InputError(f"{place}.timestamp must be a number, not {type_name(timestamp)}")
     if "content" not in found and not _CONTENT_ALTERNATIVES & found.keys():
-        raise InputError(f"{place}.content: is missing; it may be null")
+        raise InputError(f"{place}.content is missing; it may be null")
     content, parts, layout = _content(role, found.get("content"), f"{place}.content")
     references = NO_REFERENCES
     if found.get("references") is not None:
@@ -267,7 +267,7 @@ def _content(
                 return "".join(cast("list[str]", parts)), (), None
             return _with_media(role, parts, place)
         case _:
-            raise InputError(f"{place}: must be text or a list of parts, not {type_name(value)}")
+            raise InputError(f"{place} must be text or a list of parts, not {type_name(value)}")
 
 
 def _part(part: object, place: str) -> str | dict[str, Any]:
@@ -282,8 +282,8 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
             return sanitize_json(found)
         kind = json.dumps(found.get("type", "unknown"))
         known = ", ".join(("text", *_MEDIA))
-        raise InputError(f"{place}: must be one of {known}, not of type {kind}")
-    raise InputError(f"{place}: must be a part with text, not {type_name(part)}")
+        raise InputError(f"{place} must be one of {known}, not of type {kind}")
+    raise InputError(f"{place} must be a part with text, not {type_name(part)}")
 
 
 _MEDIA = ("image_url", "input_audio", "file")
@@ -297,7 +297,7 @@ def _with_media(
     turn = builder.build()
     layout = turn.semantics.layout
     if layout is not None and any(piece.kind == "other" for piece in layout.pieces):
-        raise InputError(f"{place}: has an empty part")
+        raise InputError(f"{place} has an empty part")
     return turn.text.plain, turn.parts, layout
 
 
@@ -305,15 +305,15 @@ def _calls(value: object, place: str) -> Iterator[ToolCall]:
     if value is None:
         return
     if not isinstance(value, list):
-        raise InputError(f"{place}: must be a list, not {type_name(value)}")
+        raise InputError(f"{place} must be a list, not {type_name(value)}")
     for index, call in enumerate(cast("list[object]", value)):
         here = f"{place}[{index}]"
         if not isinstance(call, dict):
-            raise InputError(f"{here}: must be an object, not {type_name(call)}")
+            raise InputError(f"{here} must be an object, not {type_name(call)}")
         found = cast("dict[str, Any]", call)
         function = found.get("function")
         if not isinstance(function, dict):
-            raise InputError(f"{here}.function: must be an object, not {type_name(function)}")
+            raise InputError(f"{here}.function must be an object, not {type_name(function)}")
         inner = cast("dict[str, Any]", function)
         arguments = inner.get("arguments", "")
         if not isinstance(arguments, str):  # some writers store them parsed
@@ -327,5 +327,5 @@ def _string(found: dict[str, Any], key: str, place: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}.{key}: must be text, not {type_name(value)}")
+        raise InputError(f"{place}.{key} must be text, not {type_name(value)}")
     return clean(value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import cast
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.models.citations import References
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, advance
@@ -63,7 +63,7 @@ class UnreadableConversation(InputError):
     """A conversation cannot be read."""
 
     def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
-        super().__init__(f"{place}: {fault}", advice=advice)
+        super().__init__(located(place, fault), advice=advice)
         self.place = place
         """The place within the conversation: `.mapping`."""
         self.fault = fault

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
@@ -333,7 +333,7 @@ def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | Non
     place = f"line {first.line}, column {first.column}"
     if first.code == "not-json":
         return InputError(f"{source}: {place}: {first.sentence}")
-    return InputError(f"{source}: {first.path} ({place}): {first.sentence}{more}")
+    return InputError(f"{source}: {located(f'{first.path} ({place})', first.sentence)}{more}")
 
 
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}

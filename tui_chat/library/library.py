@@ -88,7 +88,7 @@ class Library:
         try:
             path.rename(target)
         except OSError as error:
-            raise InputError(f"{path}: cannot be renamed: {error.strerror}") from error
+            raise InputError(f"{path} cannot be renamed: {error.strerror}") from error
         return wanted
 
     def delete_preset(self, name: str) -> None:
@@ -97,7 +97,7 @@ class Library:
         try:
             path.unlink()
         except OSError as error:
-            raise InputError(f"{path}: cannot be deleted: {error.strerror}") from error
+            raise InputError(f"{path} cannot be deleted: {error.strerror}") from error
 
     def _own_preset(self, name: str) -> Path:
         path = self._path("presets", name)
@@ -199,4 +199,4 @@ def _make_folder(folder: Path) -> None:
     try:
         make_private_folder(folder)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be created: {error.strerror}") from error
+        raise InputError(f"{folder} cannot be created: {error.strerror}") from error

@@ -89,7 +89,7 @@ def load_prices(data_dir: Path) -> KnownPrices:
     except InputError as error:
         return KnownPrices((ours,), str(error))
     if refreshed.date < ours.date:
-        fault = f"{path}: is older ({refreshed.date}) than the prices of the program."
+        fault = f"{path} is older ({refreshed.date}) than the prices of the program."
         return KnownPrices((ours,), fault)
     return KnownPrices((refreshed, ours))
 

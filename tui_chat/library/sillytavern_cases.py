@@ -228,7 +228,7 @@ class _CaseReader:
                 raise InputError(f"{source} is not base64: {error}.") from error
         data = data or as_object(self._found.get("card"))
         if data is None:
-            raise InputError(f"{source}: must be an object.")
+            raise InputError(f"{source} must be an object.")
         is_whole = "spec" in data or "name" not in data
         return read_card(
             json.dumps(data if is_whole else {"spec": "chara_card_v2", "data": data}).encode(),

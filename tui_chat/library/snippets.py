@@ -63,7 +63,7 @@ def read_snippet(text: str, place: str) -> Snippet:
     naming the line and the fault.
     """
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"{place}: is longer than {MAX_CHARACTERS:,} characters")
+        raise InputError(f"{place} is longer than {MAX_CHARACTERS:,} characters")
     description, body, line = _front_matter(clean(text), place)
     pieces: list[str | Blank] = []
     known: dict[str, Blank] = {}
@@ -88,7 +88,7 @@ def read_snippet(text: str, place: str) -> Snippet:
         raise InputError(f"{here}: a blank is not closed, or is inside a macro or another blank")
     pieces.append(rest)
     if not "".join(each if isinstance(each, str) else each.text for each in pieces).strip():
-        raise InputError(f"{place}: is empty")
+        raise InputError(f"{place} is empty")
     return Snippet(tuple(piece for piece in pieces if piece != ""), description)
 
 
@@ -114,7 +114,7 @@ def _front_matter(text: str, place: str) -> tuple[str, str, int]:
             return description, "\n".join(lines[number:]), number + 1
         found = _KEY.fullmatch(line.strip())
         if found is None and line.strip() and not line.startswith((" ", "\t", "#", "-")):
-            raise InputError(f"{place}: line {number}: must be `key: value`, or `---` to end them")
+            raise InputError(f"{place}: line {number} must be `key: value`, or `---` to end them")
         if found is not None and found[1] == "description":
             description = one_line(found[2].strip("\"'"), DESCRIPTION_LENGTH)
     raise InputError(f"{place}: line 1: `---` is not closed by a second line `---`")

@@ -56,11 +56,11 @@ def read_price_table(raw: bytes, name: str) -> PriceTable:
 def load_numbers(raw: bytes, name: str) -> object:
     """Parse JSON whose fractions become `Decimal`. Raises InputError."""
     if len(raw) > MOST_BYTES:
-        raise InputError(f"{name}: is larger than {MOST_BYTES:,} bytes.")
+        raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes.")
     try:
         return json.loads(raw, parse_float=_fraction, parse_constant=_fraction)
     except (ValueError, RecursionError, InvalidOperation):
-        raise InputError(f"{name}: is not JSON with usual numbers.") from None
+        raise InputError(f"{name} is not JSON with usual numbers.") from None
 
 
 def _fraction(text: str) -> Decimal:
@@ -88,7 +88,7 @@ def read_providers(value: object, name: str, day: str, source: str) -> PriceTabl
         others = _array(provider.get("fallback_model_providers") or [], name, 20)
         fallbacks[id] = tuple(str(other) for other in others if other in PROVIDERS)
     if not any(providers.values()):
-        raise InputError(f"{name}: has no prices of known providers.")
+        raise InputError(f"{name} has no prices of known providers.")
     return PriceTable(day, source, providers, fallbacks)
 
 
@@ -186,13 +186,13 @@ def _clause(value: object, place: str, depth: int = 0) -> Mapping[str, Any]:
 
 def _object(value: object, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(f"{place}: must be an object.")
+        raise InputError(f"{place} must be an object.")
     return cast("dict[str, Any]", value)
 
 
 def _array(value: object, place: str, most: int) -> Sequence[Any]:
     if not isinstance(value, list) or len(cast("list[Any]", value)) > most:
-        raise InputError(f"{place}: must be a list of at most {most:,}.")
+        raise InputError(f"{place} must be a list of at most {most:,}.")
     return cast("list[Any]", value)
 
 

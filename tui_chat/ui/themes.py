@@ -96,13 +96,13 @@ def _theme(table: Mapping[str, Any], path: Path) -> Theme:
     _check_keys(table, ("name", "dark", "colours", "origins"), "", path)
     name = table.get("name")
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError(f"{path}: name: must be a name in quotes")
+        raise InputError(f"{path}: name must be a name in quotes")
     dark = table.get("dark", True)
     if not isinstance(dark, bool):
-        raise InputError(f"{path}: dark: must be true or false, not {dark!r}")
+        raise InputError(f"{path}: dark must be true or false, not {dark!r}")
     colours = _colours(table, "colours", _COLOURS, path)
     if "primary" not in colours:
-        raise InputError(f"{path}: colours.primary: is missing")
+        raise InputError(f"{path}: colours.primary is missing")
     origins = _colours(table, "origins", _ORIGINS, path)
     own = {f"origin-{kind}": colour for kind, colour in origins.items()}
     return Theme(
@@ -119,13 +119,13 @@ def _colours(
 ) -> dict[str, str]:
     found = table.get(section, {})
     if not isinstance(found, dict):
-        raise InputError(f"{path}: {section}: must be a table, [{section}]")
+        raise InputError(f"{path}: {section} must be a table, [{section}]")
     values = cast("dict[str, object]", found)
     _check_keys(values, keys, f"{section}.", path)
     colours: dict[str, str] = {}
     for key, value in values.items():
         if not isinstance(value, str):
-            raise InputError(f"{path}: {section}.{key}: must be a colour in quotes, not {value!r}")
+            raise InputError(f"{path}: {section}.{key} must be a colour in quotes, not {value!r}")
         try:
             colour = Color.parse(value)
         except ColorParseError as error:
@@ -142,6 +142,6 @@ def _check_keys(
     for key in table:
         if key not in keys:
             raise InputError(
-                f"{path}: {prefix}{key}: is unknown",
+                f"{path}: {prefix}{key} is unknown",
                 advice=f"Known here: {', '.join(keys)}.",
             )

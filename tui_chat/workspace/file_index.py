@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.files import open_file
 from tui_chat.interop.foreign_database import MAGIC
 from tui_chat.interop.format_detection import KNOWN, read_conversations
@@ -105,7 +105,7 @@ def find_files(roots: Iterable[Path]) -> list[ListedFile]:
                 found[path] = _listed(path, _folder(root, path, prefix), facts)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise InputError(f"{root}: cannot be read: {reason}.") from error
+            raise InputError(f"{root} cannot be read: {reason}.") from error
     return sorted(found.values(), key=lambda file: file.modified, reverse=True)
 
 
@@ -198,23 +198,23 @@ def require_conversations(roots: Sequence[Path]) -> None:
         if not heading_of(files[0]).is_known:
             require_transcript(files[0], read_listed(files[0], set(), lambda _: None))
     except OSError as error:
-        raise InputError(f"{files[0].path}: cannot be read: {error.strerror}.") from error
+        raise InputError(f"{files[0].path} cannot be read: {error.strerror}.") from error
 
 
 def _has_files(folder: Path) -> bool:
     try:
         return next(_walk(folder), None) is not None
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read: {error.strerror}.") from error
+        raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
 
 
 def require_transcript(file: ListedFile, content: FileContent) -> None:
     """Raise InputError if there is no conversation in what was read."""
     if not content.transcripts:
         fault = content.faults[0] if content.faults else Fault("", "has no message")
-        place = f"{fault.place}: " if fault.place else ""
+        sentence = located(fault.place, fault.sentence)
         raise InputError(
-            f"{one_line(str(file.path), 200)}: {place}{fault.sentence}.", advice=fault.advice
+            f"{located(one_line(str(file.path), 200), sentence)}.", advice=fault.advice
         )
 
 
@@ -262,7 +262,7 @@ def read_listed(
                 _take(content, file, each)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{file.path}: cannot be read: {reason}.") from error
+        raise InputError(f"{file.path} cannot be read: {reason}.") from error
     return content
 
 

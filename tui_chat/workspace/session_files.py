@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
@@ -194,7 +194,7 @@ class SessionFiles:
             file.refresh()
             content = await asyncio.to_thread(read_listed, file, self._paths, progress)
         except OSError as error:
-            raise InputError(f"{file.path}: cannot be read: {error.strerror}.") from error
+            raise InputError(f"{file.path} cannot be read: {error.strerror}.") from error
         finally:
             workspace.publish(FilesProgress(""))
         require_transcript(file, content)
@@ -361,7 +361,7 @@ def _project(folder: str) -> str:
 
 
 def _faults(name: str, content: FileContent) -> InputError:
-    shown = [f"{fault.place}: {fault.sentence}" for fault in content.faults[:_SHOWN_FAULTS]]
+    shown = [located(fault.place, fault.sentence) for fault in content.faults[:_SHOWN_FAULTS]]
     more = len(content.faults) + content.more_faults - len(shown)
     rest = f", and {more:,} more" if more else ""
     advice = "The rest was read. `tui-chat import --dry-run` lists all faults." if more else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
@@ -147,8 +147,8 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     if len(notes) > MOST_NOTES:
         lines.append("`tui-chat import` shows the rest.")
     for fault in report.faults[:3]:
-        place = f"{one_line(fault.place, 80)}: " if fault.place else ""
-        lines.append(f"{name}: {place}{one_line(fault.sentence, 200)}")
+        sentence = located(one_line(fault.place, 80), one_line(fault.sentence, 200))
+        lines.append(located(name, sentence))
         if fault.advice:
             lines.append(one_line(fault.advice, 200))
     if (more := len(report.faults) + report.more_faults - 3) > 0:

@@ -382,7 +382,7 @@ async def ask_snippet(app: App[Any], workspace: Workspace) -> str | None:
         try:
             return library.snippet(name).description
         except InputError as error:
-            return str(error).removeprefix(f"{library.files('snippets').get(name)}: ")
+            return str(error).removeprefix(str(library.files("snippets").get(name))).lstrip(": ")
 
     def read() -> list[Choice]:
         return [Choice(name, name, about(name)) for name in library.names("snippets")]
