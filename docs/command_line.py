@@ -1,10 +1,12 @@
-"""Writes the reference of the commands, `command-line.md`: `python docs/command_line.py`.
+"""Writes the reference of the commands, `command-line.md`, and the manual page:
+`python docs/command_line.py`.
 
 It is what `--help` prints. `tests/test_command_line_docs.py` fails if the file is out of date.
 """
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,3 +49,4 @@ def text() -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
+    runpy.run_path(str(FILE.parent / "man_page.py"), run_name="__main__")

@@ -1,4 +1,4 @@
-"""Writes the manual page `man/tui-chat.1`: `python docs/man_page.py`.
+"""Writes the manual page `man/tui-chat.1`; `python docs/command_line.py` runs it too.
 
 It has what `--help` prints. The package installs it where `man` finds it.
 `tests/test_man_page.py` fails if the file is out of date.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, converted
 from tests.protocols.sdk_types import accept
 from tui_chat.compose import compose
 from tui_chat.context.inputs import Inputs
@@ -74,3 +74,14 @@ def test_bytes_for_openai_have_a_name_and_links_none(protocol: Protocol) -> None
     text = json.dumps(encoded(CASES["pdf, no name"][0], protocol)[0])
     assert '"filename": "file-1.pdf"' in text
     assert "filename" not in json.dumps(encoded(CASES["pdf link"][0], protocol)[0])
+
+
+@pytest.mark.parametrize("name", ["png", "heic", "pdf", "wav", "mp3"])
+def test_media_of_a_captured_request_are_in_it_in_another_protocol(name: str):
+    part, protocols = CASES[name]
+    for source in protocols:
+        body, _ = encoded(part, source)
+        for target in protocols:
+            out, codes = converted(body, target, source=source)
+            assert part.data in json.dumps(out), (source, target)
+            assert codes == [], (source, target)

@@ -306,3 +306,13 @@ def test_writes_of_an_hour_and_the_service_tier_are_read():
         found = reply.usage
         assert (found.input, found.cache_write, found.cache_write_1h) == (33, 30, 20)
         assert found.tier == "priority"
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [("web_search_tool_result", "web search"), ("web_fetch_tool_result", "fetch of a page")],
+)
+def test_a_search_that_failed_is_told(kind: str, what: str) -> None:
+    fault = {"type": f"{kind}_error", "error_code": "max_uses_exceeded"}
+    reply = streamed(start(), opened(0, kind, tool_use_id="s", content=fault), closed(0), stop())
+    assert f"A {what} failed: max_uses_exceeded." in reply.references.failures
