@@ -9,11 +9,15 @@ import pytest
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
+from tests.ui.test_images import picture as picture_of_size
+from tui_chat.models.character import Character
+from tui_chat.models.media import format_size
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.forms import RoleForm
+from tui_chat.ui.dialogs.image_preview import ImagePreview
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -107,3 +111,29 @@ async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
 
 def temperature(app: TuiChat) -> Input:
     return app.screen.query_one("#temperature", Input)
+
+
+async def test_the_picture_of_a_card_is_named_and_shown(tmp_path: Path):
+    picture = picture_of_size("PNG", (400, 600))
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        ada = Role("ada", "Ada", character=Character(description="A clerk."))
+        await workspace.store.roles.save(ada, picture)
+        await workspace.roles.refresh()
+        await app.run_action("sessions.edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"ada", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        form = app.screen
+        facts = str(form.query_one("#picture", Static).render())
+        assert facts == f"PNG · {format_size(len(picture))} · 400 × 600"
+        form.query_one("#view-picture", Button).press()
+        await until(pilot, lambda: isinstance(app.screen, ImagePreview))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is form)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert await workspace.roles.picture("ada") == picture
+        assert not await workspace.roles.picture("assistant")

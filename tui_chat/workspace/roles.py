@@ -56,6 +56,14 @@ class Roles:
             await store.settings.set("roles_begun", "yes")  # a user who deletes it does not want it
         await self.refresh()
 
+    async def picture(self, role_id: str) -> bytes:
+        """Return the picture of a role's character card (PNG); empty if it has none, and,
+        reported, if it cannot be read.
+        """
+        with self._workspace.reporting():
+            return await self._workspace.store.roles.picture(role_id)
+        return b""
+
     async def to_start_with(self, role_id: str | None) -> Role | None:
         """Return the role of a new chat; see `Sessions.new`. Raises InputError if it is disabled
         or gone.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -13,6 +15,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.suggester import SuggestFromList
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
+from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
+from tui_chat.models.message import Part
 from tui_chat.models.profile import (
     MAX_PROFILE_DEPTH,
     PROFILE_PLACEMENTS,
@@ -99,10 +103,18 @@ MAX_NOTES = 4_000
 class RoleForm(Form[Role | Literal["delete"] | None]):
     """Edits a role. The result is the role with its id unchanged, "delete", or None."""
 
-    def __init__(self, role: Role, presets: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        role: Role,
+        presets: tuple[str, ...],
+        picture: bytes = b"",
+        view_picture: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__()
         self._role = role
         self._presets = presets
+        self._picture = picture
+        self._view_picture = view_picture
 
     def compose(self) -> ComposeResult:
         """Lay out the fields."""
@@ -129,6 +141,9 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                         yield Static("Max output tokens", classes="label")
                         yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
                 yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
+                if self._picture:
+                    yield Static("Picture", classes="label")
+                    yield Static(_picture_facts(self._picture), id="picture")
                 if role.character is not None and role.character.creator_notes.strip():
                     by = one_line(role.character.creator, 60)
                     yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
@@ -136,9 +151,15 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
             yield from self.buttons()
 
     def more_buttons(self) -> ComposeResult:
-        """Offer to delete an existing role."""
+        """Offer to view the picture of a character card, and to delete an existing role."""
+        if self._picture:
+            yield Button("Picture", id="view-picture", compact=True)
         if self._role.role_id:
             yield Button("Delete…", id="delete", variant="error", compact=True)
+
+    @on(Button.Pressed, "#view-picture")
+    def _view(self) -> None:
+        self._view_picture()
 
     @on(Button.Pressed, "#delete")
     def _delete(self) -> None:
@@ -178,6 +199,15 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                 status="enabled" if self.query_one("#enabled", Checkbox).value else "disabled",
             )
         )
+
+
+def _picture_facts(content: bytes) -> str:
+    """Return type, size and pixels of a picture: `PNG · 34 kB · 400 × 600`."""
+    facts = [detect_mime(content).rpartition("/")[2].upper(), format_size(len(content))]
+    data = b64encode(content[:HEADER_BYTES]).decode()
+    if (pixels := pixels_of(Part("image", data=data))) is not None:
+        facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
+    return " · ".join(facts)
 
 
 class ProfileForm(Form[Profile | None]):

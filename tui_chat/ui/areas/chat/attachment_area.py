@@ -78,7 +78,7 @@ class AttachmentArea(Area):
     @work(group="dialog", exclusive=True)
     async def _view_attachment(self, event: AttachmentLine.OpenRequested) -> None:
         """Show an attachment of the draft."""
-        from tui_chat.ui.areas.chat.message_files import view_file
+        from tui_chat.ui.areas.file_views import view_file
 
         part = self.chat.drafts.attachments[event.index].part
         from tui_chat.models.media import file_of

@@ -272,7 +272,7 @@ class ConversationArea(Area):
     @work(group="dialog", exclusive=True)
     async def _save_part(self, event: messages.SavePartRequested) -> None:
         """Save a picture, sound or file of a message where the user says."""
-        from tui_chat.ui.areas.chat.message_files import save_file
+        from tui_chat.ui.areas.file_views import save_file
 
         file = await self._content_of(event)
         if file is not None:
@@ -282,7 +282,7 @@ class ConversationArea(Area):
     @work(group="dialog", exclusive=True)
     async def _view_part(self, event: messages.ViewPartRequested) -> None:
         """Show a picture, sound or file of a message."""
-        from tui_chat.ui.areas.chat.message_files import view_file
+        from tui_chat.ui.areas.file_views import view_file
 
         file = await self._content_of(event)
         if file is not None:

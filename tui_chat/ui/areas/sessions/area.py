@@ -261,13 +261,19 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
         """Write, change, disable or delete roles."""
+        from tui_chat.ui.areas.file_views import view_file
         from tui_chat.ui.dialogs.forms import RoleForm
         from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
 
         workspace = await self.host.opened_workspace()
         if workspace is None or (role := await ask_role_to_edit(self.tui, workspace)) is None:
             return
-        form = RoleForm(role, workspace.library.names("presets"))
+        picture = await workspace.roles.picture(role.role_id)
+
+        def view() -> None:
+            self.run_worker(view_file(self, f"{role.name}.png", picture), group="picture")
+
+        form = RoleForm(role, workspace.library.names("presets"), picture, view)
         changed = await self.tui.push_screen_wait(form)
         if changed == "delete":
             if await confirm_delete_role(self.tui, workspace, role):

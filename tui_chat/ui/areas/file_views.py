@@ -1,4 +1,4 @@
-"""Files inside messages and drafts: saved where the user says, or shown."""
+"""Files of messages, drafts and roles: saved where the user says, or shown."""
 
 from __future__ import annotations
 
