@@ -11,7 +11,7 @@
 3. A key that closes a dialog may open the next one or move the focus: what follows waits while the
    worker of that dialog is running.
 4. Until the workspace is open, workers wait for it, and keys wait for them: the words for a new
-   session must not go to the one that was open last.
+   session must not go to the one that was open last. Before that, keys wait for the first focus.
 5. While a session is being opened, by a key or by the mouse, every key waits until the composer
    holds its draft, however long that takes. A time limit here would send words to a session that
    they were not typed for.
@@ -139,6 +139,8 @@ class KeyQueue:
         if self._time_limit is not None:
             self._time_limit.stop()
             self._time_limit = None
+        if self._pending and self._is_starting:
+            self._wait_for_focus()
         while self._pending and not self._waiting_for and not self._is_between_sessions:
             event, *rest = self._pending
             if isinstance(event, events.Paste) or self._is_letter(event):
@@ -182,6 +184,12 @@ class KeyQueue:
             bound.node is sessions.filter and action == "submit"
         )
         return opens_session or action in FOCUS_MOVING_ACTIONS
+
+    @property
+    def _is_starting(self) -> bool:
+        """True until the composer has the focus for the first time."""
+        app = self._app
+        return app.focused is None and not app.is_workspace_open and len(app.screen_stack) == 1
 
     @property
     def _is_between_sessions(self) -> bool:
