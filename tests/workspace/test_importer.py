@@ -123,7 +123,7 @@ async def test_a_folder_is_read_like_an_archive(store: Store, tmp_path: Path):
     assert report.read == report.size > 0
     (tmp_path / "empty").mkdir()
     [empty] = await import_files(store, [tmp_path / "empty"])
-    assert empty.faults[0].sentence == "the folder contains no conversations"
+    assert empty.faults[0].sentence == "the folder contains no conversations or character cards"
     assert "conversations.json" in empty.faults[0].advice
 
 
@@ -161,7 +161,7 @@ async def test_an_archive_without_conversations(store: Store, tmp_path: Path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("user.json", "{}")
     [report] = await import_files(store, [path])
-    assert report.faults[0].sentence == "the archive contains no conversations"
+    assert report.faults[0].sentence == "the archive contains no conversations or character cards"
 
 
 async def test_a_decompression_bomb_is_refused(

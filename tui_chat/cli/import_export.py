@@ -133,7 +133,7 @@ def report_json(report: Report) -> dict[str, object]:
         "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
         "messages_added": report.added,
         "session_ids": report.session_ids,
-        "role": None if report.card is None else report.card[0].name,
+        "roles": [role.name for role in report.cards],
         "faults": [
             {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
             for fault in report.faults
@@ -154,11 +154,17 @@ def _print_report(report: Report, dry_run: bool) -> None:
             f"{report.grown:,} {grown}, {report.known:,} already there; "
             f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
         )
-    elif report.card is not None:
-        role = one_line(report.card[0].name)
-        would = "would become" if dry_run else "is now"
-        write_line(f"{name}: the character “{role}” {would} a role; begin a session with it.")
-    elif not report.faults:
+    if report.cards:
+        names = [one_line(role.name) for role in report.cards]
+        would = "would become" if dry_run else "is now" if len(names) == 1 else "are now"
+        if len(names) == 1:
+            write_line(
+                f"{name}: the character “{names[0]}” {would} a role; begin a session with it."
+            )
+        else:
+            listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            write_line(f"{name}: {len(names):,} characters {would} roles: {listed}.")
+    if not sessions and not report.cards and not report.faults:
         write_line(f"{name}: no conversations found.")
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")

@@ -41,6 +41,10 @@ _PYGMALION = {
 """V1 names by those of Pygmalion's older files."""
 
 
+class NoCard(InputError):
+    """A file is not a character card, though it may be a picture or an archive."""
+
+
 @dataclass(frozen=True, slots=True)
 class CardFile:
     """A character card as its file has it."""
@@ -106,7 +110,9 @@ def holds_card(content: bytes) -> bool:
 
 
 def read_card(content: bytes, source: str) -> CardFile:
-    """Read a card; `source` is what errors call the file. Raises InputError."""
+    """Read a card; `source` is what errors call the file. Raises InputError, NoCard if it is
+    another file.
+    """
     if content.startswith(SIGNATURE):
         return _from_png(content, source)
     text = _from_archive(content, source) if content.startswith(_ZIP) else content
@@ -144,7 +150,7 @@ def _from_png(content: bytes, source: str) -> CardFile:
         raise InputError(f"{source}: {error}", advice=error.advice) from error
     keyword = next((each for each in _KEYWORDS if each in texts), None)
     if keyword is None:
-        raise InputError(
+        raise NoCard(
             f"{source} is a picture without a character card.",
             advice="Cards lose it when a program converts the picture; download the original.",
         )
@@ -164,7 +170,7 @@ def _from_archive(content: bytes, source: str) -> bytes:
         with zipfile.ZipFile(BytesIO(content)) as archive, archive.open("card.json") as member:
             text = member.read(_LARGEST_JSON + 1)
     except KeyError:
-        raise InputError(f"{source} has no “card.json”, so it is not a CharX card.") from None
+        raise NoCard(f"{source} has no “card.json”, so it is not a CharX card.") from None
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
         raise InputError(f"{source} is a damaged archive: {error}.") from error
     return text
@@ -175,7 +181,7 @@ def _parsed(content: bytes, source: str) -> JsonObject:
         raise InputError(f"{source}: the card is larger than {_LARGEST_JSON // 2**20} MB.")
     found = parse_json(content.decode("utf-8-sig", "replace"), source)
     if not is_card(found):
-        raise InputError(f"{source} is not a character card.")
+        raise NoCard(f"{source} is not a character card.")
     card = CardFile(cast("JsonObject", found))
     if not card.name:
         raise InputError(f"{source}: $.data.name must be the character's name.")

@@ -5,10 +5,11 @@
    conversations of many small files.
 2. A broken conversation is reported with its place, and the rest is imported. What is stored
    remains when the import is stopped.
-3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files without
-   conversations are ignored there.
+3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files that are
+   neither conversations nor character cards are skipped there, and counted.
 4. A character card (a picture, JSON or a CharX archive) becomes a role. Its id is derived from the
    names of the character and its creator, so a newer version of a card replaces the older one.
+   Cards are read before the other files of a folder, so that its chats find their characters.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
-from tui_chat.library.character_cards import LARGEST_CARD, is_card_file, read_card
+from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.png_text import SIGNATURE as PNG
 
@@ -46,6 +47,9 @@ _BATCH = 2_000
 _BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
 """Bytes that any archive may unpack to, and the maximum compression ratio beyond that. Exports
 compress to about a tenth."""
+_MESSAGE_BYTES = 10_000
+"""Bytes of a card's picture that count as a message."""
+_ZIP = b"PK\x03\x04"
 _MAX_FAULTS = 100
 """Maximum faults of a file that are reported; further ones are counted."""
 
@@ -84,8 +88,8 @@ class Report:
     """What could not be imported unchanged: sentences and how often each applies."""
     session_ids: list[str] = field(default_factory=list[str])
     """Ids of the sessions of the file, in its order."""
-    card: tuple[Role, bytes] | None = None
-    """The role of a character card, and its picture."""
+    cards: list[Role] = field(default_factory=list["Role"])
+    """The roles of character cards."""
 
     @property
     def failed(self) -> bool:
@@ -120,21 +124,22 @@ async def import_files(
     while batch is not None:
         # The next batch is read while this one is written.
         next_batch = asyncio.create_task(asyncio.to_thread(next, batches, None))
-        transcripts = [each[2] for each in batch]
+        for report, card in batch.cards:
+            report.cards.append(card.role)
+            if not dry_run:
+                await store.roles.save(card.role, card.picture)
+        transcripts = [each[2] for each in batch.conversations]
         if participants is not None:
-            cards = [report.card[0] for report in reports if report.card is not None]
+            cards = [role for report in reports for role in report.cards]
             transcripts = [
                 await _with_participants(store, each, participants, cards) for each in transcripts
             ]
         results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
-        for (report, found, _), imported in zip(batch, results, strict=True):
+        for (report, found, _), imported in zip(batch.conversations, results, strict=True):
             _count(report, found, imported)
         if progress is not None:
-            progress(batch[-1][0])
+            progress(batch.report)
         batch = await next_batch
-    for report in reports:
-        if report.card is not None and not dry_run:
-            await store.roles.save(*report.card)
     return reports
 
 
@@ -166,53 +171,73 @@ def _count(report: Report, found: FoundConversation, imported: ImportResult) -> 
         report.notes.update(found.notes)
 
 
-_Batch: TypeAlias = "list[tuple[Report, FoundConversation, SessionTranscript]]"
+@dataclass(frozen=True, slots=True)
+class _FoundCard:
+    role: Role
+    picture: bytes
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is stored together."""
+
+    report: Report
+    """The report of the last file in it."""
+    conversations: list[tuple[Report, FoundConversation, SessionTranscript]] = field(
+        default_factory=list[tuple[Report, FoundConversation, "SessionTranscript"]]
+    )
+    cards: list[tuple[Report, _FoundCard]] = field(default_factory=list[tuple[Report, _FoundCard]])
+    size: int = 0
+    """About the number of messages that take as long to store."""
 
 
 def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
-    """Read the files; yield non-empty batches of conversations, and report the rest."""
-    batch: _Batch = []
-    size = 0
+    """Read the files; yield non-empty batches of conversations and cards, and report the rest."""
+    batch: _Batch | None = None
     for report in reports:
         try:
             for found in _found_in(report):
-                if found.transcript is None:
+                if isinstance(found, FoundConversation) and found.transcript is None:
                     if not found.ignored:
                         report.fault(found.place, found.fault, found.advice)
                     continue
-                batch.append((report, found, found.transcript))
-                size += len(found.transcript.entries) + 1
-                if size >= _BATCH:
+                batch = batch or _Batch(report)
+                batch.report = report
+                if isinstance(found, _FoundCard):
+                    batch.cards.append((report, found))
+                    batch.size += len(found.picture) // _MESSAGE_BYTES + 1
+                elif found.transcript is not None:
+                    batch.conversations.append((report, found, found.transcript))
+                    batch.size += len(found.transcript.entries) + 1
+                if batch.size >= _BATCH:
                     yield batch
-                    batch, size = [], 0
+                    batch = None
         except InputError as error:
             report.fault("", str(error), error.advice)
-    if batch:
+    if batch is not None:
         yield batch
 
 
-def _found_in(report: Report) -> Iterator[FoundConversation]:
+def _found_in(report: Report) -> Iterator[FoundConversation | _FoundCard]:
     try:
         if report.path.is_dir():
             yield from _in_folder(report.path, report)
             return
         with open_file(report.path) as file:
             start = file.read(len(PNG))
-            if start == PNG:
-                _read_card(file, report)
+            name = report.path.name
+            if start == PNG or (start.startswith(_ZIP) and _has_card(file)):
+                yield _read_card(file, name)
                 return
-            if start.startswith(b"PK\x03\x04"):
-                if _has_card(file):
-                    _read_card(file, report)
-                else:
-                    yield from _in_archive(file, report)
+            if start.startswith(_ZIP):
+                yield from _in_archive(file, report)
                 return
             report.size = file.seek(0, 2)
             file.seek(0)
-            source = ImportSource(report.path, report.path.name)
+            source = ImportSource(report.path, name)
             for found in read_conversations(_pieces(file, report), source=source):
-                if found.unknown and not found.place and _may_be_card(file, report.size):
-                    _read_card(file, report)
+                if found.unknown and not found.place and _may_be_card(file):
+                    yield _read_card(file, name)
                     return
                 yield found
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -226,33 +251,34 @@ def _has_card(file: IO[bytes]) -> bool:
     return False
 
 
-def _may_be_card(file: IO[bytes], size: int) -> bool:
+def _may_be_card(file: IO[bytes]) -> bool:
     file.seek(0)
-    return size <= LARGEST_CARD and is_card_file(file.read())
+    content = file.read(LARGEST_CARD + 1)
+    return len(content) <= LARGEST_CARD and is_card_file(content)
 
 
-def _read_card(file: IO[bytes], report: Report) -> None:
+def _read_card(file: IO[bytes], source: str) -> _FoundCard:
     file.seek(0)
-    source = report.path.name
     card = read_card(file.read(LARGEST_CARD + 1), source)
     creator = str(card.fields.get("creator") or "")
     digest = sha256(f"{card.name}\0{creator}".encode("utf-8", "replace")).hexdigest()
-    report.card = role_of_card(card, f"card-{digest[:16]}", source), card.picture
+    return _FoundCard(role_of_card(card, f"card-{digest[:16]}", source), card.picture)
 
 
 def _reason(error: OSError | ValueError) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation]:
-    """Yield the conversations of all files in a folder; links are not followed."""
+def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation | _FoundCard]:
+    """Yield the conversations and cards of all files in a folder; links are not followed."""
     files: list[Path] = []
     for name, below, names in os.walk(folder):
         below[:] = sorted(each for each in below if not each.startswith("."))
         files += [Path(name, each) for each in sorted(names) if _may_hold(each)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
+    files.sort(key=lambda file: not _is_named_as_card(file.name))
     report.size = sum(file.stat().st_size for file in files)
-    has_conversations = False
+    is_empty = True
     companions = set[Path]()
     for file in files:
         if file in companions:
@@ -262,33 +288,34 @@ def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation]:
             with open_file(file) as opened:
                 source = ImportSource(file, file.name, companions)
                 for found in _read_one_of_many(place, opened, report, source):
-                    has_conversations = True
+                    is_empty = False
                     yield found
         except OSError as error:
-            has_conversations = True
+            is_empty = False
             yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
-    if not has_conversations:
-        raise InputError("the folder contains no conversations", advice=KNOWN)
+    if is_empty:
+        raise InputError("the folder contains no conversations or character cards", advice=KNOWN)
 
 
-def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
-    """Yield the conversations of all files in an archive."""
-    has_conversations = False
+def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation | _FoundCard]:
+    """Yield the conversations and cards of all files in an archive."""
+    is_empty = True
     try:
         with zipfile.ZipFile(file) as archive:
             members = [each for each in archive.infolist() if _may_hold(each.filename)]
+            members.sort(key=lambda member: not _is_named_as_card(member.filename))
             report.size = sum(member.file_size for member in members)
             _refuse_bomb(report.size, sum(member.compress_size for member in members))
             for member in members:
                 with archive.open(member) as inner:
                     source = ImportSource(name=member.filename.rpartition("/")[2])
                     for found in _read_one_of_many(member.filename, inner, report, source):
-                        has_conversations = True
+                        is_empty = False
                         yield found
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise InputError(f"the archive cannot be read: {error}") from error
-    if not has_conversations:
-        raise InputError("the archive contains no conversations", advice=KNOWN)
+    if is_empty:
+        raise InputError("the archive contains no conversations or character cards", advice=KNOWN)
 
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:
@@ -305,25 +332,51 @@ def _refuse_bomb(unpacked: int, packed: int) -> None:
 
 def _may_hold(name: str) -> bool:
     """Return True for the name of a file that a format may be in; its content decides."""
-    return name.lower().endswith(ENDINGS)
+    return name.lower().endswith(ENDINGS) or _is_named_as_card(name)
+
+
+def _is_named_as_card(name: str) -> bool:
+    """Return True for the name of a file that may be a card, and not a conversation."""
+    return name.lower().endswith((".png", ".charx"))
 
 
 ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
-"""How the names of files end that are looked into, of all in a folder or an archive."""
+"""How the names of files with conversations end, of all in a folder or an archive."""
 
 
 def _read_one_of_many(
     name: str, file: IO[bytes], report: Report, source: ImportSource
-) -> Iterator[FoundConversation]:
-    """Yield the conversations of one of many files; other files among them are no error."""
+) -> Iterator[FoundConversation | _FoundCard]:
+    """Yield the conversations or the card of one of many files; others among them are no error."""
+    if _is_named_as_card(name):
+        report.read += file.seek(0, 2)
+        file.seek(0)
+        if file.read(len(PNG)).startswith((PNG, _ZIP)):
+            yield from _card_of_many(name, file, report)
+        else:
+            report.notes[SKIPPED] += 1
+        return
     for found in read_conversations(_pieces(file, report), source=source):
-        if found.unknown:
+        if found.unknown and not found.place and _may_be_card(file):
+            yield from _card_of_many(name, file, report)
+        elif found.unknown:
             report.notes[SKIPPED] += 1
         elif not found.ignored:
             yield replace(found, place=f"{name}: {found.place}" if found.place else name)
 
 
-SKIPPED = "A file without a conversation of a known format was skipped."
+def _card_of_many(
+    name: str, file: IO[bytes], report: Report
+) -> Iterator[FoundConversation | _FoundCard]:
+    try:
+        yield _read_card(file, name.rpartition("/")[2])
+    except NoCard:
+        report.notes[SKIPPED] += 1
+    except InputError as error:
+        yield FoundConversation(name, fault=str(error), advice=error.advice)
+
+
+SKIPPED = "A file that is neither a known conversation nor a character card was skipped."
 
 
 def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:

@@ -137,10 +137,13 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
             f"{report.known:,} already stored",
         ]
         lines.append(f"{name}: {', '.join(parts)}; {report.added:,} messages added.")
-    elif report.card is not None:
-        role = one_line(report.card[0].name, 60)
-        lines.append(f"{name}: the character “{role}” is now a role. Begin a session with it.")
-    elif not report.faults:
+    roles = [one_line(role.name, 60) for role in report.cards]
+    if len(roles) == 1:
+        lines.append(f"{name}: the character “{roles[0]}” is now a role. Begin a session with it.")
+    elif roles:
+        listed = ", ".join(roles[:5]) + (", …" if len(roles) > 5 else "")
+        lines.append(f"{name}: {len(roles):,} characters are now roles: {listed}.")
+    if not count and not roles and not report.faults:
         lines.append(f"{name}: no conversations in it.")
     notes = list(report.notes.items())
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
@@ -153,7 +156,7 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
             lines.append(one_line(fault.advice, 200))
     if (more := len(report.faults) + report.more_faults - 3) > 0:
         lines.append(f"{more:,} more could not be read; `tui-chat import` lists them all.")
-    severity = "information" if not report.faults else "warning" if count else "error"
+    severity = "information" if not report.faults else "warning" if count or roles else "error"
     return "\n".join(lines), severity
 
 
