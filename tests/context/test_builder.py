@@ -24,9 +24,9 @@ from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.generation import as_continuation, continued_text
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.envelope import Level, Placement, ToolDefinition
-from tui_chat.models.generation import Policies
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.text import OriginKind

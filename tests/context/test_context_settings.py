@@ -10,9 +10,9 @@ from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, 
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.character import Character
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.generation import Policies
 from tui_chat.models.lore_rules import SILLYTAVERN_RULES, LoreRules
 from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.settings import AuthorNote, Settings

@@ -18,10 +18,10 @@ from tui_chat.models.chat_settings import (
 )
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
-from tui_chat.models.generation import Policies
 from tui_chat.models.lore_rules import LoreRules, LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from tui_chat.library.preset_model import MessageFile, PoliciesFile, PresetFile
 from tui_chat.library.presets import MessageFields, PresetFields, _plain
-from tui_chat.models.generation import Policies
+from tui_chat.models.policies import Policies
 
 VALUES = st.one_of(
     st.none(),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_lore_export import export_lorebook, export_lorebook_text
-from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.models.lorebook import (
     Lorebook,
     LorebookEntry,
@@ -21,6 +20,7 @@ from tui_chat.models.lorebook import (
     MatchSource,
     SecondaryLogic,
 )
+from tui_chat.models.policies import GENERATION_KINDS
 from tui_chat.models.preset import CHAT_HISTORY
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "lorebooks"

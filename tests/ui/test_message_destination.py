@@ -22,13 +22,13 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_key_queue import burst
 from tui_chat.store.branches import BranchStore
+from tui_chat.store.drafts import DraftStore, SettingStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
 from tui_chat.store.requests import RequestStore, RevisionStore
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
-from tui_chat.store.settings import DraftStore, SettingStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

@@ -20,9 +20,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.generation import PostProcessing
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import PostProcessing
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text
 
 PLACEHOLDER = "[Start a new chat]"

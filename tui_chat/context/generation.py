@@ -19,9 +19,9 @@ from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.generation import GenerationKind, Policies
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import GenerationKind, Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, OriginKind, Text

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.models.generation import NamesPolicy
 from tui_chat.models.message import Message
+from tui_chat.models.policies import NamesPolicy
 
 MAX_NAME = 64
 """Characters of the name of a message that OpenAI takes."""

@@ -35,7 +35,6 @@ from tui_chat.library.sillytavern_world_info import (
     world_info_entry,
 )
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import (
     Lorebook,
     LorebookEntry,
@@ -44,6 +43,7 @@ from tui_chat.models.lorebook import (
     SecondaryLogic,
 )
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from tui_chat.library.file_model import FileModel
-from tui_chat.models.generation import OWN_POLICIES, GenerationKind, NamesPolicy, PostProcessing
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import OWN_POLICIES, GenerationKind, NamesPolicy, PostProcessing
 from tui_chat.models.preset import AnchorPoint, CacheLifetime, CardField, PresetMessageType
 
 

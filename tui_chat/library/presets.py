@@ -33,12 +33,12 @@ from tui_chat.library.file_reader import (
     to_camel_case,
 )
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import (
+from tui_chat.models.message import MESSAGE_ROLES, MessageRole
+from tui_chat.models.policies import (
     OWN_POLICIES,
     GenerationKind,
     Policies,
 )
-from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.preset import (
     AnchorPoint,
     CacheLifetime,

@@ -34,10 +34,10 @@ from tui_chat.models.chat_settings import (
     TextScript,
 )
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.lore_rules import LoreRules, LoreTimer
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile, ProfilePlacement
 from tui_chat.models.role import Role

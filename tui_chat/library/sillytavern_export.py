@@ -28,7 +28,7 @@ from tui_chat.library.sillytavern_presets import (
     with_texts,
 )
 from tui_chat.library.sillytavern_settings import setting_changes
-from tui_chat.models.generation import Policies
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_types import SETTINGS

@@ -11,7 +11,7 @@
    the fields of the character become messages with a macro that they require.
 4. The line that SillyTavern sends before a new chat becomes a message before the history.
 5. System messages stay in place, and the preset has SillyTavern's policies: see
-   `models/generation`. A prompt that SillyTavern would not send is disabled, with a note.
+   `models/policies`. A prompt that SillyTavern would not send is disabled, with a note.
 6. Samplers and sizes are the preset's settings; see `sillytavern_settings`, which names all other
    keys. The file is kept for an export; see `sillytavern_export`.
 """
@@ -30,7 +30,7 @@ from tui_chat.errors import InputError
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
 from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, settings_of, some
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import (
+from tui_chat.models.policies import (
     GENERATION_KINDS,
     GenerationKind,
     NamesPolicy,

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import GENERATION_KINDS
+from tui_chat.models.policies import GENERATION_KINDS
 
 NOTE_DEPTH = 4
 """SillyTavern's default depth of an author's note."""

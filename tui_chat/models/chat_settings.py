@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules, LoreTimer
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.settings import NotePlacement
 
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})

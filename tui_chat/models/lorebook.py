@@ -13,8 +13,8 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tui_chat.models.generation import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings
 
 PresetMessageType = Literal[

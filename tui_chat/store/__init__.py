@@ -3,7 +3,7 @@ and it does so when a store is opened, so importing it costs little.
 
 store           Store: opening and closing, and one object per subject:
 sessions        session_list  branches  messages  replies  requests  transcripts  roles
-                settings  search/
+                drafts    search/
                 each the class of its subject, and the functions on a transaction that others use
 stream_journal  a streaming reply on its way to the disk
 unsaved         what is only in memory while the file cannot be written to

@@ -21,6 +21,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Database, Transaction
+from tui_chat.store.drafts import drop_sent_draft
 from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
@@ -28,7 +29,6 @@ from tui_chat.store.requests import insert_request, insert_response
 from tui_chat.store.rows import ENTRY_NAMES, cost_text, entry_of, json_texts, usage_values
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
-from tui_chat.store.settings import drop_sent_draft
 from tui_chat.store.stream_journal import (
     JournalSnapshot,
     PersistedFields,

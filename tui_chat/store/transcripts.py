@@ -14,6 +14,7 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
+from tui_chat.store.drafts import find_draft, save_draft
 from tui_chat.store.messages import InsertPosition, insert_messages
 from tui_chat.store.requests import (
     find_requests,
@@ -34,7 +35,6 @@ from tui_chat.store.sessions import (
     set_head,
     set_heads,
 )
-from tui_chat.store.settings import find_draft, save_draft
 from tui_chat.store.unsaved import UnsavedReplies
 
 _HIDE_BELOW_HIDDEN = """

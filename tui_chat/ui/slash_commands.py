@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from tui_chat.models.generation import GenerationKind
+    from tui_chat.models.policies import GenerationKind
 
 
 @dataclass(frozen=True, slots=True)

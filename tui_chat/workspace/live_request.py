@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded

@@ -18,8 +18,8 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.library.prices import KnownPrices, load_prices
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean

@@ -24,10 +24,10 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for

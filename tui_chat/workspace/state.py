@@ -10,9 +10,9 @@ from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.request import RawResponse

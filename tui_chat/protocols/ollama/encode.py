@@ -54,8 +54,8 @@ from tui_chat.protocols.common.settings import (
 )
 from tui_chat.protocols.common.tool_names import NAMES_ANY, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.ollama.format_and_thinking import LEVELS, write_format, write_think
 from tui_chat.protocols.ollama.settings import OllamaSettings
-from tui_chat.protocols.ollama.tools import LEVELS, write_format, write_think
 from tui_chat.protocols.ollama.turn_content import encode_turn
 
 _OLLAMA = Protocol.OLLAMA

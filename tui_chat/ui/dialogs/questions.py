@@ -19,8 +19,8 @@ from tui_chat.config import repeats_offline_models
 from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
-from tui_chat.models.generation import KIND_TITLES, GenerationKind
 from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.policies import KIND_TITLES, GenerationKind
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt

@@ -1,7 +1,7 @@
 """The terminal beyond what Textual does with it.
 
 driver                 TerminalDriver: Textual's driver with our parser, safe if the terminal closes
-keyboard               TerminalParser: terminal input as events; pastes arrive whole
+input_parser           TerminalParser: terminal input as events; pastes arrive whole
 signals                ends the app on signals
 external_programs      runs the user's editor, or another program; opens links in a browser
 desktop_notification   notifies the user while another window has the focus

@@ -29,7 +29,7 @@ from textual._parser import ParseError
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from tui_chat.ui.terminal.keyboard import TerminalParser
+from tui_chat.ui.terminal.input_parser import TerminalParser
 
 READ = 65_536
 """Maximum bytes of one read."""

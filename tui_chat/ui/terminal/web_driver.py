@@ -19,7 +19,7 @@ from textual.app import App
 from textual.drivers import web_driver
 from textual.drivers._byte_stream import ByteStream
 
-from tui_chat.ui.terminal.keyboard import TerminalParser
+from tui_chat.ui.terminal.input_parser import TerminalParser
 
 MODES = "\x1b[?1049h\x1b[?25l\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h"
 """Starts in a new terminal what `start_application_mode` started in the one before: the alternate

@@ -29,8 +29,8 @@ from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.library.editing import OutlineRow, outline_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.generation import Policies
 from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat.composer import Composer

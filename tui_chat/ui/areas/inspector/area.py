@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 
 from tui_chat.errors import InputError
-from tui_chat.models.generation import KIND_TITLES
+from tui_chat.models.policies import KIND_TITLES
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path

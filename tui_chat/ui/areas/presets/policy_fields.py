@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
-from tui_chat.models.generation import Policies
+from tui_chat.models.policies import Policies
 from tui_chat.models.text import clean
 from tui_chat.ui.areas.presets.form_fields import ChoiceField, FormField
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
 
-from tui_chat.ui.terminal.keyboard import PASTE_END, PASTE_START, TerminalParser
+from tui_chat.ui.terminal.input_parser import PASTE_END, PASTE_START, TerminalParser
 
 RED_LOG = "\x1b[31merror\x1b[0m: no\r\n\x1b[1mnext\x1b[0m\r\x1b"
 
