@@ -405,7 +405,8 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)
         activity.show_streaming("m")
-        app.handle(ReplyRetrying(RetryPause(3.5, 2, 3, Refused("Too many requests.", status=429))))
+        pause = RetryPause(3.5, 2, 3, Refused("Too many requests.", status=429))
+        app.lifecycle.handle(ReplyRetrying(pause))
         assert "Retrying (2 of 3) in 4 s · Too many requests." in activity.render().plain
         now += 3.6
         assert "Retrying (2 of 3) now" in activity.render().plain

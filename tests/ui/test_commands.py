@@ -165,18 +165,18 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         shown = app.query_one(Inspector).composed
         assert shown is not None
         assert b'"temperature":0.7' in shown.payload.body, "the live request follows"
-        app.clear_notifications()
+        app.notifications.clear()
         await enter("/set temperature")
         await until(pilot, lambda: "temperature: 0.7, set by the session" in shown_toasts(app))
-        app.clear_notifications()
+        app.notifications.clear()
         await enter("/set temperature default")
         await until(pilot, lambda: workspace.state.settings.temperature is None)
         await until(pilot, lambda: "temperature is not set" in shown_toasts(app))
-        app.clear_notifications()
+        app.notifications.clear()
         await enter("/set effort huge")
         await until(pilot, lambda: "effort must be one of none, minimal" in shown_toasts(app))
         assert app.query_one(Composer).text == "/set effort huge", "it can be corrected"
-        app.clear_notifications()
+        app.notifications.clear()
         await enter("/set char_name")
         await until(pilot, lambda: "it is Assistant (role Assistant)" in shown_toasts(app))
         await enter("/set seed=7")

@@ -64,7 +64,7 @@ async def test_a_notification_covers_nothing(size: tuple[int, int], tmp_path: Pa
         assert 1 < bar.region.height <= MOST_LINES
         assert not bar.region.overlaps(composer.region), "what stands above gives way"
         assert "notifications has all of it" in line(app)
-        app.clear_notifications()
+        app.notifications.clear()
         await settle(pilot)
         assert bar.region.height == 1
         assert line(app).startswith("F1")

@@ -98,7 +98,7 @@ async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
             assert not [title for title in offered if words in title], words
         assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
         for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
-            await viewer.main.on_inspector_origin_chosen(
+            await viewer.panes.on_inspector_origin_chosen(
                 Inspector.OriginChosen(Origin(origin, "x"), None)
             )
             await pilot.pause()

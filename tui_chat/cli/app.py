@@ -90,7 +90,7 @@ def show(app: TuiChat) -> None:
     """
     from tui_chat.ui.terminal.signals import end_on_signals
 
-    with end_on_signals(app.end_by_signal, app.restore_terminal):
+    with end_on_signals(app.lifecycle.end_by_signal, app.lifecycle.restore_terminal):
         app.run()
     if app.lifecycle.unsaved:
         write_error("the end of a reply or a draft was not saved.", app.lifecycle.unsaved)

@@ -7,12 +7,10 @@ takes keys while the workspace is being opened, and dialogs are imported when th
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic, time
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import constants, events, on, work
@@ -20,9 +18,9 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.signal import Signal
 from textual.worker import Worker
 
 from tui_chat.ui.action_index import ActionIndex
@@ -48,7 +46,6 @@ from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
-    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
@@ -82,6 +79,7 @@ class TuiChat(App[None]):
         """
         super().__init__()
         self.lifecycle = Lifecycle(self, config, open_workspace, now, captured)
+        self.end_by_signal = self.lifecycle.end_by_signal  # drivers call it
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config)
         self.crash_log = CrashLog(self, config.data_dir)
@@ -116,8 +114,7 @@ class TuiChat(App[None]):
     def on_mount(self) -> None:
         """Show the first frame, then open the workspace."""
         self.key_queue.watch_screens()
-        changes = cast("Signal[Screen[object]]", self.screen_change_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
-        changes.subscribe(self, lambda _: self.call_next(self.notifications.screen_changed))
+        self.notifications.watch_screens()
         for error in (*self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
         self.key_bindings.bind(self, self.chat.pane.composer)
@@ -137,17 +134,6 @@ class TuiChat(App[None]):
     def is_workspace_open(self) -> bool:
         """True if the workspace is open and its last session is shown."""
         return self.main.is_workspace_open
-
-    def handle(self, event: WorkspaceEvent) -> None:
-        """Show an event of the workspace; only errors while it is not open."""
-        from tui_chat.workspace.events import Failed
-
-        if self.is_running and (self.workspace is not None or isinstance(event, Failed)):
-            self.notifications.handle(event, self.main.undo_key)
-            self.main.handle(event)
-            if self.workspace is not None:
-                state = self.workspace.state
-                self.reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
 
     # --- keys, help and palette ----------------------------------------------------------
 
@@ -173,21 +159,12 @@ class TuiChat(App[None]):
         """Pass every event through the key queue."""
         await self.key_queue.on_event(event)
 
-    async def on_key_marker(self, marker: KeyMarker) -> None:
-        """Everything posted before the marker has been handled."""
-        await self.key_queue.on_key_marker(marker)
-
+    @on(KeyMarker)
     @on(SessionSwitched)
-    async def _session_switched(self) -> None:
-        await self.key_queue.on_session_switched()
-
     @on(SessionList.Stayed)
-    def _session_list_stayed(self) -> None:
-        self.key_queue.on_session_list_stayed()
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A worker started or ended."""
-        self.key_queue.on_worker_state_changed(event)
+    @on(Worker.StateChanged)
+    async def _key_followed(self, message: Message) -> None:
+        await self.key_queue.on_message(message)
 
     # --- themes --------------------------------------------------------------------------
 
@@ -219,10 +196,6 @@ class TuiChat(App[None]):
         del markup  # it is never obeyed
         text = f"{title}: {message}" if title else message
         self.notifications.add(text, severity, timeout)
-
-    def clear_notifications(self) -> None:
-        """Show no notification."""
-        self.notifications.clear()
 
     @work(group="dialog", exclusive=True)
     async def action_show_notifications(self) -> None:
@@ -257,10 +230,9 @@ class TuiChat(App[None]):
         """
         text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
-        if self.is_web:  # a command would fill the clipboard of the server's machine
-            return
-        copied = self.clipboard_command.copy(text)
-        self.run_worker(copied, group="clipboard", description="copy to the clipboard")
+        if not self.is_web:  # a command would fill the clipboard of the server's machine
+            copied = self.clipboard_command.copy(text)
+            self.run_worker(copied, group="clipboard", description="copy to the clipboard")
 
     def _fatal_error(self) -> None:
         """End the app after a bug with a sentence, and the traceback in a file. Textual would print
@@ -280,34 +252,8 @@ class TuiChat(App[None]):
     # --- quitting ------------------------------------------------------------------------
 
     async def action_quit(self) -> None:
-        """Quit and keep the draft. Ask first if replies are streaming, presets are edited or
-        something could not be saved.
-        """
+        """Quit and keep the draft; ask first if something would be lost."""
         await self.lifecycle.quit()
-
-    def end_by_signal(self, number: signal.Signals) -> bool:
-        """Quit without asking. May be called in a signal handler. Return False if the app does not
-        run yet.
-        """
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return False
-        if (hurry := getattr(self._driver, "hurry", None)) is not None:
-            hurry()  # at once: the loop itself may be waiting for the terminal
-        self.lifecycle.end_by_signal(number, loop)
-        return True
-
-    @property
-    def has_crashed(self) -> bool:
-        """True if a bug ended the app."""
-        return self._exception is not None
-
-    def restore_terminal(self) -> None:
-        """Restore the terminal at once; may be called in any thread."""
-        restore = getattr(self._driver, "restore_at_once", None)
-        if restore is not None:
-            restore()
 
     async def on_unmount(self) -> None:
         """Stop replies and close the store, however the app ends."""

@@ -34,6 +34,8 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.areas.chat.drafts import SessionSwitched
+from tui_chat.ui.areas.sessions import SessionList
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -71,8 +73,8 @@ class KeyMarker(Message):
 class KeyQueue:
     """Hands keys to the app one after the other, and keeps those whose place is yet to come.
 
-    The app calls `on_event` for every event, and the other methods named `on_...` for the messages
-    that tell what has become of a key.
+    The app calls `on_event` for every event, and `on_message` for the messages that tell what has
+    become of a key.
     """
 
     def __init__(
@@ -129,6 +131,24 @@ class KeyQueue:
             self._post_marker(MARKER_TRIPS, clicked)
         else:
             await self._deliver(event)
+
+    async def on_message(self, message: Message) -> None:
+        """Go on with what waits if a message says that it need not: a marker, or that a session
+        was opened or not, or that the last worker that may ask something has ended.
+        """
+        match message:
+            case KeyMarker():
+                await self._marker_came(message)
+            case SessionSwitched() if not self._waiting_for:
+                await self._deliver_pending()
+            case SessionList.Stayed():
+                self._end_focus_wait()
+            case Worker.StateChanged():
+                ended = cast("Worker[object]", message.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
+                if ended.group in DIALOG_GROUPS and not self._dialog_workers:
+                    self._end_focus_wait()
+            case _:
+                pass
 
     async def _deliver_pending(self) -> None:
         """Deliver pending keys to the focus, up to one that must be waited for."""
@@ -196,11 +216,6 @@ class KeyQueue:
         """True if keys have no session to go to; a dialog on top takes them all the same."""
         return self._panes.chat.drafts.is_switching and len(self._app.screen_stack) == 1
 
-    async def on_session_switched(self) -> None:
-        """Deliver what waited for the session's draft."""
-        if not self._waiting_for:
-            await self._deliver_pending()
-
     # --- waiting until a key has been handled --------------------------------------------
 
     def _post_marker(self, trips: int, target: Widget | None = None) -> None:
@@ -212,7 +227,7 @@ class KeyQueue:
         elif self._pending and self._time_limit is None and self._waiting_for == "key":
             self._start_time_limit()
 
-    async def on_key_marker(self, marker: KeyMarker) -> None:
+    async def _marker_came(self, marker: KeyMarker) -> None:
         """Post the marker once more, or go on: here, or where the key leads."""
         if marker is not self._marker:
             return
@@ -286,16 +301,6 @@ class KeyQueue:
             self._app.call_next(self._deliver_pending)
         elif self._waiting_for == "focus":
             self._app.watch(screen, "focused", self._focus_moved)
-
-    def on_session_list_stayed(self) -> None:
-        """Wait no longer: no session was opened."""
-        self._end_focus_wait()
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Wait no longer if the last worker that may ask something has ended."""
-        ended = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
-        if ended.group in DIALOG_GROUPS and not self._dialog_workers:
-            self._end_focus_wait()
 
 
 def _asks_for_consent(screen: Screen[object]) -> bool:

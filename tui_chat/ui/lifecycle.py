@@ -15,6 +15,7 @@ from tui_chat.paths import database_file
 if TYPE_CHECKING:
     from tui_chat.config import Config
     from tui_chat.ui.app import TuiChat
+    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
 OPENING_SECONDS = 3.0
@@ -70,7 +71,7 @@ class Lifecycle:
         await app.inspector.open_pane()
         try:
             workspace = await self._open_workspace()
-            workspace.subscribe(app.handle)
+            workspace.subscribe(self.handle)
             main.workspace = workspace
             await workspace.start(guarded=True)
         except TuiChatError as error:
@@ -86,6 +87,19 @@ class Lifecycle:
         await app.chat.recall_prompts(workspace)
         if self._captured:
             app.inspector.show_captured(self._captured)
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show an event of the workspace; only errors while it is not open."""
+        from tui_chat.workspace.events import Failed
+
+        app, workspace = self._app, self._app.workspace
+        if app.is_running and (workspace is not None or isinstance(event, Failed)):
+            app.notifications.handle(event, app.main.undo_key)
+            if workspace is not None:
+                for area in app.panes.areas:
+                    area.handle(event)
+                state = workspace.state
+                app.reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
@@ -168,17 +182,27 @@ class Lifecycle:
         """Stop replies and close the store."""
         workspace, self._app.main.workspace = self._app.workspace, None
         if workspace is not None:
-            if not self._app.has_crashed and not self._is_start_confirmed:  # a signal is no fault
+            has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
+            if not has_crashed and not self._is_start_confirmed:  # a signal is no fault
                 await workspace.sessions.confirm_start()
             try:
                 await workspace.close()
             finally:
                 self.unsaved = workspace.unsaved_writes.reason
 
-    def end_by_signal(self, number: signal.Signals, loop: asyncio.AbstractEventLoop) -> None:
-        """Quit without asking. May be called in a signal handler."""
+    def end_by_signal(self, number: signal.Signals) -> bool:
+        """Quit without asking. May be called in a signal handler. Return False if the app does not
+        run yet.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if (hurry := getattr(self._app._driver, "hurry", None)) is not None:  # pyright: ignore[reportPrivateUsage]
+            hurry()  # at once: the loop itself may be waiting for the terminal
         if self._end is None:
             loop.call_soon_threadsafe(self._begin_end, number)
+        return True
 
     def _begin_end(self, number: signal.Signals) -> None:
         if self._end is None:
@@ -195,3 +219,9 @@ class Lifecycle:
                 await self.close()
             finally:
                 app.exit(return_code=128 + number)
+
+    def restore_terminal(self) -> None:
+        """Restore the terminal at once; may be called in any thread."""
+        restore = getattr(self._app._driver, "restore_at_once", None)  # pyright: ignore[reportPrivateUsage]
+        if restore is not None:
+            restore()

@@ -1,4 +1,4 @@
-"""The main screen: the areas and the line of keys. It does what concerns more than one area."""
+"""The main screen: the areas and the line of keys. It keeps the open workspace for them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
 
-from textual import events, on, work
+from textual import events, work
 from textual.app import App
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
-from tui_chat.errors import TuiChatError
-from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import AreaContext
-    from tui_chat.ui.areas.inspector.inspector import Inspector
-    from tui_chat.ui.areas.presets.pane import PresetPane
-    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -93,6 +86,10 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
                 if isinstance(widget, OnePassWidget):
                     widget.forgo_drawing()
 
+    def on_screen_suspend(self) -> None:
+        """End the highlights below a dialog."""
+        self.panes.chat.highlight(None, scroll=False)
+
     # --- the workspace -------------------------------------------------------------------
 
     async def opened_workspace(self) -> Workspace | None:
@@ -104,12 +101,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     def is_workspace_open(self) -> bool:
         """True if the workspace is open and its last session is shown."""
         return self.workspace_opened.is_set()
-
-    def handle(self, event: WorkspaceEvent) -> None:
-        """Show an event of the workspace in the areas."""
-        if self.workspace is not None:
-            for area in self.panes.areas:
-                area.handle(event)
 
     @property
     def undo_key(self) -> str:
@@ -136,77 +127,13 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
                 return
         await self.panes.chat.drafts.switch_session(opens)
 
-    # --- from a piece of the request to its origin, and back -----------------------------
-
-    def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
-        """Highlight the origin under the inspector's cursor."""
-        is_focused = self.panes.inspector.has_focus_within
-        for area in (self.panes.chat, self.panes.presets):
-            area.highlight(event.origin, scroll=is_focused)
-
-    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
-        """Go to an origin."""
-        for area in self.panes.areas:
-            if await area.reveal(event.origin):
-                return
-        self.notify("This is part of the protocol.")
-
-    async def on_inspector_mark_wanted(self, event: Inspector.MarkWanted) -> None:
-        """Change the cache mark of an origin."""
-        await self.panes.presets.toggle_cache_mark(event.origin)
-
-    @on(messages.CursorMoved)
-    def _cursor_moved(self, event: messages.CursorMoved) -> None:
-        origin = Origin(OriginKind.HISTORY, event.entry_id)
-        self.panes.inspector.highlight(origin, scroll=False)
-
-    def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
-        """Highlight what became of a preset message."""
-        self.panes.inspector.highlight(event.origin, scroll=True)
-
-    def on_preset_pane_places_requested(self, event: PresetPane.PlacesRequested) -> None:
-        """Go to the places of a preset message in the live request."""
-        self.panes.inspector.reveal_in_live(event.origin)
-
-    async def on_preset_pane_editor_left(self) -> None:
-        """Return to the composer."""
-        await self.panes.chat.action_back()
-
-    @on(messages.RevealMessageRequested)
-    def _reveal_message(self, event: messages.RevealMessageRequested) -> None:
-        self.panes.inspector.reveal_in_live(Origin(OriginKind.HISTORY, event.entry_id))
-
-    @on(messages.InspectRequested)
-    def _inspect(self, event: messages.InspectRequested) -> None:
-        self.panes.inspector.show_message_request(event.entry_id)
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """End the highlights when the inspector is left; in the composer, it follows the draft."""
-        if self.panes.inspector.has_focus_within:
-            return
-        self.panes.chat.highlight(None, scroll=False)
-        # The focus may have moved on meanwhile.
-        if event.widget is self.panes.chat.pane.composer is self.focused:
-            self.panes.inspector.highlight(None, scroll=True)
-
-    def on_screen_suspend(self) -> None:
-        """End the highlights below a dialog."""
-        self.panes.chat.highlight(None, scroll=False)
-
     @work(group="dialog", exclusive=True)
     async def action_usage(self) -> None:
         """Show what replies cost."""
-        from tui_chat.ui.dialogs.usage import UsageDialog
+        from tui_chat.ui.dialogs.usage import show_usage
 
         if (workspace := await self.opened_workspace()) is not None:
-            try:
-                report = await workspace.usage.report()
-            except TuiChatError as error:
-                show_error(self, error)
-            else:
-                await self._app.push_screen_wait(UsageDialog(report))
-
-    # --- searching -----------------------------------------------------------------------
+            await show_usage(self._app, workspace)
 
     @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from textual import events
@@ -27,6 +27,9 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+    from textual.signal import Signal
+
     from tui_chat.errors import TuiChatError
     from tui_chat.workspace.events import WorkspaceEvent
 
@@ -188,8 +191,12 @@ class Notifications:
         self._waiting = waiting[:-1]
         self._show(waiting[-1] if waiting else None)
 
-    def screen_changed(self) -> None:
-        """Show the current one on the screen that is on top now."""
+    def watch_screens(self) -> None:
+        """Show the current one on the screen on top from now on; the app must be running."""
+        changes = cast("Signal[Screen[object]]", self._app.screen_change_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
+        changes.subscribe(self._app, lambda _: self._app.call_next(self._screen_changed))
+
+    def _screen_changed(self) -> None:
         if self._current is not None:
             self._draw()
 

@@ -11,6 +11,7 @@
 
 The mouse and keys move the borders between the panes. Which panes are open and how wide they are
 is remembered between starts; where the terminal is too small for that, the chat keeps `MIN_CHAT`.
+Messages that lead from one area to another, such as to the origin of a piece, are handled here.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from textual.signal import Signal
 
     from tui_chat.ui.areas.area import Area, AreaContext
+    from tui_chat.ui.areas.inspector.inspector import Inspector
+    from tui_chat.ui.areas.presets.pane import PresetPane
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""
@@ -250,11 +255,19 @@ class Panes(Horizontal, OnePassWidget):
             self._is_behind = False
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Hide the pane that lies over the new focus; the chat closes its find bar if left."""
+        """Hide the pane that lies over the new focus; the chat closes its find bar if left. The
+        highlights end when the inspector is left; in the composer, it follows the draft.
+        """
         self.chat.pane.focus_moved(event.widget)
         if self.covers_chat and not self._is_opening and self._covers_focus:
             self._is_behind = True
             self._rearrange()
+        if self.inspector.has_focus_within:
+            return
+        self.chat.highlight(None, scroll=False)
+        # The focus may have moved on meanwhile.
+        if event.widget is self.chat.pane.composer is self.screen.focused:
+            self.inspector.highlight(None, scroll=True)
 
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""
@@ -285,6 +298,50 @@ class Panes(Horizontal, OnePassWidget):
     def action_toggle_area(self, name: SideArea) -> None:
         """Open an area and focus it; if it has the focus, close it."""
         self.toggle_area(self._side_areas[name])
+
+    # --- from a piece of the request to its origin, and back -----------------------------
+
+    def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
+        """Highlight the origin under the inspector's cursor."""
+        is_focused = self.inspector.has_focus_within
+        for area in (self.chat, self.presets):
+            area.highlight(event.origin, scroll=is_focused)
+
+    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
+        """Go to an origin."""
+        for area in self.areas:
+            if await area.reveal(event.origin):
+                return
+        self.notify("This is part of the protocol.")
+
+    async def on_inspector_mark_wanted(self, event: Inspector.MarkWanted) -> None:
+        """Change the cache mark of an origin."""
+        await self.presets.toggle_cache_mark(event.origin)
+
+    @on(messages.CursorMoved)
+    def _cursor_moved(self, event: messages.CursorMoved) -> None:
+        origin = Origin(OriginKind.HISTORY, event.entry_id)
+        self.inspector.highlight(origin, scroll=False)
+
+    def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
+        """Highlight what became of a preset message."""
+        self.inspector.highlight(event.origin, scroll=True)
+
+    def on_preset_pane_places_requested(self, event: PresetPane.PlacesRequested) -> None:
+        """Go to the places of a preset message in the live request."""
+        self.inspector.reveal_in_live(event.origin)
+
+    async def on_preset_pane_editor_left(self) -> None:
+        """Return to the composer."""
+        await self.chat.action_back()
+
+    @on(messages.RevealMessageRequested)
+    def _reveal_message(self, event: messages.RevealMessageRequested) -> None:
+        self.inspector.reveal_in_live(Origin(OriginKind.HISTORY, event.entry_id))
+
+    @on(messages.InspectRequested)
+    def _inspect(self, event: messages.InspectRequested) -> None:
+        self.inspector.show_message_request(event.entry_id)
 
     # --- what areas ask for (see `AreaLayout`) -----------------------------------------------
 

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.table import Column, Table
 from rich.text import Text
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
+from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog
+from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.usage import UsageSum, UsageSummary
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
 
 MONTHS = 12
 """Months that are listed."""
 MODELS = 50
 """Models that are listed."""
+
+
+async def show_usage(app: App[None], workspace: Workspace) -> None:
+    """Show what replies cost until the user closes it."""
+    try:
+        report = await workspace.usage.report()
+    except TuiChatError as error:
+        show_error(app, error)
+    else:
+        await app.push_screen_wait(UsageDialog(report))
 
 
 class UsageDialog(Dialog[None]):
