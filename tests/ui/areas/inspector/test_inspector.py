@@ -470,3 +470,41 @@ async def test_no_notes_and_many_notes() -> None:
         rows = app.query_one(NoteRows)
         assert rows.virtual_size.height == 200
         assert rows.render_line(0).text.startswith(r"▲ Note 0 \u202e[b]")
+
+
+async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:
+    equal = tuple(
+        Note(Level.WARNING, "x", "Same.", Origin(OriginKind.MACRO, str(n)), f"/m/{n}")
+        for n in range(300)
+    )
+    style = Note(Level.WARNING, "x", "Another.", STYLE)
+    app = InspectorApp(composed(notes=(*equal, style)))
+    async with app.run_test(size=(60, 45)) as pilot:
+        await pilot.pause()
+        assert app.query_one(NotesHeader).render().plain == "▾ ▲ 301 warnings  "
+        rows = app.query_one(NoteRows)
+        assert [rows.render_line(n).text.rstrip() for n in range(2)] == [
+            "▲ ▸ 300 × Same.",
+            f"▲ Another. ({STYLE.label})",
+        ]
+        rows.focus()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert rows.row_count == 1 + 200 + 1 + 1
+        assert [rows.render_line(n).text.rstrip() for n in range(3)] == [
+            "▲ ▾ 300 × Same.",
+            "  macro “0” · /m/0",
+            "  macro “1” · /m/1",
+        ]
+        await pilot.press("down", "down")
+        assert rows.current == equal[1]
+        app.inspector.show(composed(notes=(style, *equal)))
+        await pilot.pause()
+        assert rows.current == equal[1], "the cursor stays on its note"
+        await pilot.press("up", "up", "enter")
+        await pilot.pause()
+        assert (rows.row_count, rows.cursor, rows.current) == (2, 1, equal[0])
+        await pilot.press("up", "enter")
+        await pilot.pause()
+        assert app.view.under is not None
+        assert app.view.under.origin == STYLE

@@ -1,11 +1,15 @@
-"""The notes of a request: a line that counts them by level, and the notes, worst first."""
+"""The notes of a request: a line that counts them by level, and the notes, worst first.
+
+Notes with the same sentence are one row with their number. Enter unfolds it: a row for each place.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from rich.segment import Segment
 from textual import events
@@ -28,7 +32,7 @@ from tui_chat.ui.widgets.row_list import RowList
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
-"""Most notes listed; the count is of all."""
+"""Most rows listed, and most places of a row; the count is of all."""
 
 _COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
@@ -68,8 +72,9 @@ class NotesList(Vertical, OnePassWidget):
 
     def show(self, notes: Sequence[Note]) -> None:
         """Show notes, worst first."""
+        self._rows.show(notes)
+        self._header.is_cut = self._rows.is_cut
         self._header.notes = tuple(notes)
-        self._rows.show(notes[:MOST])
         self._settle()
 
     @property
@@ -106,6 +111,39 @@ class NotesList(Vertical, OnePassWidget):
         self.toggle()
 
 
+_Key: TypeAlias = tuple[Level, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _NoteRow:
+    """A note, several equal ones, or the place of one of them."""
+
+    note: Note
+    """Of several the first."""
+    text: str
+    group: _Key | None = None
+    """What the equal notes have in common that this row stands for."""
+    is_place: bool = False
+
+
+def _key(note: Note) -> _Key:
+    return note.level, note.code, note.sentence
+
+
+def _grouped(notes: Sequence[Note]) -> list[list[Note]]:
+    """Return lists of equal notes, in the order of the first of each."""
+    groups: dict[_Key, list[Note]] = {}
+    for note in notes:
+        groups.setdefault(_key(note), []).append(note)
+    return list(groups.values())
+
+
+def _place(note: Note) -> str:
+    """Return where one of several equal notes applies."""
+    label = note.origin.label if note.origin is not None else ""
+    return " · ".join(filter(None, (label, note.place))) or note.sentence
+
+
 def _sentence(note: Note) -> str:
     """Return the sentence of a note, with its origin if the sentence does not name it."""
     about = note.origin
@@ -130,6 +168,8 @@ class NotesHeader(OnePassWidget):
 
     notes: reactive[tuple[Note, ...]] = reactive[tuple[Note, ...]](())
     expanded: reactive[bool] = reactive(False)
+    is_cut: reactive[bool] = reactive(False)
+    """True if not all rows are listed."""
 
     class HeaderClicked(Message):
         """The header was clicked."""
@@ -149,7 +189,7 @@ class NotesHeader(OnePassWidget):
                 parts.append(
                     (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level])
                 )
-        if len(self.notes) > MOST:
+        if self.is_cut:
             parts.append((fitting([f"the first {MOST} below"], 30), "$foreground 72%"))
         return Content.assemble(*parts)
 
@@ -172,7 +212,7 @@ class NoteRows(RowList):
         Binding("down,j", "move(1)", "Down", show=False),
         Binding("home,g", "first", "First", show=False),
         Binding("end,G", "last", "Last", show=False),
-        Binding("enter", "choose", "Show place"),
+        Binding("enter", "choose", "Show place, or unfold"),
     ]
     DEFAULT_CSS = """
     NoteRows {
@@ -191,44 +231,77 @@ class NoteRows(RowList):
     def __init__(self) -> None:
         super().__init__("notes", classes="-raised")
         self._notes: tuple[Note, ...] = ()
+        self._groups: list[list[Note]] = []
+        self._unfolded: set[_Key] = set()
+        self._rows: list[_NoteRow] = []
         self._lines: list[tuple[int, str]] = []
-        """For each line the number of its note, and its text."""
+        """For each line the number of its row, and its text."""
         self._starts: list[int] = []
-        """The first line of each note."""
+        """The first line of each row."""
         self._wrapped_for = 0
 
     @property
     def current(self) -> Note | None:
         """The note under the cursor."""
-        return self._notes[self.cursor] if self.cursor < len(self._notes) else None
+        return self._rows[self.cursor].note if self.cursor < len(self._rows) else None
+
+    @property
+    def is_cut(self) -> bool:
+        """True if there are more different notes than are listed."""
+        return len(self._groups) > MOST
 
     @property
     def row_count(self) -> int:
-        """Number of notes."""
-        return len(self._notes)
+        """Number of rows."""
+        return len(self._rows)
 
     @property
     def line_count(self) -> int:
-        """Number of lines of all notes."""
+        """Number of lines of all rows."""
         return len(self._lines)
 
     def lines_of(self, row: int) -> tuple[int, int]:
-        """Return the lines of a note."""
+        """Return the lines of a row."""
         ends = (*self._starts[1:], len(self._lines))
         return self._starts[row], ends[row] - self._starts[row]
 
     def row_at(self, line: int) -> int:
-        """Return the note of a line."""
+        """Return the row of a line."""
         return self._lines[line][0] if 0 <= line < len(self._lines) else -1
 
     def show(self, notes: Sequence[Note]) -> None:
         """Show notes; the cursor stays on its note if that is still there."""
         if tuple(notes) == self._notes:
             return
-        before = self.current
+        before = self._rows[self.cursor] if self.cursor < len(self._rows) else None
         self._notes = tuple(notes)
-        self.cursor = self._notes.index(before) if before in self._notes else 0
+        self._groups = _grouped(notes)
+        self._set_rows(before)
+
+    def _set_rows(self, before: _NoteRow | None) -> None:
+        """Make the rows; the cursor stays on its row, or its note, if that is still there."""
+        self._rows = [row for group in self._groups[:MOST] for row in self._rows_of(group)]
+        self.cursor = 0
+        if before in self._rows:
+            self.cursor = self._rows.index(before)
+        elif before is not None:
+            at = (n for n, row in enumerate(self._rows) if _key(row.note) == _key(before.note))
+            self.cursor = next(at, 0)
         self._lay_out()
+
+    def _rows_of(self, group: Sequence[Note]) -> Iterator[_NoteRow]:
+        first = group[0]
+        if len(group) == 1:
+            yield _NoteRow(first, _sentence(first))
+            return
+        key = _key(first)
+        fold = "▾" if key in self._unfolded else "▸"
+        yield _NoteRow(first, f"{fold} {len(group):,} × {first.sentence}", key)
+        if key in self._unfolded:
+            for note in group[:MOST]:
+                yield _NoteRow(note, _place(note), is_place=True)
+            if (more := len(group) - MOST) > 0:
+                yield _NoteRow(group[MOST], f"… {more:,} more", is_place=True)
 
     def _lay_out(self) -> None:
         self._wrap(self.scrollable_content_region.width)
@@ -239,8 +312,8 @@ class NoteRows(RowList):
         self._wrapped_for = width
         room = max(width - 2, LEAST)
         self._lines, self._starts = [], []
-        for number, note in enumerate(self._notes):
-            text = sanitize(_sentence(note), "exact")
+        for number, row in enumerate(self._rows):
+            text = sanitize(row.text, "exact")
             cuts = [0, *breaks(text, room, room), len(text)]
             self._starts.append(len(self._lines))
             self._lines += [(number, text[start:end]) for start, end in pairwise(cuts)]
@@ -259,7 +332,7 @@ class NoteRows(RowList):
             self._lay_out()
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Render a line of a note; the first one begins with the symbol of its level."""
+        """Render a line of a row; the first one begins with the symbol of its level."""
         width = self.size.width
         if line >= len(self._lines):
             return Strip.blank(width, self.palette())
@@ -268,17 +341,26 @@ class NoteRows(RowList):
         if emphasis == "cursor" and not self.has_focus:
             emphasis = ""
         style = self.palette(emphasis)
-        note = self._notes[number]
-        symbol = f"{SYMBOLS[note.level]} " if line == self._starts[number] else "  "
-        segments = [Segment(symbol, self.palette(emphasis, note.level)), Segment(text, style)]
+        row = self._rows[number]
+        is_marked = line == self._starts[number] and not row.is_place
+        symbol = f"{SYMBOLS[row.note.level]} " if is_marked else "  "
+        segments = [Segment(symbol, self.palette(emphasis, row.note.level)), Segment(text, style)]
         return Strip(segments).adjust_cell_length(width, style)
 
     def row_clicked(self, row: int, event: events.Click) -> None:
-        """Show the place of the clicked note."""
+        """Show the place of the clicked note, or unfold equal ones."""
         super().row_clicked(row, event)
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Request the place of the note under the cursor."""
-        if (note := self.current) is not None:
-            self.post_message(NotesList.NoteSelected(note))
+        """Request the place of the note under the cursor; fold or unfold the row of equal ones."""
+        if self.cursor >= len(self._rows):
+            return
+        row = self._rows[self.cursor]
+        if row.group is None:
+            self.post_message(NotesList.NoteSelected(row.note))
+            return
+        self._unfolded ^= {row.group}
+        at = self.cursor
+        self._set_rows(row)
+        self.set_cursor(at)
