@@ -484,7 +484,7 @@ def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
     [
         (("--kind", "continue"), "There is no reply to continue."),
         (("--kind", "regenerate"), "There is no message in this session yet."),
-        (("--kind", "impersonate", "text"), "No message goes with --kind impersonate."),
+        (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),
         (("--kind", "quiet"), "There is no message to send."),
     ],
 )

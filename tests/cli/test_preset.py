@@ -122,7 +122,7 @@ def test_an_imported_preset_is_a_new_file(run: Run, tmp_path: Path):
         done = run("preset", "import", path, "--config-dir", tmp_path / "config")
         kept = tmp_path / "config" / "presets" / f"{name}.json"
         assert (done.code, done.out) == (0, f"{kept}\n")
-        assert "info: Not supported, and kept: min_p 0.1." in done.err
+        assert "info: Kept, but not supported: min_p 0.1." in done.err
         assert load_preset(kept).messages[0].content == "Go."
     named = run("preset", "import", path, "--name", "Other", "--config-dir", tmp_path / "config")
     assert named.out.endswith("Other.json\n")

@@ -58,7 +58,7 @@ def test_each_file_says_what_would_be_taken_changed_and_lost(run: Run, user: Pat
     assert preset["taken"][1] == "settings: temperature"
     assert any("is the character card's" in each for each in sentences(preset["changed"]))
     assert sentences(preset["not_supported"]) == [
-        "Not supported, and kept: min_p 0.1.",
+        "Kept, but not supported: min_p 0.1.",
     ]
     assert {"picture"} == set(card_png["taken"]) ^ set(card_json["taken"])
     assert card_json["taken"][0] == "the role “Ada”"

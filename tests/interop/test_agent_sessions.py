@@ -273,7 +273,7 @@ def test_results_of_a_providers_tools_are_read_and_unknown_content_is_named():
         ("assistant", ""),
         ("tool", "Mills\nhttps://mills.example"),
     ]
-    assert found.notes == ("Content of type “hologram” is not known: left out.",)
+    assert found.notes == ("Content of the unknown type “hologram” was left out.",)
 
 
 def test_codex_texts_of_editors_and_around_pictures_are_not_the_users():

@@ -270,11 +270,11 @@ def test_what_sillytavern_cannot_express_is_named() -> None:
     )
     after = replace(after, variables={**after.variables, "tone": "dry"})
     notes = "\n".join(export_preset(after).notes)
-    assert "“A”: not written, its cache mark, the variable that it requires, a depth" in notes
+    assert "Not written of “A”: its cache mark, the variable that it requires, a depth" in notes
     assert "“spot” is not written" in notes
     assert "depths" in notes
     assert "stop" in notes
-    assert "Variables, which it keeps in chats: tone." in notes
+    assert "Not written, since it keeps variables in chats: tone." in notes
 
 
 @pytest.mark.parametrize("name", ["roleplay", "character", "few-shot", "code-reviewer"])

@@ -342,7 +342,7 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
     assert await workspace.replies.continue_reply(entry_id)
     await settled(workspace, heard)
     [told] = [each.sentence for each in heard.of(Done) if "Continued" in each.sentence]
-    assert told.endswith("asks for the rest (echo is not known to take a prefill).")
+    assert told.endswith("asks for the rest (echo is not known to accept a prefill).")
     assert received[-1].body == shown.payload.body
     last = workspace.state.entries[-1]
     assert last.siblings == 2

@@ -85,7 +85,7 @@ def run_ask(common: CommonOptions, question: Question) -> None:
     text = _text(question)
     parts = tuple(map(_part, question.attachments))
     if question.kind not in ("normal", "quiet") and (text.strip() or parts):
-        raise InputError(f"No message goes with --kind {question.kind}.", advice="Omit it.")
+        raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
     if question.kind in ("normal", "quiet") and not text.strip() and not parts:
         raise InputError(
             "There is no message to send.",

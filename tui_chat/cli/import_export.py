@@ -189,7 +189,8 @@ def _print_unknown(participants: ChatParticipants) -> None:
         is_one = len(unknown) == 1
         write_line(
             f"No role is called {names}; {{{{char}}}} is {'this name' if is_one else 'the name'} "
-            "there. To have the character's own texts, import the card first, or use --role."
+            "in the imported chats. To use the character's own texts, import the card first, or name "
+            "a role with --role."
         )
 
 
@@ -282,7 +283,8 @@ async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> N
     for session in sessions:
         transcript = await store.transcripts.get(session.session_id)
         if transcript is not None and (count := unwritten(transcript)):
-            sentence = f"{_counted(count, 'message')} of other branches not written."
+            verb = "is" if count == 1 else "are"
+            sentence = f"{_counted(count, 'message')} of other branches {verb} not written."
             write_line(f"{one_line(session.title, 60)}: {sentence}", err=True)
 
 

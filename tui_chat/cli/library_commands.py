@@ -144,7 +144,7 @@ def preset_check(common: CommonOptions, files: tuple[str, ...], as_json: bool) -
 )
 @click.pass_obj
 def presets_export(common: CommonOptions, preset: str, output: Path | None, kind: str) -> None:
-    """Write a preset as SillyTavern's, or as our own.
+    """Write a preset in SillyTavern's format, or in our own.
 
     An imported preset keeps what its file had: without edits the export is equal to the file, with
     edits it has exactly those. What SillyTavern cannot express is named on the standard error
@@ -324,7 +324,7 @@ def lorebooks() -> None:
 @json_option()
 @click.pass_obj
 def lorebooks_list(common: CommonOptions, as_json: bool) -> None:
-    """List the lorebooks: files of yours, and those in the cards of roles.
+    """List the lorebooks: your files, and those in the cards of roles.
 
     \b
     Example:
@@ -358,7 +358,7 @@ def lorebooks_show(common: CommonOptions, lorebook: str, as_json: bool) -> None:
 def lorebooks_export(common: CommonOptions, lorebook: str, output: Path | None) -> None:
     """Write a lorebook as SillyTavern's world info.
 
-    A lorebook that came from SillyTavern is written as its file is. What SillyTavern cannot express
+    A lorebook that came from SillyTavern is written unchanged. What SillyTavern cannot express
     is named on the standard error stream.
 
     \b

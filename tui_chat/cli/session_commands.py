@@ -26,9 +26,10 @@ from tui_chat.cli.output import write_line
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
-@role_option("The role of the character in SillyTavern's chats; by default the one with its name.")
+@role_option("The role of the character in SillyTavern's chats; by default the role with its name.")
 @profile_option(
-    "The profile of the user in SillyTavern's chats; by default the one with its name.", "--persona"
+    "The profile of the user in SillyTavern's chats; by default the profile with the user's name.",
+    "--persona",
 )
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
 @json_option()
@@ -70,8 +71,8 @@ def import_command(
     type=click.Choice(["json", "jsonl", "markdown", "html", "sillytavern"]),
     default="json",
     show_default=True,
-    help="json is complete and can be imported again; jsonl has the messages; the others are for "
-    "reading.",
+    help="json is complete and can be imported again; jsonl has the messages; sillytavern is a "
+    "chat of SillyTavern; markdown and html are for reading.",
 )
 @click.option("--output", type=FILE, help="A file; with --all a folder, or for JSON one file.")
 @click.option("--all", "everything", is_flag=True, help="Export all sessions.")

@@ -215,7 +215,7 @@ class _SessionReader:
                 case kind if kind.endswith("_tool_result"):  # of a tool that the provider runs
                     step.results.append(_hosted_result(block))
                 case kind:
-                    self.notes.append(f"Content of type “{kind[:40]}” is not known: left out.")
+                    self.notes.append(f"Content of the unknown type “{kind[:40]}” was left out.")
 
     def _user(self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str) -> None:
         blocks = list(_blocks(message.get("content")))

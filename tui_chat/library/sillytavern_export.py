@@ -340,9 +340,9 @@ class _PresetExporter:
             if message.id == _id(self.line) and message.id in self.ids:
                 found = found or message
             if found is None:
-                yield f"“{name}” is not written: SillyTavern has nothing like it."
+                yield f"“{name}” is not written: SillyTavern has no prompt for it."
             elif lost := list(self._lost(message, found)):
-                yield f"“{name}”: not written, {', '.join(lost)}."
+                yield f"Not written of “{name}”: {', '.join(lost)}."
         policies = _differences(Policies, result.policies, self.preset.policies)
         if policies:
             yield f"Not written, since SillyTavern has its own rules: {', '.join(policies)}."
@@ -352,14 +352,14 @@ class _PresetExporter:
             if getattr(result.settings, name) != getattr(self.preset.settings, name)
         ]
         if settings:
-            yield f"Settings that its presets do not have: {', '.join(settings)}."
+            yield f"Not written, since its presets have no such settings: {', '.join(settings)}."
         variables = [
             one_line(name, 40)
             for name, value in self.preset.variables.items()
             if value != result.variables.get(name, "")
         ]
         if variables:
-            yield f"Variables, which it keeps in chats: {', '.join(variables)}."
+            yield f"Not written, since it keeps variables in chats: {', '.join(variables)}."
 
     def _lost(self, message: PresetMessage, found: PresetMessage) -> Iterator[str]:
         if message.cache_control != found.cache_control:

@@ -159,7 +159,7 @@ def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
         if found.get(key) not in (None, "", neutral)
     ]
     if idle:
-        yield _lost(f"Not supported, and kept: {', '.join(idle)}.")
+        yield _lost(f"Kept, but not supported: {', '.join(idle)}.")
     for key, (value, instead) in _HERE.items():
         if found.get(key) is value:
             yield _lost(f"“{key}” is kept, but not used: {instead}.")
@@ -184,7 +184,7 @@ def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
         yield ImportNote(Level.WARNING, sentence, lost=True)
     others = [key for key, value in extensions.items() if value and key != "regex_scripts"]
     if others:
-        yield _lost(f"Data of extensions are kept, but not used: {some(others)}.")
+        yield _lost(f"Extension data is kept, but not used: {some(others)}.")
 
 
 def _is_connection(key: str) -> bool:

@@ -334,7 +334,7 @@ def read_settings(value: object) -> Settings:
     for key, inner in cast("Mapping[Any, object]", value).items():
         name = setting_name(str(key))
         if name in found:
-            raise SettingError(f"{name} is there twice")
+            raise SettingError(f"{name} is set twice")
         if inner is not None:
             found[name] = read_setting(name, inner)
     return Settings(**found)

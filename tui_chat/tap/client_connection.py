@@ -197,11 +197,11 @@ class ClientConnection:
     def _refusal(self, head: RequestHead) -> tuple[int, str] | None:
         """Return status and sentence if a request is refused here."""
         if head.header("origin") is not None:
-            return 403, "Requests of web pages are refused."
+            return 403, "Requests from web pages are refused."
         if not self._proxy.accepts_host(head.header("host") or ""):
             return 403, "The request is for another host: use this proxy as a base URL."
         if (head.header("upgrade") or "").lower() == "websocket":
-            return 426, "WebSockets are not passed on: the client must use plain requests."
+            return 426, "WebSockets are not supported: the client must use plain requests."
         return None
 
     # --- the upstream -----------------------------------------------------------------------

@@ -72,7 +72,7 @@ class HttpProxy:
             raise ConnectionError(f"{name} opened no tunnel") from error
         status = answer.split(b"\r\n")[0].split(b" ")[1:2]
         if not status or not status[0].startswith(b"2"):
-            said = status[0][:3].decode("ascii", "replace") if status else "nothing readable"
+            said = status[0][:3].decode("ascii", "replace") if status else "an unreadable response"
             raise ConnectionError(f"{name} refused the tunnel ({said})")
 
 

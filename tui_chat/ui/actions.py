@@ -219,7 +219,7 @@ ACTIONS = (
         "",
         "chat.quiet",
         "Quiet prompt",
-        "Quiet prompt: an answer that is shown and not stored…",
+        "Quiet prompt: the answer is shown, not stored…",
     ),
     Action("first", "ctrl+home", "conversation.first_message", "First", "Jump to first message"),
     Action("latest", "ctrl+end", "conversation.latest_message", "Latest", "Jump to latest message"),

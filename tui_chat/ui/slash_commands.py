@@ -104,7 +104,7 @@ COMMANDS = (
     ),
     Command(
         "quiet",
-        "Quiet prompt: an answer that is shown and not stored",
+        "Quiet prompt: the answer is shown, not stored",
         "TEXT",
         run="chat.quiet",
         aliases=("one-off",),

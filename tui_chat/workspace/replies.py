@@ -479,14 +479,14 @@ def continuation_in_words(composed: Composed) -> str:
     assert composed.inputs is not None
     wanted = composed.inputs.preset.policies.continue_prefill
     if uses_prefill(composed.inputs):
-        why = "as the preset says" if wanted else f"{composed.model} takes that"
+        why = "as the preset says" if wanted else f"{composed.model} accepts a prefill"
         return f"Continued by prefill: the request ends with the reply ({why})."
     if wanted is False:
         why = "as the preset says"
     elif composed.endpoint.facts_of(composed.model).prefill is False:
-        why = f"{composed.model} takes no prefill"
+        why = f"{composed.model} does not accept a prefill"
     else:
-        why = f"{composed.model} is not known to take a prefill"
+        why = f"{composed.model} is not known to accept a prefill"
     return f"Continued by a message that asks for the rest ({why})."
 
 

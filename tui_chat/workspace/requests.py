@@ -360,7 +360,7 @@ def continued_count(entries: tuple[Entry, ...]) -> int:
         raise InputError("There is no reply to continue.")
     message = entries[index].message
     if not message.content.strip() or message.tool_calls:
-        raise InputError("There is no text of a reply to go on from.")
+        raise InputError("The last reply has no text to continue, or has tool calls.")
     return index + 1
 
 

@@ -60,10 +60,10 @@ class Conditions:
         if self._is_running("cooldown", candidate) and not self.is_sticky(candidate):
             timer = self._timer("cooldown", candidate)
             end = self._length if timer is None else timer.end
-            return f"It pauses after it was active, until there are {end:,} messages."
+            return f"It was active and is in its cooldown until there are {end:,} messages."
         if entry.cooldown and self._has_ended("sticky", candidate):
             end = self._length + entry.cooldown
-            return f"It pauses after it was active, until there are {end:,} messages."
+            return f"It was active and is in its cooldown until there are {end:,} messages."
         return ""
 
     def is_sticky(self, candidate: RankedEntry) -> bool:

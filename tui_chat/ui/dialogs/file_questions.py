@@ -177,9 +177,7 @@ async def ask_preset_command(app: App[Any], workspace: Workspace) -> str | None:
             Choice("export", "Export to SillyTavern …", "a preset file"),
         ]
         if edits.preset.sillytavern:
-            choices.append(
-                Choice("report", "Import report", "what of the file is changed or not used")
-            )
+            choices.append(Choice("report", "Import report", "what was changed or is not used"))
         if edits.is_changed:
             choices.append(Choice("revert", "Revert to saved", "undo restores the edits"))
     choices.append(Choice("file", "Edit as JSON in $EDITOR", ""))

@@ -57,7 +57,9 @@ class QuietReply(Dialog[str | None]):
         """Lay out the box."""
         with Vertical() as box:
             set_title(box, f"Quiet prompt: {one_line(self._prompt, 60)}")
-            about = f"{one_line(self._model, 60)} answers; nothing of it is stored in the chat."
+            about = (
+                f"{one_line(self._model, 60)} answers. The chat stores neither prompt nor answer."
+            )
             yield Static(about, classes="about", markup=False)
             yield SafeTextArea(self.text, read_only=True)
             yield Static(self._hint, classes="hint", markup=False)

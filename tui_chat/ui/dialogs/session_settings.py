@@ -68,7 +68,7 @@ LABELS = {
     "service_tier": "Service tier",
     "user_id": "User ID",
     "logprobs": "Log probabilities",
-    "lore": "Rules of lorebooks",
+    "lore": "Lorebook search",
     "global_variables": "Global variables",
 }
 """The rows, in their order."""

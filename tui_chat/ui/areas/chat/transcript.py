@@ -480,7 +480,7 @@ class Transcript(TranscriptCanvas):
         if calls or self._is_subagent:
             self.post_message(SubagentRequested(entry.message.id, calls))
         elif started:
-            self._refuse("This message started no subagent; lines with “S” did.")
+            self._refuse("This message started no subagent. Calls that did are marked with “S”.")
         else:
             self._refuse("There is no session of a subagent here.")
 

@@ -316,13 +316,13 @@ class PresetsArea(Area):
         self._show_report(imported.preset)
 
     def _show_report(self, preset: Preset) -> None:
-        """Show what of a file of SillyTavern is changed or not used; the menu shows it again."""
+        """Show what of a SillyTavern file was changed or is not used; the menu shows it again."""
         from tui_chat.library.sillytavern_presets import import_preset, with_texts
 
         notes = import_preset(with_texts(preset), preset.name).notes
         title = f"Import of “{one_line(preset.name, 60)}”"
         sentences = [(note.level, note.sentence) for note in notes]
-        self._show_sentences(title, sentences, "All of its file is used here.")
+        self._show_sentences(title, sentences, "Everything in the file is used.")
 
     def _show_sentences(
         self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str

@@ -58,7 +58,7 @@ _CHOICES: Mapping[str, tuple[str, Mapping[str, object]]] = {
         {"if the model takes it": None, "on": True, "off": False},
     ),
     "continue_postfix": (
-        "Between the continued texts",
+        "Between reply and continuation",
         {"automatic": None, "nothing": "", "space": " ", "line break": "\n", "blank line": "\n\n"},
     ),
 }
@@ -68,7 +68,7 @@ _TEXTS: Mapping[str, str] = {
     "impersonation_prompt": "Impersonation prompt",
     "send_if_empty": "Send if empty",
     "assistant_prefill": "Assistant prefill (Anthropic)",
-    "assistant_impersonation": "Prefill to impersonate",
+    "assistant_impersonation": "Impersonation prefill",
 }
 
 

@@ -16,7 +16,11 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
 
 _MOST_SENTENCES = 500
-_HEADINGS = {Level.ERROR: "Errors", Level.WARNING: "Not as it was", Level.INFO: "For information"}
+_HEADINGS = {
+    Level.ERROR: "Errors",
+    Level.WARNING: "Changed or left out",
+    Level.INFO: "For information",
+}
 _COLOURS = {Level.ERROR: "text-error", Level.WARNING: "text-warning", Level.INFO: "text-primary"}
 
 

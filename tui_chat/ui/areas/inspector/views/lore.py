@@ -83,7 +83,7 @@ class LoreView(RowsView):
         Binding("right,l", "turn(1)", "Turn after", show=False),
         Binding("K", "change(-1)", "Turn before with a change", show=False),
         Binding("J", "change(1)", "Turn after with a change", show=False),
-        Binding("f", "follow", "To the request", show=False),
+        Binding("f", "follow", "Return to the request", show=False),
         Binding("slash", "find", "Find entries", show=False),
         Binding("n", "move(1)", "Next entry", show=False),
         Binding("N", "move(-1)", "Previous entry", show=False),
@@ -203,7 +203,10 @@ class LoreView(RowsView):
             return
         turn = table.change(self.turn, entry, step)
         if turn is None:
-            self.notify("It is the same in all turns there." + _until_known(table), markup=False)
+            self.notify(
+                "Its state is the same in all turns in that direction." + _until_known(table),
+                markup=False,
+            )
         else:
             self._choose_turn(turn)
 
@@ -250,7 +253,7 @@ class LoreView(RowsView):
         return Origin(OriginKind.DRAFT)
 
 
-_NO_BOOKS = "No lorebook is searched in this session. /lorebook chooses some."
+_NO_BOOKS = "No lorebook is searched in this session. Choose one with /lorebook."
 
 
 def _until_known(table: LoreTable) -> str:
