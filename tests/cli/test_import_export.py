@@ -94,7 +94,7 @@ def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path:
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "sailor.json").write_text('{"name": "Sam", "content": "Sails."}')
     done = run(*home, "import", file, "--dry-run")
-    assert "No role is called Ada; {{char}} is this name there." in done.out
+    assert "No role is called Ada; {{char}} is this name in the imported chats." in done.out
     assert run(*home, "import", card).code == 0
     done = run(*home, "import", file, "--role", "clark", "--persona", "sailor")
     assert done.code == 2

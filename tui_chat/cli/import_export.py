@@ -189,8 +189,8 @@ def _print_unknown(participants: ChatParticipants) -> None:
         is_one = len(unknown) == 1
         write_line(
             f"No role is called {names}; {{{{char}}}} is {'this name' if is_one else 'the name'} "
-            "in the imported chats. To use the character's own texts, import the card first, or name "
-            "a role with --role."
+            "in the imported chats. To use the character's own texts, import the card first, or "
+            "name a role with --role."
         )
 
 

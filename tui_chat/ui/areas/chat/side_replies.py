@@ -134,7 +134,7 @@ class SideReplies:
             area.show_budget()
         if text and is_whole:
             key = key_name(UNDO_KEYS.partition(",")[0])
-            sentence = f"The model wrote this draft, and nothing was sent. {key} restores yours."
+            sentence = f"The model wrote this draft, and nothing was sent. {key} undoes it."
             area.notify(sentence, markup=False)
 
 
