@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, built, codes, said
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.environment import MAX_EXPANSION
-from tui_chat.context.macros.expander import MAX_DEPTH, MAX_NOTES, MAX_VALUES
+from tui_chat.context.macros.expander import MAX_DEPTH, MAX_VALUES
+from tui_chat.context.macros.notes import MAX_NOTES
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

@@ -39,13 +39,14 @@ from tui_chat.context.macros.environment import (
     is_value_macro,
 )
 from tui_chat.context.macros.functions import (
-    LEGACY_ORDER,
     MACROS,
     MAX_ARGUMENTS,
     MacroCall,
     NotExpanded,
     is_true,
 )
+from tui_chat.context.macros.legacy import LEGACY_ORDER, is_legacy
+from tui_chat.context.macros.notes import ExpansionNotes, shortened, unclosed_note
 from tui_chat.context.macros.syntax import (
     COMMENT,
     Literal,
@@ -55,6 +56,7 @@ from tui_chat.context.macros.syntax import (
     parse,
     unclosed,
 )
+from tui_chat.context.macros.whitespace import dedented, trimmed
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
@@ -65,10 +67,6 @@ MAX_VALUES = 1_000
 VALUE_COST = 64
 """Characters of `MAX_EXPANSION` that each value costs besides its length, so that empty values are
 bounded too."""
-MAX_NOTES = 8
-"""Maximum notes about one text; one more note counts the others."""
-NAME_LENGTH = 40
-"""Maximum characters of a macro that a note cites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +130,6 @@ def expand_stored(source: str, environment: MacroEnvironment) -> str:
 
 
 _STORED = Origin(OriginKind.DRAFT, "draft")
-# fmt: off
-_NEW = frozenset((
-    "if", "#if", "else", ".", "$", "space", "hasvar", "deletevar", "hasglobalvar",
-    "deleteglobalvar", "charcreatornotes", "ismobile", "lastgenerationtype",
-    "greeting", "charfirstmessage", "chardescription", "charpersonality", "charscenario",
-    "authorsnote", "charauthorsnote", "defaultauthorsnote", "hasextension", "version",
-    "exampleseparator",
-))
-# fmt: on
-"""Macros that SillyTavern's old engine does not have."""
 _CARD = "card"
 """The kind of texts of a character card."""
 
@@ -191,11 +179,7 @@ class _Expander:
     was_set: list[tuple[str, str | None]] = field(default_factory=list["tuple[str, str | None]"])
     own: set[str] = field(default_factory=set[str])
     """Words that this text itself set."""
-    notes: dict[tuple[str, str, str], Note] = field(
-        default_factory=dict["tuple[str, str, str]", Note]
-    )
-    suppressed: set[tuple[str, str, str]] = field(default_factory=set["tuple[str, str, str]"])
-    """The keys of notes beyond `MAX_NOTES`."""
+    notes: ExpansionNotes = field(default_factory=ExpansionNotes)
     size: int = 0
     cramped: bool = False
     original: Text | None = None
@@ -224,16 +208,11 @@ class _Expander:
         lacks = requires if requires and not self._has_value(requires) else ""
         if self.environment.legacy and not lacks:
             self._expand_variables_first(nodes)
-        text = Text() if lacks else Text(_trimmed(self._pieces(nodes)))
+        text = Text() if lacks else Text(trimmed(self._pieces(nodes)))
         self.environment.room -= self.size
-        if self.suppressed:
-            count = len(self.suppressed)
-            what = "1 more macro" if count == 1 else f"{count:,} more macros"
-            sentence = f"There are notes about {what} of {self.origin.label}."
-            self.notes["more", "", ""] = Note(Level.WARNING, "more-macros", sentence, self.origin)
         return Expansion(
             text,
-            tuple(self.notes.values()),
+            self.notes.of(self.origin),
             tuple(self.words.items()),
             tuple(self.was_set),
             self.size,
@@ -273,16 +252,8 @@ class _Expander:
     def tell(self, level: Level, code: str, macro: Macro, what: str) -> None:
         """Add a note about a macro, once for each spelling and each text."""
         written = self.source.text[macro.start : macro.stop]
-        self._tell(level, code, written, f"{_shortened(written)} in {self._place()} {what}")
-
-    def _tell(self, level: Level, code: str, written: str, sentence: str) -> None:
-        key = code, written, self.source.called
-        if key in self.notes:
-            return
-        if len(self.notes) < MAX_NOTES:
-            self.notes[key] = Note(level, code, sentence, self.origin)
-        else:
-            self.suppressed.add(key)
+        sentence = f"{shortened(written)} in {self._place()} {what}"
+        self.notes.add(level, code, sentence, written, self.source.called)
 
     def _place(self) -> str:
         """Return how a note cites the text that is being expanded."""
@@ -301,7 +272,7 @@ class _Expander:
                 pieces += result.spans
             elif isinstance(result, str):
                 written = self.source.text[node.start : node.stop]
-                name = _shortened(written)
+                name = shortened(written)
                 origin = Origin(OriginKind.MACRO, written, name, within=self.origin)
                 pieces.append(Span(result, origin))
             elif result is _Outcome.STAYS:
@@ -342,9 +313,7 @@ class _Expander:
                 raise NotExpanded("has too many arguments")
             if macro.name == "trim" and not written:
                 return _Outcome.TRIM
-            if self.environment.legacy and (macro.scope is not None or macro.name in _NEW):
-                raise NotExpanded("is no macro of the legacy engine")
-            if self.environment.legacy and self._is_new(macro):
+            if self.environment.legacy and not is_legacy(macro, self.source.text):
                 raise NotExpanded("is no macro of the legacy engine")
             if macro.name == "else" and not macro.arguments and self.environment.aliases:
                 return ""
@@ -357,7 +326,7 @@ class _Expander:
                 if self.environment.aliases and not self.environment.legacy:
                     arguments = [argument.strip() for argument in arguments]
                 if macro.scope is not None:
-                    arguments.append(_dedented(Text(_trimmed(self._pieces(macro.scope)))).plain)
+                    arguments.append(dedented(Text(trimmed(self._pieces(macro.scope)))).plain)
                 result = clean(known(MacroCall(self, macro, arguments)))
             else:
                 result = self._word(macro)
@@ -371,18 +340,6 @@ class _Expander:
         except NotExpanded as reason:
             return self._stays(macro, "macro-stays", reason)
         return result
-
-    def _is_new(self, macro: Macro) -> bool:
-        """True if SillyTavern's old engine does not take a macro as it is written."""
-        if macro.name in _NEW:
-            return True
-        after = self.source.text[macro.start + 2 :]
-        if after[:1].isspace():
-            return True
-        after = after[len(macro.name) :]
-        if macro.name in LEGACY_ORDER:
-            return not after.startswith("::")
-        return macro.name in ("user", "char", "newline") and not after.startswith("}}")
 
     def _text_value(self, macro: Macro) -> Text | None:
         """Return the value of a macro whose characters have origins of their own."""
@@ -429,8 +386,8 @@ class _Expander:
         holds = self.holds(self._string(macro.arguments[0]))
         if not holds and len(branches) < 2:
             return Text()
-        text = Text(_trimmed(self._pieces(branches[0 if holds else 1])))
-        return text if macro.name == "#if" else _dedented(text)
+        text = Text(trimmed(self._pieces(branches[0 if holds else 1])))
+        return text if macro.name == "#if" else dedented(text)
 
     def holds(self, condition: str) -> bool:
         """True if a condition, which may be the name of a value, is neither empty nor false."""
@@ -488,7 +445,7 @@ class _Expander:
         kind = _CARD if is_card_word(name) else "variable"
         if kind == _CARD and self._in_card():
             return ""
-        return self._inside(_Source(content, kind, name, f"variable “{_shortened(name)}”"))
+        return self._inside(_Source(content, kind, name, f"variable “{shortened(name)}”"))
 
     def _in_card(self) -> bool:
         return self.environment.aliases and any(source.kind == _CARD for source in self.values)
@@ -520,8 +477,7 @@ class _Expander:
         try:
             return self._string(self._parsed(value.text))
         except _ValueTooLarge:
-            for key in tuple(self.notes)[told:]:  # they are about text that is not inserted
-                del self.notes[key]
+            self.notes.truncate(told)  # they are about text that is not inserted
             raise
         finally:
             self.source, self.results, self.values, self.depth = before
@@ -533,7 +489,7 @@ class _Expander:
         nodes, at = self.parsed[value]
         if at is not None:
             sentence = unclosed_note(value, at, self._place())
-            self._tell(Level.WARNING, "macro-stays", value, sentence)
+            self.notes.add(Level.WARNING, "macro-stays", sentence, value, self.source.called)
         return nodes
 
     def _has_value(self, name: str) -> bool:
@@ -556,58 +512,7 @@ class _Expander:
         return bool(value and (keeps_blank or value.strip()))
 
     def _string(self, nodes: Sequence[Node]) -> str:
-        return "".join(span.text for span in _trimmed(self._pieces(nodes)))
+        return "".join(span.text for span in trimmed(self._pieces(nodes)))
 
 
 _VARIABLE_NAME = re.compile(r"[^\W\d](?:[\w-]*\w)?")
-
-
-def _dedented(text: Text) -> Text:
-    """Return a text stripped, its lines without the indent of the first one that is not blank."""
-    lines = text.plain.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    indent = len(first) - len(first.lstrip(" \t"))
-    if not indent or len(lines) == 1:
-        return text.stripped()
-    parts: list[Text] = []
-    at = 0
-    for line in lines:
-        own = min(len(line) - len(line.lstrip(" \t")), indent)
-        parts.append(text[at + own : at + len(line)])
-        at += len(line) + 1
-    return Text.join("\n", parts).stripped()
-
-
-def unclosed_note(text: str, at: int, place: str) -> str:
-    """Return the sentence about a macro that begins at `at` and is never closed."""
-    begins = " ".join(text[at : at + 24].split())
-    return f"“{begins}” in {place} has no “}}}}”; it is sent as it is written."
-
-
-def _shortened(written: str) -> str:
-    short = " ".join(written[: 2 * NAME_LENGTH].split())
-    return short if len(short) <= NAME_LENGTH else short[: NAME_LENGTH - 1] + "…"
-
-
-_BREAKS = "\r\n"
-
-
-def _trimmed(pieces: list[_Piece]) -> list[Span]:
-    """Apply the trims: each removes the line breaks next to it."""
-    result: list[Span] = []
-    trimming = False
-    for piece in pieces:
-        if not isinstance(piece, Span):
-            trimming = True
-            while result:
-                last = result.pop()
-                if rest := last.text.rstrip(_BREAKS):
-                    result.append(Span(rest, last.origin, last.start))
-                    break
-        elif not trimming:
-            result.append(piece)
-        elif rest := piece.text.lstrip(_BREAKS):
-            skipped = len(piece.text) - len(rest)
-            result.append(Span(rest, piece.origin, piece.start + skipped))
-            trimming = False
-    return result

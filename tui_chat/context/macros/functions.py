@@ -282,13 +282,6 @@ def _greeting(call: MacroCall) -> str:
     return call.text.value(f"greeting {int(number)}") or ""
 
 
-# fmt: off
-LEGACY_ORDER = tuple(
-    f"{verb}{scope}var" for scope in ("", "global") for verb in ("set", "add", "inc", "dec", "get")
-)
-# fmt: on
-"""The macros about variables in the order in which SillyTavern's old engine expands them."""
-
 MACROS: Mapping[str, Callable[[MacroCall], str]] = {
     "random": _random,
     "pick": _pick,

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import MacroEnvironment
-from tui_chat.context.macros.expander import Expansion, expand, unclosed_note
+from tui_chat.context.macros.expander import Expansion, expand
+from tui_chat.context.macros.notes import unclosed_note
 from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
