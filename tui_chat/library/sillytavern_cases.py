@@ -15,7 +15,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.macros.environment import MacroEnvironment
@@ -25,7 +25,7 @@ from tui_chat.errors import InputError
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
-from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.sillytavern_case_lore import CaseLore, string, whole
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.chat_settings import (
@@ -34,8 +34,6 @@ from tui_chat.models.chat_settings import (
     TextScript,
 )
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.lore_rules import LoreRules, LoreTimer
-from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
@@ -104,17 +102,18 @@ class _CaseReader:
         role = self._role()
         persona = self._object("persona")
         profile = Profile(
-            _string(persona.get("name")) or "User",
-            _string(persona.get("description")),
+            string(persona.get("name")) or "User",
+            string(persona.get("description")),
             choose(_PROFILE_PLACES, persona.get("position", 0), "anchor"),
-            _whole(persona.get("depth"), 2),
+            whole(persona.get("depth"), 2),
             choose(_ROLES, persona.get("role", 0), "system"),
         )
         kind = self._kind()
         history, hidden = self._history(kind)
         names = profile.name, role.name
         typed = self._typed(names) if kind == "normal" else ""
-        books, tiers = self._books(role)
+        lore = CaseLore(self._found, self._settings, self._metadata, self._source)
+        books, tiers = lore.books(role)
         if not typed and kind == "normal":
             typed = preset.policies.send_if_empty
         variables = as_object(self._metadata.get("variables")) or {}
@@ -128,16 +127,16 @@ class _CaseReader:
             profile=profile,
             settings=SessionSettings(model=self._model(), author_note=self._note()),
             stream=False,
-            context_limit=_whole(self._value("openai_max_context"), 4095),
-            reply_reserve=_whole(self._value("openai_max_tokens"), 300),
+            context_limit=whole(self._value("openai_max_context"), 4095),
+            reply_reserve=whole(self._value("openai_max_tokens"), 300),
             lorebooks=books,
             variables=MappingProxyType({key: _text_of(each) for key, each in variables.items()}),
             chat=ChatSettings(
                 kind=kind,
-                quiet_prompt=_string(self._object("generate_options").get("quiet_prompt")),
+                quiet_prompt=string(self._object("generate_options").get("quiet_prompt")),
                 injections=tuple(self._injections()),
-                lore=self._lore_rules(tiers),
-                timers=tuple(self._timers()),
+                lore=lore.rules(tiers),
+                timers=tuple(lore.timers()),
                 global_variables=self._global_variables(),
                 scripts=tuple(self._scripts(names)),
                 strip_examples=self._settings.get("strip_examples") is True,
@@ -174,7 +173,7 @@ class _CaseReader:
 
     def _model(self) -> str:
         oracle = self._object("oracle").get("tokenizer")
-        return _string(oracle) or _string(self._object("request_other").get("model")) or _MODEL
+        return string(oracle) or string(self._object("request_other").get("model")) or _MODEL
 
     def _preset(self) -> tuple[Preset, tuple[ImportNote, ...]]:
         """Return the preset with the settings in effect."""
@@ -205,7 +204,7 @@ class _CaseReader:
                 ("system_prompt", "system_prompt"),
                 ("example_dialogues", "mes_example"),
             )
-            if (value := _string(self._metadata.get(key)))
+            if (value := string(self._metadata.get(key)))
         }
         character = replace(character, **cast("Any", own))
         if self._settings.get("collapse_newlines") is True:
@@ -221,7 +220,7 @@ class _CaseReader:
         source = f"{self._source}, card"
         found = as_object(self._found.get("imported_card")) or {}
         data = as_object(found.get("data"))
-        if data is None and (picture := _string(self._found.get("card_png_b64"))):
+        if data is None and (picture := string(self._found.get("card_png_b64"))):
             try:
                 return read_card(b64decode(picture), source)
             except ValueError as error:
@@ -263,22 +262,22 @@ class _CaseReader:
         def value(key: str, default: Any) -> Any:
             return note.get(key, meta.get(f"note_{key}", default))
 
-        content = _string(value("prompt", ""))
+        content = string(value("prompt", ""))
         if not note and not content:
             return None
         return AuthorNote(
             content,
-            _whole(value("depth", 4), 4),
+            whole(value("depth", 4), 4),
             cast("Any", choose(_ROLES, value("role", 0), "system")),
             choose(_NOTE_PLACES, value("position", 1), "depth"),
-            _whole(value("interval", 1), 1),
+            whole(value("interval", 1), 1),
             note.get("allow_wi_scan", self._settings.get("note_allow_wi_scan")) is True,
         )
 
     def _injections(self) -> Iterator[Injection]:
         """Yield what `/inject` commands before the request put into the chat."""
         for each in as_list(self._found.get("slash_before")):
-            command = _string(each)
+            command = string(each)
             if not command.startswith("/inject "):
                 continue
             words = command.removeprefix("/inject ").split(" ")
@@ -292,7 +291,7 @@ class _CaseReader:
             yield Injection(
                 named.get("id", ""),
                 " ".join(words),
-                _whole(named.get("depth"), 4),
+                whole(named.get("depth"), 4),
                 _ROLES.get(named.get("role"), "system"),
                 places.get(named.get("position", "after"), "depth"),
                 named.get("scan") == "true",
@@ -300,7 +299,7 @@ class _CaseReader:
 
     def _typed(self, names: tuple[str, str]) -> str:
         """Return what is typed, after the scripts that change it before it is stored."""
-        text = Text.of(clean(_string(self._found.get("user_input"))), GLUE)
+        text = Text.of(clean(string(self._found.get("user_input"))), GLUE)
         scripts = [
             replace(script, applies_to=("user",))
             for script, found in self._read_scripts(names)
@@ -320,7 +319,7 @@ class _CaseReader:
         """Return the variables that commands before the request set."""
         found: dict[str, str] = {}
         for each in as_list(self._found.get("slash_before")):
-            words = _string(each).split(" ", 2)
+            words = string(each).split(" ", 2)
             if len(words) == 3 and words[0] == command and words[1].startswith("key="):
                 found[words[1].removeprefix("key=")] = words[2]
         return found
@@ -347,137 +346,27 @@ class _CaseReader:
                 depth if isinstance(depth, int) and depth >= 0 else None
                 for depth in (found.get("minDepth"), found.get("maxDepth"))
             ]
-            pattern = _string(found.get("findRegex"))
+            pattern = string(found.get("findRegex"))
             if found.get("substituteRegex") in (1, 2):
                 pattern = _with_names(pattern, names, escaped=found["substituteRegex"] == 2)
             yield (
                 TextScript(
-                    _string(found.get("scriptName")),
+                    string(found.get("scriptName")),
                     pattern,
-                    _string(found.get("replaceString")),
+                    string(found.get("replaceString")),
                     cast("Any", tuple(targets[cast("int", each)] for each in placement)),
                     depths[0],
                     depths[1],
-                    tuple(_string(each) for each in as_list(found.get("trimStrings"))),
+                    tuple(string(each) for each in as_list(found.get("trimStrings"))),
                 ),
                 found,
             )
-
-    # --- lorebooks -------------------------------------------------------------------------
-
-    def _books(self, role: Role) -> tuple[tuple[Lorebook, ...], tuple[int, ...]]:
-        """Return the active books and the tier of each."""
-        found = self._object("lorebooks")
-        files = as_object(found.get("files")) or {}
-        world = _string(self._metadata.get("world_info"))
-        character = role.character
-        linked = character.world if character is not None else ""
-        if not linked and self._found.get("embedded_book_imported") is True:
-            linked = character.book.name if character is not None and character.book else ""
-        names = [name for name in as_list(found.get("active_global")) if isinstance(name, str)]
-        books: list[Lorebook] = []
-        tiers: list[int] = []
-        used: set[str] = set()
-        strategy = self._world_info().get("world_info_character_strategy", 1)
-        ranks = choose({0: (1, 1), 1: (1, 2), 2: (2, 1)}, strategy, (1, 2))
-
-        def add(name: str, tier: int, book: Lorebook | None) -> None:
-            if book is not None and name not in used:
-                used.add(name)
-                books.append(self._with_rules(book))
-                tiers.append(tier)
-
-        add(world, 0, self._book(files, world))
-        own = character.book if character is not None else None
-        add(linked, ranks[0], self._book(files, linked) or (own if linked else None))
-        for name in names:
-            add(name, ranks[1], self._book(files, name))
-        if strategy == 0 and books:  # global books are scanned first
-            globals_ = [n for n, book in enumerate(books) if book.name in names]
-            others = [n for n in range(len(books)) if n not in globals_ and tiers[n]]
-            chat = [n for n in range(len(books)) if n not in globals_ and not tiers[n]]
-            places = [*chat, *globals_, *others]
-            books, tiers = [books[n] for n in places], [tiers[n] for n in places]
-        return tuple(books), tuple(tiers)
-
-    def _book(self, files: Mapping[str, Any], name: str) -> Lorebook | None:
-        found = as_object(files.get(name))
-        if not name or found is None:
-            return None
-        entries = as_object(found.get("entries")) or {}
-        usable = {
-            uid: {**_with_numbers(entry), "uid": uid}
-            for uid, each in entries.items()
-            if (entry := as_object(each)) is not None and _is_usable(entry)
-        }
-        source = f"{self._source}, lorebook {name}"
-        return parse_lorebook(json.dumps({"name": name, "entries": usable}), source, name)
-
-    def _world_info(self) -> Mapping[str, Any]:
-        return as_object(self._settings.get("world_info")) or {}
-
-    def _with_rules(self, book: Lorebook) -> Lorebook:
-        rules = self._world_info()
-        steps = _whole(rules.get("world_info_max_recursion_steps"), 0)
-        return replace(
-            book,
-            scan_depth=_whole(rules.get("world_info_depth"), 2),
-            token_budget=None,
-            recursive=rules.get("world_info_recursive") is True,
-            max_recursion=steps - 1 if steps else 1_000,
-            case_sensitive=rules.get("world_info_case_sensitive") is True,
-            whole_words=rules.get("world_info_match_whole_words") is not False,
-        )
-
-    def _lore_rules(self, tiers: Sequence[int]) -> LoreRules:
-        rules = self._world_info()
-        return LoreRules(
-            names=rules.get("world_info_include_names") is not False,
-            budget_percent=_whole(rules.get("world_info_budget"), 25),
-            budget_cap=_whole(rules.get("world_info_budget_cap"), 0),
-            min_activations=_whole(rules.get("world_info_min_activations"), 0),
-            min_activations_depth=_whole(rules.get("world_info_min_activations_depth_max"), 0),
-            group_scoring=rules.get("world_info_use_group_scoring") is True,
-            tiers=tuple(tiers),
-        )
-
-    def _timers(self) -> Iterator[LoreTimer]:
-        timed = as_object(self._metadata.get("timedWorldInfo")) or {}
-        kinds: tuple[Literal["sticky", "cooldown"], ...] = ("sticky", "cooldown")
-        for kind in kinds:
-            for key, each in (as_object(timed.get(kind)) or {}).items():
-                timer = as_object(each) or {}
-                book, _, entry = key.rpartition(".")
-                yield LoreTimer(
-                    book,
-                    entry,
-                    kind,
-                    _whole(timer.get("start"), 0),
-                    _whole(timer.get("end"), 0),
-                    timer.get("protected") is True,
-                )
 
 
 _COLLAPSED = (
     *("description", "personality", "scenario", "example_dialogues"),
     *("system_prompt", "post_history"),
 )
-
-
-def _is_usable(entry: Mapping[str, Any]) -> bool:
-    """True if SillyTavern can do something with an entry: it has a place, and a list of keys."""
-    place, keys = entry.get("position"), entry.get("key")
-    return isinstance(place, int) and not isinstance(place, bool) and isinstance(keys, list)
-
-
-def _with_numbers(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry whose numbers may be written as text."""
-    numbers = {
-        key: int(value)
-        for key in ("order", "depth", "scanDepth", "probability")
-        if isinstance(value := entry.get(key), str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value)
-    }
-    return {**entry, **numbers}
 
 
 def _with_names(pattern: str, names: tuple[str, str], *, escaped: bool) -> str:
@@ -492,25 +381,12 @@ def _message(found: Mapping[str, Any], number: int) -> Message:
     role: MessageRole = "user" if is_user else "assistant"
     return Message(
         "system" if extra.get("type") == "narrator" else role,
-        clean(_string(found.get("mes"))),
+        clean(string(found.get("mes"))),
         f"message-{number}",
-        name=_string(found.get("name")),
+        name=string(found.get("name")),
         semantics=MessageSemantics(is_speaker_chosen=bool(found.get("force_avatar"))),
     )
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _whole(value: object, default: int) -> int:
-    """Return a whole number that is not negative."""
-    try:
-        number = int(cast("Any", value))
-    except (TypeError, ValueError, OverflowError):
-        return default
-    return max(number, 0)
