@@ -278,3 +278,19 @@ def common_beginning(old: Sequence[Entry], new: Sequence[Entry]) -> int:
         if before is not now:
             return index
     return min(len(old), len(new))
+
+
+def is_other_version(old: tuple[Entry, ...], new: tuple[Entry, ...], at: int) -> bool:
+    """Return True if a message is the first that differs, and is shown in another version."""
+    if at >= min(len(old), len(new)):
+        return False
+    was, now = old[at], new[at]
+    return was.message.id != now.message.id and now.siblings > 1 and was.sibling != now.sibling
+
+
+def added_above(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
+    """Return how many entries were added above the old ones; 0 if the old are not the new end."""
+    above = len(new) - len(old)
+    ends = ((old[0], new[above]), (old[-1], new[-1])) if old and above > 0 else ()
+    same = all(was.message.id == now.message.id != "" for was, now in ends)
+    return above if ends and same else 0

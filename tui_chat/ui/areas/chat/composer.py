@@ -14,7 +14,7 @@ from textual import events, on
 from textual.actions import SkipAction
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.document._document import EditResult, Location
+from textual.document._document import EditResult
 from textual.document._edit import Edit
 from textual.geometry import Region
 from textual.message import Message
@@ -443,19 +443,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def edit(self, edit: Edit) -> EditResult:
         """Edit the text. An edit that touches the inside of a chip is extended to all of it."""
-        # Deleting the last line reaches for the line after it.
-        top, bottom = (
-            min(place, self.document.end)
-            for place in sorted((edit.from_location, edit.to_location))
-        )
-        edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
-        wide_top = self._outside_chip(top, start=True)
-        wide_bottom = self._outside_chip(bottom, start=False)
-        if (wide_top, wide_bottom) != (top, bottom):
-            if top == bottom:
-                # Text typed into a chip goes behind it.
-                wide_top = wide_bottom
-            edit = Edit(edit.text, wide_top, wide_bottom, maintain_selection_offset=False)
+        edit = self._pastes.widened(edit, self.document)
         if not self.blanks:
             return super().edit(edit)
         start, end = sorted(map(self.blanks.index, (edit.from_location, edit.to_location)))
@@ -472,13 +460,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         """Redo an edit, and leave the blanks."""
         self.blanks.clear()
         super().redo()
-
-    def _outside_chip(self, location: Location, *, start: bool) -> Location:
-        row, column = location
-        for low, high in self._pastes.chips(self.document[row]):
-            if low < column < high:
-                return row, low if start else high
-        return location
 
     # Drawing
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from textual.document._document import DocumentBase, Location
+from textual.document._edit import Edit
+
 LARGE = 4_000
 """Characters from which a paste is held as a chip."""
 TALL = 100
@@ -51,6 +54,29 @@ class LargePastes:
         if not self._held or "[pasted " not in line:
             return []
         return [chip.span() for chip in _CHIP.finditer(line) if chip.group() in self._held]
+
+    def widened(self, edit: Edit, document: DocumentBase) -> Edit:
+        """Return an edit that touches the inside of a chip extended to all of it."""
+        # Deleting the last line reaches for the line after it.
+        top, bottom = (
+            min(place, document.end) for place in sorted((edit.from_location, edit.to_location))
+        )
+        edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
+        wide_top = self._outside_chip(document, top, start=True)
+        wide_bottom = self._outside_chip(document, bottom, start=False)
+        if (wide_top, wide_bottom) != (top, bottom):
+            if top == bottom:
+                # Text typed into a chip goes behind it.
+                wide_top = wide_bottom
+            edit = Edit(edit.text, wide_top, wide_bottom, maintain_selection_offset=False)
+        return edit
+
+    def _outside_chip(self, document: DocumentBase, location: Location, *, start: bool) -> Location:
+        row, column = location
+        for low, high in self.chips(document[row]):
+            if low < column < high:
+                return row, low if start else high
+        return location
 
 
 def _format_size(characters: int) -> str:

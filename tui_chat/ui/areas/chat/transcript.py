@@ -1,50 +1,22 @@
 """The transcript: what keys and clicks do in a conversation.
 
 What concerns only the screen is done here: moving, folding, finding, copying. What concerns the
-conversation is posted as a message (see `messages`) for the area to act on.
+conversation is posted as a message (see `transcript_messages`) for the area to act on.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
 
 from tui_chat.ui.areas.chat import styles
+from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
-from tui_chat.ui.areas.chat.transcript_messages import (
-    ActionRefused,
-    AnswerCallRequested,
-    BranchesRequested,
-    ContentsRequested,
-    ContinueRequested,
-    CopyRequested,
-    DeleteMessageRequested,
-    EditRequested,
-    EntryRequest,
-    ExportPartRequested,
-    FindRequested,
-    FindStatus,
-    FocusChanged,
-    ForkRequested,
-    InspectRequested,
-    OpenLinkRequested,
-    PartRequest,
-    PinRequested,
-    RegenerateRequested,
-    RevealMessageRequested,
-    SavePartRequested,
-    SubagentRequested,
-    SummarySwitchRequested,
-    ToolQuestionRequested,
-    UndoDeleteRequested,
-    VersionRequested,
-    ViewPartRequested,
-)
+from tui_chat.ui.areas.chat.transcript_keys import KEYS, WRITING_ACTIONS
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
 if TYPE_CHECKING:
@@ -53,17 +25,8 @@ if TYPE_CHECKING:
 
 NO_MESSAGE = "There is no message yet."
 
-_WRITING_ACTIONS = frozenset(
-    ("retry", "edit", "fork", "delete", "continue", "undo", "pin", "answer", "run")
-)
-"""Actions that begin, change or send something: a read-only transcript does not have them."""
 CODE_STEP = 16
 """Cells that a key scrolls lines of code by."""
-
-
-def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
-    """Return the binding of an action; with a label, the footer shows it."""
-    return Binding(keys, action, label or title, show=bool(label), tooltip=title)
 
 
 class Transcript(TranscriptCanvas):
@@ -71,50 +34,7 @@ class Transcript(TranscriptCanvas):
 
     DEFAULT_CSS = styles.CSS
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        _key("up", "move(-1)", "Up"),
-        _key("down", "move(1)", "Down"),
-        _key("pageup", "page(-1)", "Page up"),
-        _key("pagedown", "page(1)", "Page down"),
-        _key("home,g", "begin", "Beginning"),
-        _key("end,G", "end", "End"),
-        _key("k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message"),
-        _key("j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message"),
-        _key("K,left_curly_bracket", "question(-1)", "Previous question"),
-        _key("J,right_curly_bracket", "question(1)", "Next question"),
-        _key("t", "contents", "Table of contents"),
-        _key("slash", "find", "Find"),
-        _key("n", "hit(1)", "Next hit"),
-        _key("N", "hit(-1)", "Previous hit"),
-        _key("escape", "leave", "Stop finding"),
-        _key("enter", "unfold", "Unfold reasoning, calls, long text"),
-        _key("space", "switch", "Unfold it; a summary: switch on or off"),
-        _key("left", "sibling(-1)", "Previous version"),
-        _key("right", "sibling(1)", "Next version"),
-        _key("y", "copy", "Copy the message or the selection", "Copy"),
-        _key("c", "copy_code", "Copy its code; again, the next block"),
-        _key("W", "wrap_code", "Wrap long lines of code, or cut them"),
-        _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left"),
-        _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
-        _key("Y", "copy_all", "Copy the conversation"),
-        _key("E", "export", "Export a part from or up to here"),
-        _key("o", "open_link", "Open its link; again, the next one"),
-        _key("v", "view", "View its picture or file; again, the next one"),
-        _key("s", "save", "Save its picture or file; again, the next one"),
-        _key("r", "retry", "Regenerate this reply", "Regenerate"),
-        _key("e", "edit", "Edit, as another version", "Edit"),
-        _key("f", "fork", "Fork session from here", "Fork"),
-        _key("d,delete", "delete", "Delete it and what follows", "Delete"),
-        _key("C", "continue", "Continue this reply", "Continue"),
-        _key("b", "branches", "Compare the branches", "Branches"),
-        _key("S", "subagent", "Open the subagent of its call, or go back"),
-        _key("u", "undo", "Undo the deletion"),
-        _key("p", "pin", "Pin message (always included)"),
-        _key("i", "inspect", "Show the request that made the reply"),
-        _key("w", "reveal", "Show where it is in the request"),
-        _key("a", "answer", "Enter a tool call's result by hand"),
-        _key("x", "run", "Answer the waiting tool call"),
-    ]
+    BINDINGS = KEYS
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -145,11 +65,11 @@ class Transcript(TranscriptCanvas):
             self._redraw()
 
     def _refuse(self, why: str) -> None:
-        self.post_message(ActionRefused(why))
+        self.post_message(messages.ActionRefused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Remove actions that change something from a read-only transcript."""
-        if self.is_read_only and action in _WRITING_ACTIONS:
+        if self.is_read_only and action in WRITING_ACTIONS:
             return False
         return super().check_action(action, parameters)
 
@@ -252,7 +172,7 @@ class Transcript(TranscriptCanvas):
 
     def action_find(self) -> None:
         """Open the find bar."""
-        self.post_message(FindRequested())
+        self.post_message(messages.FindRequested())
 
     def action_hit(self, direction: int) -> None:
         """Go to the next or previous hit."""
@@ -286,7 +206,9 @@ class Transcript(TranscriptCanvas):
 
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
-        self.post_message(FindStatus(self._search.number, self._search.count, self._search.is_on))
+        self.post_message(
+            messages.FindStatus(self._search.number, self._search.count, self._search.is_on)
+        )
 
     # Copying and links
 
@@ -295,9 +217,9 @@ class Transcript(TranscriptCanvas):
         selected = self.screen.get_selected_text() if self.text_selection else None
         current = self._current
         if selected:
-            self.post_message(CopyRequested(selected, "selection"))
+            self.post_message(messages.CopyRequested(selected, "selection"))
         elif current is not None:
-            self.post_message(CopyRequested(self._layouts.source(current), "message"))
+            self.post_message(messages.CopyRequested(self._layouts.source(current), "message"))
         else:
             self._refuse("There is nothing to copy yet.")
 
@@ -313,7 +235,7 @@ class Transcript(TranscriptCanvas):
         """Copy the conversation, each message under its speaker's name."""
         if self.entries:
             texts = [f"{_speaker(entry)}:\n\n{entry.message.content}" for entry in self.entries]
-            self.post_message(CopyRequested("\n\n".join(texts), "conversation"))
+            self.post_message(messages.CopyRequested("\n\n".join(texts), "conversation"))
         else:
             self._refuse("There is nothing to copy yet.")
 
@@ -328,17 +250,17 @@ class Transcript(TranscriptCanvas):
             return
         index = self._next_index(self._last_link, current, len(urls))
         self._last_link = self.entries[current].message.id, index
-        self.post_message(OpenLinkRequested(urls[index]))
+        self.post_message(messages.OpenLinkRequested(urls[index]))
 
     def action_save(self) -> None:
         """Save the message's picture, sound or file; pressed again, its next one."""
-        self._request_part(SavePartRequested)
+        self._request_part(messages.SavePartRequested)
 
     def action_view(self) -> None:
         """Show the message's picture, sound or file; pressed again, its next one."""
-        self._request_part(ViewPartRequested)
+        self._request_part(messages.ViewPartRequested)
 
-    def _request_part(self, request: type[PartRequest]) -> None:
+    def _request_part(self, request: type[messages.PartRequest]) -> None:
         current = self._current
         parts = self.entries[current].message.parts if current is not None else ()
         with_content = [index for index, part in enumerate(parts) if part.data or part.text]
@@ -362,7 +284,7 @@ class Transcript(TranscriptCanvas):
         self._viewport.show(LinePosition(message, block.part, 0))
         self.cursor = message
         self._scrolled()
-        self.post_message(CopyRequested(block.source, what))
+        self.post_message(messages.CopyRequested(block.source, what))
 
     # Acting on messages
 
@@ -390,9 +312,11 @@ class Transcript(TranscriptCanvas):
         if entry is None or summary is None:
             self.action_unfold()
         else:
-            self.post_message(SummarySwitchRequested(entry.message.id, not summary.enabled))
+            self.post_message(
+                messages.SummarySwitchRequested(entry.message.id, not summary.enabled)
+            )
 
-    def _request(self, request: type[EntryRequest], *, of_reply: bool = False) -> None:
+    def _request(self, request: type[messages.EntryRequest], *, of_reply: bool = False) -> None:
         """Post a request about the current entry, unless it is streaming or must be a reply."""
         entry = self.current
         if entry is None:
@@ -406,35 +330,35 @@ class Transcript(TranscriptCanvas):
 
     def action_retry(self) -> None:
         """Regenerate the reply, or generate one to this message."""
-        self._request(RegenerateRequested)
+        self._request(messages.RegenerateRequested)
 
     def action_continue(self) -> None:
         """Continue the reply."""
-        self._request(ContinueRequested)
+        self._request(messages.ContinueRequested)
 
     def action_edit(self) -> None:
         """Edit the message."""
-        self._request(EditRequested)
+        self._request(messages.EditRequested)
 
     def action_fork(self) -> None:
         """Fork a session from the branch up to here."""
-        self._request(ForkRequested)
+        self._request(messages.ForkRequested)
 
     def action_delete(self) -> None:
         """Delete the message and what follows it."""
-        self._request(DeleteMessageRequested)
+        self._request(messages.DeleteMessageRequested)
 
     def action_undo(self) -> None:
         """Restore what was deleted last."""
-        self.post_message(UndoDeleteRequested())
+        self.post_message(messages.UndoDeleteRequested())
 
     def action_inspect(self) -> None:
         """Show the request that produced the reply."""
-        self._request(InspectRequested, of_reply=True)
+        self._request(messages.InspectRequested, of_reply=True)
 
     def action_reveal(self) -> None:
         """Show where the message stands in the request that is being composed."""
-        self._request(RevealMessageRequested)
+        self._request(messages.RevealMessageRequested)
 
     def action_pin(self) -> None:
         """Pin or unpin the message."""
@@ -442,7 +366,7 @@ class Transcript(TranscriptCanvas):
         if entry is None:
             self._refuse(NO_MESSAGE)
         else:
-            self.post_message(PinRequested(entry.message.id, not entry.message.pinned))
+            self.post_message(messages.PinRequested(entry.message.id, not entry.message.pinned))
 
     def action_sibling(self, step: int) -> None:
         """Show another version of the message."""
@@ -452,21 +376,21 @@ class Transcript(TranscriptCanvas):
         elif entry.siblings < 2:
             self._refuse("There is one version of this message; r and e make others.")
         elif 0 <= entry.sibling + step < entry.siblings:
-            self.post_message(VersionRequested(entry.message.id, step))
+            self.post_message(messages.VersionRequested(entry.message.id, step))
         else:
             self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
     def action_contents(self) -> None:
         """Show the table of contents."""
-        self.post_message(ContentsRequested())
+        self.post_message(messages.ContentsRequested())
 
     def action_export(self) -> None:
         """Export a part of the conversation."""
-        self._request(ExportPartRequested)
+        self._request(messages.ExportPartRequested)
 
     def action_branches(self) -> None:
         """Show the branches of the session."""
-        self.post_message(BranchesRequested())
+        self.post_message(messages.BranchesRequested())
 
     def action_subagent(self) -> None:
         """Open the session of the subagent that the message started, or go back from one."""
@@ -478,7 +402,7 @@ class Transcript(TranscriptCanvas):
         own = (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)
         calls = tuple(call_id for call_id in own if call_id in started)
         if calls or self._is_subagent:
-            self.post_message(SubagentRequested(entry.message.id, calls))
+            self.post_message(messages.SubagentRequested(entry.message.id, calls))
         elif started:
             self._refuse("This message started no subagent. Calls that did are marked with “S”.")
         else:
@@ -487,12 +411,12 @@ class Transcript(TranscriptCanvas):
     def action_answer(self) -> None:
         """Enter a tool call's result by hand."""
         if waiting := self._waiting_call():
-            self.post_message(AnswerCallRequested(*waiting))
+            self.post_message(messages.AnswerCallRequested(*waiting))
 
     def action_run(self) -> None:
         """Answer the waiting tool call."""
         if self._waiting_call():
-            self.post_message(ToolQuestionRequested())
+            self.post_message(messages.ToolQuestionRequested())
 
     def _waiting_call(self) -> tuple[str, str] | None:
         """Return the ids of the entry and the call that waits; without one, say so."""
@@ -516,7 +440,7 @@ class Transcript(TranscriptCanvas):
         if self._mouse.has_selected or not 0 <= row < len(self._viewport.rows):
             return
         if link := meta.get("link"):
-            self.post_message(OpenLinkRequested(str(link)))
+            self.post_message(messages.OpenLinkRequested(str(link)))
             return
         position, line = self._viewport.rows[row]
         self.cursor = position.message
@@ -543,23 +467,23 @@ class Transcript(TranscriptCanvas):
                 self.action_retry()
             case "view":
                 entry_id = self.entries[position.message].message.id
-                self.post_message(ViewPartRequested(entry_id, int(action.key)))
+                self.post_message(messages.ViewPartRequested(entry_id, int(action.key)))
             case "subagent":
                 entry_id = self.entries[position.message].message.id
-                self.post_message(SubagentRequested(entry_id, (action.key,)))
+                self.post_message(messages.SubagentRequested(entry_id, (action.key,)))
             case "answer":
-                self.post_message(ToolQuestionRequested())
+                self.post_message(messages.ToolQuestionRequested())
 
     def on_focus(self) -> None:
         """Show the cursor, and the keys that work now."""
         self._layouts.set_focused(True)
-        self.post_message(FocusChanged(True))
+        self.post_message(messages.FocusChanged(True))
         self._redraw()
 
     def on_blur(self) -> None:
         """Hide the cursor, and the keys that work no more."""
         self._layouts.set_focused(False)
-        self.post_message(FocusChanged(False))
+        self.post_message(messages.FocusChanged(False))
         self._redraw()
 
     def watch_has_focus(self, value: bool) -> None:

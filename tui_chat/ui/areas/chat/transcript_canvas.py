@@ -21,7 +21,12 @@ from textual.widget import Widget
 
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat import selection as selecting
-from tui_chat.ui.areas.chat.branch_layout import BranchLayout, common_beginning
+from tui_chat.ui.areas.chat.branch_layout import (
+    BranchLayout,
+    added_above,
+    common_beginning,
+    is_other_version,
+)
 from tui_chat.ui.areas.chat.find import TranscriptSearch
 from tui_chat.ui.areas.chat.frame_diff import TranscriptFrame
 from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, text_width
@@ -120,7 +125,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
             return
         self._mount_styles()
         same = common_beginning(old, entries)
-        above = _added_above(old, entries)
+        above = added_above(old, entries)
         same_first = bool(old and entries) and old[0].message.id == entries[0].message.id != ""
         is_other = not (same_session or same > 0 or above > 0 or same_first)
         if is_other:
@@ -146,7 +151,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         self._viewport.load(self._layouts.heights(), keep=keep)
         if is_other and entries and entries[-1].message.role == "assistant":
             self._reveal(len(entries) - 1)
-        elif not is_other and _is_other_version(old, entries, same):
+        elif not is_other and is_other_version(old, entries, same):
             self._reveal(same)
         self._redraw()
         self._run_clock()
@@ -490,19 +495,3 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
             color = self.screen.get_component_rich_style("screen--selection").bgcolor
             strip = selecting.highlight(strip, span, Style(bgcolor=color))
         return strip
-
-
-def _is_other_version(old: tuple[Entry, ...], new: tuple[Entry, ...], at: int) -> bool:
-    """Return True if a message is the first that differs, and is shown in another version."""
-    if at >= min(len(old), len(new)):
-        return False
-    was, now = old[at], new[at]
-    return was.message.id != now.message.id and now.siblings > 1 and was.sibling != now.sibling
-
-
-def _added_above(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
-    """Return how many entries were added above the old ones; 0 if the old are not the new end."""
-    above = len(new) - len(old)
-    ends = ((old[0], new[above]), (old[-1], new[-1])) if old and above > 0 else ()
-    same = all(was.message.id == now.message.id != "" for was, now in ends)
-    return above if ends and same else 0
