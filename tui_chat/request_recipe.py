@@ -30,7 +30,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
-from tui_chat.models.setting_types import with_nested_settings
+from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.setting_types import with_nested_settings
+from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.request_fields import STRICT_DECODER, describe_json_error
 from tui_chat.request_recipe import without_secrets

@@ -10,13 +10,12 @@ from hypothesis import given
 
 from tests.strategies import EVERY_SETTING, any_settings
 from tui_chat.models.lore_rules import LoreRules
+from tui_chat.models.setting_json import setting_text, settings_json
 from tui_chat.models.setting_types import (
     SETTINGS,
     SettingError,
     parse_setting,
     read_settings,
-    setting_text,
-    settings_json,
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, ResponseFormat, Settings, ToolChoice, WebSearch

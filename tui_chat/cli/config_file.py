@@ -12,7 +12,7 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import InputError
 from tui_chat.files import input_name, make_private_folder, write_text
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_json import settings_json
 from tui_chat.providers.keys import describe_key_reference
 
 TEMPLATE = """\

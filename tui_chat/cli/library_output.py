@@ -19,7 +19,7 @@ from tui_chat.library.character_roles import card_of_role
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.presets import load_preset
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_json import settings_json
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library

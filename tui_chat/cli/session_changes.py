@@ -16,7 +16,7 @@ from tui_chat.cli.output import finish, write_export, write_json, write_line, wr
 from tui_chat.cli.workspace import command_workspace, find_session
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_json import settings_json
 from tui_chat.workspace.exporter import exported_texts
 
 if TYPE_CHECKING:

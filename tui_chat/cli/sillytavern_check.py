@@ -28,7 +28,7 @@ from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytavern_preset
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_json import settings_json
 from tui_chat.models.transcript import SessionTranscript
 
 _FOLDERS = {

@@ -38,12 +38,8 @@ from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.setting_types import (
-    SettingError,
-    read_settings,
-    settings_json,
-    with_nested_settings,
-)
+from tui_chat.models.setting_json import settings_json, with_nested_settings
+from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object

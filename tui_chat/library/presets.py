@@ -48,7 +48,7 @@ from tui_chat.models.preset import (
     PresetMessageType,
     SystemPlacement,
 )
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_json import settings_json
 
 if TYPE_CHECKING:
     from tui_chat.library.preset_model import MessageFile, PresetFile

@@ -1,4 +1,4 @@
-"""What each setting accepts, and how it is read and written.
+"""What each setting accepts, and how it is read.
 
 1. `SETTINGS` has what is known of each one. Values come from files, from a command or from a
    program's export, and all go through `read_setting`.
@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules
+from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.settings import (
     EFFORTS,
     MAX_LORE,
@@ -174,14 +174,14 @@ def _read_format(value: object) -> ResponseFormat:
     )
 
 
-_PLACE = tuple(each.name for each in fields(SearchLocation))
-_SEARCH = tuple(each.name for each in fields(WebSearch) if each.name != "enabled")
+PLACE_FIELDS = tuple(each.name for each in fields(SearchLocation))
+SEARCH_FIELDS = tuple(each.name for each in fields(WebSearch) if each.name != "enabled")
 
 
 def _read_search(value: object) -> WebSearch:
     if isinstance(value, bool):
         return WebSearch(enabled=value)
-    found = _options(value, _SEARCH)
+    found = _options(value, SEARCH_FIELDS)
     size, uses = found.get("context_size", ""), found.get("max_uses")
     if size not in ("", "low", "medium", "high"):
         raise _Unaccepted("context_size must be one of low, medium, high")
@@ -190,10 +190,10 @@ def _read_search(value: object) -> WebSearch:
     location = None
     if "location" in found:
         try:
-            place = _options(found["location"], _PLACE)
-            location = SearchLocation(**{name: _text_in(place, name) for name in _PLACE})
+            place = _options(found["location"], PLACE_FIELDS)
+            location = SearchLocation(**{name: _text_in(place, name) for name in PLACE_FIELDS})
         except _Unaccepted as fault:
-            why = str(fault) or f"must be an object with {', '.join(_PLACE)}"
+            why = str(fault) or f"must be an object with {', '.join(PLACE_FIELDS)}"
             raise _Unaccepted(f"location {why}") from None
     return WebSearch(
         cast("str", size),
@@ -240,7 +240,7 @@ def _read_note(value: object) -> AuthorNote:
 
 
 def _read_lore(value: object) -> LoreRules:
-    found = _options(value, _LORE)
+    found = _options(value, LORE_FIELDS)
     for name in ("names", "group_scoring"):
         _boolean_in(found, name)
     for name in found.keys() - {"names", "group_scoring"}:
@@ -264,7 +264,7 @@ def _read_variables(value: object) -> Mapping[str, str]:
     return MappingProxyType(dict(cast("Mapping[str, str]", value)))
 
 
-_LORE = tuple(each.name for each in fields(LoreRules) if each.name != "tiers")
+LORE_FIELDS = tuple(each.name for each in fields(LoreRules) if each.name != "tiers")
 _NOTE = tuple(each.name for each in fields(AuthorNote))
 NOTE_ROLES = ("system", "user", "assistant")
 _BUDGET = _whole(0, 1_000_000, "tokens, a whole number")
@@ -287,7 +287,7 @@ SETTINGS: Mapping[str, SettingType] = {
         ("text", "json"),
     ),
     "web_search": SettingType(
-        f"on, off, or an object with {', '.join(_SEARCH)}", _read_search, ("on", "off")
+        f"on, off, or an object with {', '.join(SEARCH_FIELDS)}", _read_search, ("on", "off")
     ),
     "parallel_tool_calls": _switch(),
     "tool_choice": SettingType(
@@ -305,7 +305,7 @@ SETTINGS: Mapping[str, SettingType] = {
     ),
     "user_name": _line(),
     "char_name": _line(),
-    "lore": SettingType(f"an object with {', '.join(_LORE)}", _read_lore),
+    "lore": SettingType(f"an object with {', '.join(LORE_FIELDS)}", _read_lore),
     "global_variables": SettingType("an object of texts by name", _read_variables),
 }
 """The settings by their names, in the order of the fields and in which they are shown."""
@@ -393,77 +393,6 @@ def typed_setting_name(text: str) -> str:
     start = _snake_case(text.strip()).replace("-", "_")
     found = [name for name in SETTINGS if name.startswith(start)]
     return found[0] if len(found) == 1 and len(start) > 1 else setting_name(text)
-
-
-def settings_json(settings: Settings) -> dict[str, Any]:
-    """Return the settings that are set as JSON values, as `read_settings` reads them."""
-    return {
-        name: setting_json(value)
-        for name in SETTINGS
-        if (value := getattr(settings, name)) is not None
-    }
-
-
-def with_nested_settings(value: object) -> object:
-    """Return the JSON of a role or a session as it is now: older programs wrote its temperature
-    and its reply limit beside its name.
-    """
-    if not isinstance(value, Mapping):
-        return value
-    found = dict(cast("Mapping[str, object]", value))
-    older = {name: found.pop(name) for name in ("temperature", "max_tokens") if name in found}
-    return {**found, "settings": older} if older and "settings" not in found else found
-
-
-def setting_json(value: Any) -> Any:
-    """Return a setting's value as the JSON value that a person writes."""
-    match value:
-        case ResponseFormat():
-            if value.kind != "schema":
-                return value.kind
-            optional = {"name": value.name, "description": value.description}
-            found: dict[str, Any] = {key: text for key, text in optional.items() if text}
-            found["schema"] = value.schema
-            return found if value.strict is None else {**found, "strict": value.strict}
-        case ToolChoice():
-            return {"mode": value.mode, "names": list(value.names)} if value.names else value.mode
-        case WebSearch():
-            options = {
-                name: setting_json(inner)
-                for name in _SEARCH
-                if (inner := getattr(value, name)) not in ("", (), None)
-            }
-            return options if options and value.enabled else value.enabled
-        case AuthorNote():
-            place = {} if value.depth == NOTE_DEPTH else {"depth": value.depth}
-            place |= {} if value.role == "system" else {"role": value.role}
-            place |= {} if value.placement == "depth" else {"placement": value.placement}
-            place |= {} if value.interval == 1 else {"interval": value.interval}
-            place |= {"searched": True} if value.searched else {}
-            is_plain = value.text == value.text.strip() and not value.text.startswith("{")
-            return value.text if is_plain and not place else {"text": value.text, **place}
-        case LoreRules():
-            return {
-                name: inner
-                for name in _LORE
-                if (inner := getattr(value, name)) != getattr(NO_LORE_RULES, name)
-            }
-        case SearchLocation():
-            return {name: text for name in _PLACE if (text := getattr(value, name))}
-        case Mapping():
-            return dict(cast("Mapping[str, str]", value))
-        case tuple():
-            return list(cast("tuple[str, ...]", value))
-        case _:
-            return value
-
-
-def setting_text(value: Any) -> str:
-    """Return a setting's value as `parse_setting` reads it."""
-    plain = setting_json(value)
-    if isinstance(plain, bool):
-        return "on" if plain else "off"
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def _kind(name: str) -> SettingType:
