@@ -75,7 +75,7 @@ class ListedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class FileHeading:
     """What the beginning and end of a file say of it."""
 
     title: str = ""
@@ -155,7 +155,7 @@ def _program(root: Path) -> str:
     return named.lstrip(".")
 
 
-def heading_of(file: ListedFile) -> Heading:
+def heading_of(file: ListedFile) -> FileHeading:
     """Return what the beginning and end of a file say of it. Raises OSError."""
     source = ImportSource(name=file.path.name)
     with open_file(file.path) as opened:
@@ -163,7 +163,7 @@ def heading_of(file: ListedFile) -> Heading:
             opened.seek(0)
             head = opened.read(size)
             if head.startswith(MAGIC):
-                return Heading(file.path.name)
+                return FileHeading(file.path.name)
             is_whole = len(head) < size
             if not is_whole:
                 head += _tail(opened, head)
@@ -171,16 +171,16 @@ def heading_of(file: ListedFile) -> Heading:
             first = next((each for each in found if each.transcript is not None), None)
             if first is not None and first.transcript is not None:
                 session = first.transcript.session
-                return Heading(session.title, session.model, first.project, session.updated)
+                return FileHeading(session.title, session.model, first.project, session.updated)
             if is_whole:
-                return Heading(is_known=False)
+                return FileHeading(is_known=False)
     if file.size > _LARGEST_WHOLE:
-        return Heading()
+        return FileHeading()
     content = read_listed(file, set(), lambda _: None)
     if not content.transcripts:
-        return Heading(is_known=False)
+        return FileHeading(is_known=False)
     session = content.transcripts[0].session
-    return Heading(session.title, session.model, content.projects[0], session.updated)
+    return FileHeading(session.title, session.model, content.projects[0], session.updated)
 
 
 def require_conversations(roots: Sequence[Path]) -> None:

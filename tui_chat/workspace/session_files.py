@@ -27,7 +27,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.workspace.events import Failed, FilesProgress, SessionsChanged, WorkspaceEvent
 from tui_chat.workspace.file_index import (
     FileContent,
-    Heading,
+    FileHeading,
     ListedFile,
     find_files,
     heading_of,
@@ -132,7 +132,7 @@ class SessionFiles:
                 await self._name(batch, await asyncio.to_thread(_headings, batch))
                 await workspace.sessions.refresh_list()
 
-    async def _name(self, files: Sequence[ListedFile], headings: Sequence[Heading]) -> None:
+    async def _name(self, files: Sequence[ListedFile], headings: Sequence[FileHeading]) -> None:
         """Give sessions the titles of their files; drop the files that hold no conversation."""
         changes: dict[str, SessionChanges] = {}
         unknown: list[str] = []
@@ -339,15 +339,15 @@ class SessionFiles:
         progress(len(waiting), len(waiting), found)
 
 
-def _headings(files: Sequence[ListedFile]) -> list[Heading]:
+def _headings(files: Sequence[ListedFile]) -> list[FileHeading]:
     return [_heading(file) for file in files]
 
 
-def _heading(file: ListedFile) -> Heading:
+def _heading(file: ListedFile) -> FileHeading:
     try:
         return heading_of(file)
     except (OSError, ValueError):
-        return Heading()
+        return FileHeading()
 
 
 def _project(folder: str) -> str:

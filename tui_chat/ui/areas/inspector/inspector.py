@@ -268,12 +268,12 @@ class Inspector(InspectorFrame):
             sentence += " Some terminals refuse so much."
         self.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
 
-    def on_payload_view_find_wanted(self, event: PayloadView.FindWanted) -> None:
+    def on_payload_view_body_find_requested(self, event: PayloadView.BodyFindRequested) -> None:
         """Open the line to find words."""
         event.stop()
         self._open_find()
 
-    def on_lore_view_find_wanted(self, event: LoreView.FindWanted) -> None:
+    def on_lore_view_lore_find_requested(self, event: LoreView.LoreFindRequested) -> None:
         """Open the line to find entries."""
         event.stop()
         self._open_find()

@@ -52,7 +52,7 @@ class PayloadView(PayloadCanvas):
             self.start = start
             """Index in the origin's own text; None if it is not a quotation."""
 
-    class FindWanted(Message):
+    class BodyFindRequested(Message):
         """The user wants to type words to find."""
 
     class Marked(Message):
@@ -190,7 +190,7 @@ class PayloadView(PayloadCanvas):
 
     def action_find(self) -> None:
         """Request the words to find."""
-        self.post_message(self.FindWanted())
+        self.post_message(self.BodyFindRequested())
 
     def action_hit(self, step: int) -> None:
         """Go to the next or previous highlighted place."""

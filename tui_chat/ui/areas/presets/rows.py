@@ -30,7 +30,7 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
-    Heading,
+    GroupHeading,
     Piece,
     display_name,
     joints,
@@ -273,7 +273,7 @@ class PresetRows(RowList):
         unsaved = row.message is not None and row.message.id in self._unsaved
         tokens = self._tokens.get(row.index)
         group = self.groups.get(row.index)
-        heading = Heading.of(group, self.outline, self._tokens) if group is not None else None
+        heading = GroupHeading.of(group, self.outline, self._tokens) if group is not None else None
         pieces = row_pieces(
             row,
             tokens,

@@ -89,7 +89,7 @@ class LoreView(RowsView):
         Binding("N", "move(-1)", "Previous entry", show=False),
     ]
 
-    class FindWanted(Message, namespace="lore_view"):
+    class LoreFindRequested(Message, namespace="lore_view"):
         """The user wants to find entries."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -212,7 +212,7 @@ class LoreView(RowsView):
 
     def action_find(self) -> None:
         """Request the words to find."""
-        self.post_message(self.FindWanted())
+        self.post_message(self.LoreFindRequested())
 
     def _choose_turn(self, turn: int) -> None:
         table = self.table
