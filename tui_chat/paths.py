@@ -50,8 +50,8 @@ def typed_path(typed: str) -> Path:
 
 
 def dropped_path(pasted: str) -> Path | None:
-    """Return the absolute path that a text may be which was pasted, or which a terminal makes of a
-    dropped file: plain, in quotes, with backslashes, or as a `file:` URL; None for another text.
+    """Return the absolute path in a pasted text, or in what a terminal inserts for a dropped file:
+    plain, in quotes, with backslashes, or as a `file:` URL; None for any other text.
     """
     text = pasted.strip()
     if not 0 < len(text) <= _LONGEST_PATH or not text.isprintable():

@@ -277,7 +277,7 @@ async def _export_sessions(
 
 
 async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> None:
-    """Print how many messages of each session a chat of SillyTavern would not have."""
+    """Print how many messages of each session an export to SillyTavern leaves out."""
     from tui_chat.interop.sillytavern_chat import unwritten
 
     for session in sessions:

@@ -48,7 +48,9 @@ _HOISTING = frozenset({Protocol.ANTHROPIC, Protocol.GEMINI})
 
 
 def _control_role(inputs: Inputs) -> MessageRole:
-    """Return the role of the message that asks for something else than a reply."""
+    """Return the role of the message that requests a continuation, the user's message or a quiet
+    answer.
+    """
     is_system = inputs.preset.policies.depths == "joined"
     return "system" if is_system and inputs.endpoint.protocol not in _HOISTING else "user"
 
@@ -57,8 +59,8 @@ def _control_role(inputs: Inputs) -> MessageRole:
 
 
 def uses_prefill(inputs: Inputs) -> bool:
-    """Return True if a message is continued by being sent last, without a request to continue it:
-    if the preset wants that, else if the model is known to take it; never if it is known not to.
+    """Return True if a request to continue a message ends with that message (a prefill): if the
+    preset says so, else if the model is known to accept it; never if it is known not to.
     """
     takes = inputs.endpoint.facts_of(parameters(inputs).model.value).prefill
     wanted = inputs.preset.policies.continue_prefill
@@ -103,8 +105,8 @@ def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
 def with_kind(inputs: Inputs, kind: GenerationKind, prompt: str = "") -> Inputs:
     """Return inputs without a draft as those of a kind; `prompt` is that of a quiet one.
 
-    What is no reply can call no tool. The tools stay where the history has calls, since Anthropic
-    refuses calls of tools that it was not given.
+    Requests for something else than a reply offer no tools. If the history has calls, the tools
+    stay: Anthropic refuses calls of tools that the request does not define.
     """
     if kind == "continue":
         return as_continuation(inputs)

@@ -70,9 +70,9 @@ class HarEntry:
     send: float
     """Seconds to send the request."""
     wait: float
-    """Seconds from then to the first byte of the response."""
+    """Seconds from the end of the request to the first byte of the response."""
     seconds: float | None
-    """Seconds of all of it."""
+    """Seconds from the request to the end of the response."""
 
     @property
     def path(self) -> str:

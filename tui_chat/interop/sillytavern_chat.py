@@ -122,7 +122,7 @@ def chat_lines(transcript: SessionTranscript) -> Iterator[str]:
 
 
 def unwritten(transcript: SessionTranscript) -> int:
-    """Return how many messages a chat of SillyTavern would not have."""
+    """Return the number of messages that an export to SillyTavern leaves out."""
     writer = _ChatWriter(transcript)
     for _ in writer.lines():
         pass

@@ -75,7 +75,7 @@ class ExportedPreset:
 
     json: dict[str, Any]
     notes: tuple[str, ...]
-    """A sentence for everything that it does not express."""
+    """A sentence for each thing that the file cannot express."""
 
     @property
     def text(self) -> str:
@@ -331,7 +331,7 @@ class _PresetExporter:
         self._set("use_sysprompt", not old.system_as_user, not new.system_as_user)
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence for everything that is not as in the preset."""
+        """Yield a sentence for each thing in the preset that the export does not have."""
         result = import_preset(self.whole, self.preset.name).preset
         now = {message.id: message for message in result.messages}
         for message in self.preset.messages:

@@ -38,7 +38,7 @@ class ExportedLorebook:
 
     json: Mapping[str, Any]
     notes: tuple[str, ...] = ()
-    """A sentence for everything that it does not express."""
+    """A sentence for each thing that the file cannot express."""
 
     @property
     def text(self) -> str:

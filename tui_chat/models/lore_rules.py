@@ -13,13 +13,13 @@ class LoreRules:
     names: bool = False
     """True if each message is searched with the name of its speaker before it."""
     token_budget: int | None = None
-    """Tokens that the entries of all books may cost together, less one; None for no limit."""
+    """The entries of all books together must cost fewer tokens than this; None for no limit."""
     budget_percent: int | None = None
     """The same, as a share of the context without the reply."""
     budget_cap: int = 0
     """The most that `budget_percent` may give; 0 for no limit."""
     min_activations: int = 0
-    """More messages are searched until so many entries are active."""
+    """The minimum of active entries: until it is reached, more messages are searched."""
     min_activations_depth: int = 0
     """The most messages that are searched for that; 0 for all."""
     group_scoring: bool = False

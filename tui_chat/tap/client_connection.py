@@ -365,7 +365,7 @@ class ClientConnection:
     # --- answers of the proxy itself ----------------------------------------------------------
 
     async def _answer(self, status: int, sentence: str, target: str, *, close: bool) -> None:
-        """Answer in the place of the upstream, in the words of the provider's errors."""
+        """Answer in place of the upstream, in the form of the provider's errors."""
         body = error_body(status, sentence, protocol_of_path(target))
         lines = [
             f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}",
@@ -428,7 +428,9 @@ def error_body(status: int, sentence: str, protocol: Protocol | None) -> bytes:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close a connection as a crash would: without the orderly end that would end a response."""
+    """Abort a connection without an orderly end, so that the client does not take its response
+    for complete.
+    """
     connection = writer.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -33,9 +33,9 @@ _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
 """Seconds between two steps of following a reply: reading what came, and storing it."""
 PATIENCE_SECONDS = 0.5
-"""Seconds after which work is done although bytes pass, or a response has not begun."""
+"""Seconds after which records are processed although bytes pass, or a response has not begun."""
 QUIET_SECONDS = 0.02
-"""Seconds without a byte after which work takes nothing from the proxy."""
+"""Seconds without a byte after which processing records does not delay the proxy."""
 _SMALL = 64 * 1024
 """Bytes of a response that are read on the event loop; more are read in a thread."""
 MOST_FOLLOWED = 256

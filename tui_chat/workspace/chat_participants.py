@@ -41,7 +41,7 @@ def profile_files(library: Library) -> dict[str, str]:
 
 @dataclass(slots=True)
 class ChatParticipants:
-    """Finds them."""
+    """Finds the role and the profile of each imported chat."""
 
     roles: Sequence[Role] = ()
     profiles: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -27,7 +27,7 @@ REPLY_KEPT = 100_000
 
 
 class SideRequests:
-    """Sends them."""
+    """Sends side requests and stores each with its cost."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -41,8 +41,8 @@ class SideRequests:
     ) -> Reply:
         """Send a request of a session and return the reply.
 
-        `on_text` is called with what has arrived of its text. Raises TuiChatError if the request
-        fails; that it is stored is tried only.
+        Calls `on_text` with the text that has arrived so far. Raises TuiChatError if the request
+        fails. If the record of the request cannot be stored, that is not an error.
         """
         reply = Reply()
 
@@ -69,8 +69,8 @@ class SideRequests:
         on_text: Callable[[str], None],
     ) -> str:
         """Send a request of `Requests.compose_kind` for the active session, and return its text;
-        nothing of the conversation changes. `on_text` is called with what has arrived. Empty,
-        reported, if that fails.
+        the conversation does not change. Calls `on_text` with the text that has arrived so far.
+        Reports an error and returns an empty text if the request fails.
         """
         workspace = self._workspace
         session_id, inputs = workspace.state.session_id, composed.inputs

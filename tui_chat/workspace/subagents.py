@@ -20,7 +20,7 @@ _AGENT = re.compile(r"[\w.-]{1,200}")
 
 
 class StartingCall(NamedTuple):
-    """What started a subagent."""
+    """The session, and the call in it, that started a subagent."""
 
     session_id: str
     call_id: str
@@ -38,7 +38,7 @@ class Subagents:
         self._nested = None
 
     def add(self, session_id: str, parent_id: str, call_id: str = "") -> None:
-        """Note that a session is of a subagent."""
+        """Add the session of a subagent; `parent_id` is the session that started it."""
         known = self._started_by.get(session_id)
         if parent_id == session_id or (known and (known.call_id or not call_id)):
             return
@@ -52,7 +52,7 @@ class Subagents:
             self.add(session_id, session_of(parent.with_name(f"{parent.name}.jsonl")))
 
     def calls_of(self, session_id: str) -> dict[str, str]:
-        """Return the ids of a session's calls that started subagents, with these' sessions."""
+        """Return the sessions of subagents by the ids of the session's calls that started them."""
         found = self._of_session.get(session_id, {})
         return {call_id: child for child, call_id in found.items() if call_id}
 

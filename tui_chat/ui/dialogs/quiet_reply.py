@@ -16,7 +16,7 @@ from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 DRAW_SECONDS = 0.1
-"""Between two drawings of an answer that arrives."""
+"""Seconds between two drawings of an answer while it arrives."""
 
 
 class QuietReply(Dialog[str | None]):
@@ -76,7 +76,7 @@ class QuietReply(Dialog[str | None]):
             self._timer = self.set_timer(DRAW_SECONDS, self._draw)
 
     def end(self) -> None:
-        """Nothing more arrives."""
+        """Show that the answer has ended."""
         self.is_arriving = False
         self._draw()
 

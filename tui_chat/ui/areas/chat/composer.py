@@ -116,13 +116,13 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.query = query
 
     class PathPasted(Message):
-        """What was pasted or dropped may be the path of a file."""
+        """The user pasted or dropped a text that may be the path of a file."""
 
         def __init__(self, path: Path, text: str) -> None:
             super().__init__()
             self.path = path
             self.text = text
-            """The whole text with it."""
+            """The whole text of the composer, with the pasted one."""
 
     class AttachRequested(Message):
         """Attach a file."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 REWRITE_SECONDS = 0.1
-"""Between two changes of the composer."""
+"""Seconds between two changes of the composer."""
 
 
 class SideReplies:
-    """Requests such replies, and shows them."""
+    """Requests replies that are no part of the conversation, and shows them."""
 
     def __init__(self, area: ChatArea) -> None:
         self._area = area
@@ -88,8 +88,8 @@ class SideReplies:
     async def _request(
         self, workspace: Workspace, kind: Literal["impersonate", "quiet"], prompt: str = ""
     ) -> Composed | None:
-        """Return the request to send, the one that the inspector shows; None, reported, if nothing
-        can be sent now, and if the user does not want to send one with errors.
+        """Return the request to send, the one that the inspector shows. Return None if the user
+        decides not to send one with errors, and, after reporting why, if nothing can be sent now.
         """
         from tui_chat.ui.dialogs.questions import confirm_send
 
