@@ -59,6 +59,11 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
         assert "tool" in tools[0].title
         assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
+        palette = CommandPalette(entries, ())
+        found = [choice.label for choice in palette.matching("import")]
+        assert found[0] == "Import conversations…"
+        assert not [title for title in found if title.startswith("Impersonate")], "scattered"
+        assert palette.matching("rgnrt"), "scattered letters alone"
 
 
 async def test_every_alias_of_a_pane_belongs_to_a_key(tmp_path: Path) -> None:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.areas.chat.command_suggestions import command_error
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.slash_commands import (
+    BY_NAME,
     COMMANDS,
     CommandCall,
     UnknownCommand,
     message_text,
     parse_command,
 )
+from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -217,6 +221,8 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
         app.chat.pane.composer.focus()
         await pilot.press(*"/copy", "enter")
         await until(pilot, lambda: app.clipboard == "two")
+        await pilot.press(*"/copy-code", "enter")
+        await until(pilot, lambda: "no code block" in shown_toasts(app))
         await pilot.press(*"/delete", "enter")
         await until(pilot, lambda: len(app.workspace.state.entries) == 3)
         await pilot.press(*"/fork Another way", "enter")
@@ -231,15 +237,64 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "setting"),
-    [("/temperature 0.3", "temperature"), ("/effort", "effort"), ("/top-p 1", "top_p")],
+    ("typed", "argument"),
+    [
+        ("/temperature 0.3", "temperature 0.3"),
+        ("/effort", "effort"),
+        ("/top-p 1", "top_p 1"),
+        ("/seed inherit", "seed inherit"),
+    ],
 )
-def test_a_setting_typed_as_a_command_points_to_set(typed: str, setting: str):
+def test_a_setting_typed_as_a_command_is_set(typed: str, argument: str):
     line = parse_command(typed)
-    assert isinstance(line, UnknownCommand)
+    assert isinstance(line, CommandCall)
+    assert line == CommandCall(BY_NAME["set"], argument)
+    assert command_error(line) is None
+
+
+def test_a_wrong_value_of_a_setting_typed_as_a_command_is_an_error():
+    line = parse_command("/temperature hot")
+    assert isinstance(line, CommandCall)
     error = command_error(line)
     assert error is not None
-    assert f"/set {setting} VALUE" in error.advice
+    assert "temperature" in str(error)
+
+
+async def test_words_are_found_in_the_conversation_from_the_composer(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "a needle in the hay")
+        await pilot.press(*"/find needle", "enter")
+        await until(pilot, lambda: bool(app.query(FindBar)))
+        bar = app.query_one(FindBar)
+        found = bar.query_one(".find--count", Static)
+        await until(pilot, lambda: str(found.content).startswith("1 of 2"))
+        await pilot.press("escape")
+        await until(pilot, lambda: not bar.display)
+        app.chat.pane.composer.focus()
+        await pilot.press(*"/find the hay", "enter")
+        await until(pilot, lambda: bar.query_one(Input).value == "the hay")
+        await until(pilot, lambda: str(found.content).startswith("1 of 2"))
+
+
+async def test_dark_and_light_are_what_they_say(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        for name, theme in (("light", LIGHT), ("light", LIGHT), ("dark", DARK), ("dark", DARK)):
+            await pilot.press(*f"/{name}", "enter")
+            await until(pilot, lambda: app.chat.pane.composer.text == "")
+            await until(pilot, lambda theme=theme: app.theme == theme)
+
+
+def test_our_themes_are_offered_first():
+    names = ("ansi-light", "tui-chat-light", "nord", "tui-chat-colourblind-light", DARK)
+    assert sorted_theme_names(names) == [
+        DARK,
+        LIGHT,
+        "tui-chat-colourblind-light",
+        "ansi-light",
+        "nord",
+    ]
 
 
 @pytest.mark.parametrize(

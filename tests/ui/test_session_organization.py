@@ -76,7 +76,7 @@ async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        await pilot.press(*"/find hell", "enter")
+        await pilot.press(*"/filter hell", "enter")
         sessions = app.query_one(SessionList)
         await until(pilot, lambda: sessions.filter.has_focus)
         assert sessions.filter.value == "hell"

@@ -24,6 +24,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.legend import Legend
+from tui_chat.ui.areas.inspector.tabs import View
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
@@ -181,6 +182,20 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
             await settle(pilot)
             strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
             assert hardly_read(strips) == [], (name, pane)
+
+
+async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        await say(pilot, "hello")
+        assert app.inspector.pane is not None
+        for view in View:
+            app.inspector.pane.action_view(view)
+            for name in ("ansi-dark", "ansi-light", "textual-light"):
+                app.theme = name
+                await settle(pilot)
+                assert app.theme_variables["foreground-disabled"], (view, name)
 
 
 @pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))

@@ -41,7 +41,7 @@ from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.terminal.clipboard import Clipboard
 from tui_chat.ui.terminal.desktop_notification import ReplyAlerts
 from tui_chat.ui.theme_files import ThemeFiles
-from tui_chat.ui.themes import origin_defaults
+from tui_chat.ui.themes import THEME_DEFAULTS, origin_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ class TuiChat(App[None]):
     # --- themes --------------------------------------------------------------------------
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return colors of the origins for themes that define none."""
-        return origin_defaults(self.current_theme.dark)
+        """Return colors for themes that define none."""
+        return {**THEME_DEFAULTS, **origin_defaults(self.current_theme.dark)}
 
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self, name: str = "") -> None:
@@ -180,6 +180,11 @@ class TuiChat(App[None]):
     def action_toggle_light(self) -> None:
         """Switch between dark and light."""
         self.theme_files.toggle_light()
+
+    def action_show_dark(self, is_dark: bool) -> None:
+        """Show a dark or a light theme; nothing happens if the theme is of that kind."""
+        if self.current_theme.dark is not is_dark:
+            self.theme_files.toggle_light()
 
     # --- notifications -------------------------------------------------------------------
 

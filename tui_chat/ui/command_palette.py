@@ -92,9 +92,11 @@ def match_score(entry: PaletteEntry, query: str) -> float:
     if len(query) < _SHORTEST_SCATTERED:
         return 0
     scattered = _FUZZY.match(query, title)[0]
-    return min(scattered, 40) if entry.area else min(scattered * 1.1, 41)
+    return min(scattered, 40) if entry.area else min(scattered * 1.1, _MOST_SCATTERED)
 
 
+_MOST_SCATTERED = 41
+"""The score that scattered letters have at most."""
 _SHORTEST_SCATTERED = 3
 """Letters that are looked for one by one; fewer are in almost every title."""
 
@@ -134,7 +136,9 @@ class CommandPalette(ChoiceDialog):
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that match, the best first, then what was used last."""
         scores = {c.id: match_score(self._entries[c.id], words) for c in self.choices}
-        found = [choice for choice in self.choices if scores[choice.id] > 0]
+        # scattered letters count only where nothing has the words
+        least = _MOST_SCATTERED if max(scores.values(), default=0) > _MOST_SCATTERED else 0
+        found = [choice for choice in self.choices if scores[choice.id] > least]
         oldest = -len(self._recent) - 1
         found.sort(key=lambda c: (-scores[c.id], -self._recent.get(c.id, oldest)))
         return found

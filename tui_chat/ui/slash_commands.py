@@ -1,16 +1,20 @@
 """The `/` commands: one declaration each. A command runs an action; see `ui.actions`.
 
 A first line that begins with `/` and a word is a command, unless it begins with `//`: then the
-message begins with one `/`. A path such as `/etc/hosts` is not a command.
+message begins with one `/`. A path such as `/etc/hosts` is not a command. A setting's name works
+as a command: `/temperature 0.7` is `/set temperature 0.7`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
+
+from tui_chat.models.setting_types import SettingError, setting_name
 
 if TYPE_CHECKING:
     from tui_chat.models.policies import GenerationKind
@@ -112,6 +116,11 @@ COMMANDS = (
     ),
     Command("copy", "Copy the last message", run="conversation.act_on_message('copy')"),
     Command(
+        "copy-code",
+        "Copy the last message's code; again, the next block",
+        run="conversation.act_on_message('copy_code')",
+    ),
+    Command(
         "save", "Save the last message's picture or file", run="conversation.act_on_message('save')"
     ),
     Command("fork", "Fork session from here", "TITLE", run="conversation.fork"),
@@ -130,11 +139,13 @@ COMMANDS = (
     ),
     Command("stop", "Stop the reply", run="chat.back"),
     Command("search", "Search all conversations", "WORDS", run="main.search"),
-    Command("find", "Filter sessions", "WORDS", run="sessions.find", aliases=("filter",)),
+    Command("find", "Find in this conversation", "WORDS", run="conversation.find"),
+    Command("filter", "Filter sessions", "WORDS", run="sessions.find"),
     Command("undo", "Undo delete or archive", run="sessions.undo"),
     Command("edit", "Edit the draft in $EDITOR", run="composer.edit_draft"),
     Command("theme", "Theme", "NAME", run="choose_theme"),
-    Command("dark", "Toggle light and dark theme", run="toggle_light", aliases=("light",)),
+    Command("dark", "Dark theme", run="show_dark(True)"),
+    Command("light", "Light theme", run="show_dark(False)"),
     Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),
     Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
     Command("usage", "Usage and cost", run="main.usage", aliases=("cost",)),
@@ -176,11 +187,12 @@ def parse_command(text: str) -> ParsedDraft:
     match = _COMMAND.match(text)
     if match is None:
         return text
-    name = match[1].lower()
-    command = BY_NAME.get(name)
-    return (
-        UnknownCommand(name) if command is None else CommandCall(command, (match[2] or "").strip())
-    )
+    name, argument = match[1].lower(), (match[2] or "").strip()
+    if (command := BY_NAME.get(name)) is not None:
+        return CommandCall(command, argument)
+    with suppress(SettingError):
+        return CommandCall(BY_NAME["set"], f"{setting_name(name)} {argument}".strip())
+    return UnknownCommand(name)
 
 
 def message_text(draft: str) -> str:

@@ -33,6 +33,9 @@ _COLOURS = (
     "warning",
     "error",
 )
+THEME_DEFAULTS = {"foreground-disabled": "ansi_default 38%"}
+"""Variables that the widgets' CSS needs and that Textual's own ANSI themes do not define."""
+
 _ORIGINS = tuple(str(kind) for kind in OriginKind)
 
 _DARK_ORIGINS = {
@@ -66,6 +69,11 @@ def origin_defaults(dark: bool) -> dict[str, str]:
     """
     colours = _DARK_ORIGINS if dark else _LIGHT_ORIGINS
     return {f"origin-{kind}": colour for kind, colour in colours.items()}
+
+
+def sorted_theme_names(names: Iterable[str]) -> list[str]:
+    """Return names of themes in the order in which they are offered: ours first."""
+    return sorted(names, key=lambda name: (name not in (DARK, LIGHT), name[:8] != "tui-chat", name))
 
 
 def load_themes(folders: Iterable[Path]) -> tuple[list[Theme], list[InputError]]:

@@ -32,6 +32,7 @@ from tui_chat.ui.dialogs.choices import (
     ModelChoiceDialog,
     MultiChoiceDialog,
 )
+from tui_chat.ui.themes import sorted_theme_names
 
 if TYPE_CHECKING:
     from tui_chat.workspace.compaction import CompactionPlan
@@ -303,7 +304,7 @@ async def ask_lorebooks(app: App[Any], workspace: Workspace) -> tuple[str, ...] 
 
 async def ask_theme(app: App[Any]) -> str | None:
     """Ask for a theme; the highlighted one is previewed."""
-    names = sorted(app.available_themes, key=lambda name: (not name.startswith("tui-chat"), name))
+    names = sorted_theme_names(app.available_themes)
     choices = [
         Choice(name, name, "dark" if app.available_themes[name].dark else "light") for name in names
     ]

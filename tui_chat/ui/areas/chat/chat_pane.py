@@ -215,14 +215,17 @@ class ChatPane(Vertical, OnePassWidget):
         self.activity.show_status(text, tone)
 
     @on(FindRequested)
-    async def find(self) -> None:
-        """Open the find bar."""
+    async def _find_requested(self) -> None:
+        await self.find()
+
+    async def find(self, words: str = "") -> None:
+        """Open the find bar; without words it has the last ones."""
         if self.find_bar is None:
             from tui_chat.ui.areas.chat.find_bar import FindBar
 
             self.find_bar = FindBar()
             await self.mount(self.find_bar, after=self.containers.conversation)
-        self.find_bar.open()
+        self.find_bar.open(words)
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         """Find other words."""

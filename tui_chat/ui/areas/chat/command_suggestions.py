@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from tui_chat.models.setting_types import (
     SettingError,
     parse_setting,
     reset_words,
-    setting_name,
     split_setting,
     typed_setting_name,
 )
@@ -28,6 +26,7 @@ from tui_chat.ui.slash_commands import (
     nearest_commands,
     rank_names,
 )
+from tui_chat.ui.themes import sorted_theme_names
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -40,10 +39,6 @@ MAX_SUGGESTIONS = 50
 def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
     """Return what is wrong with a command; None if it can be run."""
     if isinstance(line, UnknownCommand):
-        with suppress(SettingError):
-            sentence = f"There is no command /{line.name}: it is a setting."
-            advice = f"Type /set {setting_name(line.name)} VALUE, or /set to see all settings."
-            return InputError(sentence, advice=advice)
         near = [f"/{command.name}" for command in nearest_commands(line.name)]
         meant = f"Did you mean {' or '.join(near)}?" if near else "Type / to list the commands."
         advice = f"{meant} To send the text as a message, begin with //."
@@ -139,7 +134,7 @@ def _arguments(
 
             return [(kind, words) for kind, words in FORMATS.items()]
         case "theme":
-            return [(name, "") for name in sorted(themes)]
+            return [(name, "") for name in sorted_theme_names(themes)]
         case "model" if workspace is not None:
             here = workspace.state.endpoint.name
             likely = sorted(

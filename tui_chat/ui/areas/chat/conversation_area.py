@@ -114,6 +114,10 @@ class ConversationArea(Area):
         self.chat.pane.transcript.action_end()
         await self.tui.run_action(action, self.chat.pane.transcript)
 
+    async def action_find(self, words: str = "") -> None:
+        """Open the find bar, with words to find."""
+        await self.chat.pane.find(words)
+
     def action_first_message(self) -> None:
         """Show the beginning of the conversation."""
         self.chat.pane.transcript.action_begin()

@@ -66,9 +66,11 @@ class FindBar(Horizontal):
         yield self._input
         yield self._count
 
-    def open(self) -> None:
-        """Show the bar and focus the words."""
+    def open(self, words: str = "") -> None:
+        """Show the bar and focus the words; without words it has the last ones."""
         self.display = True
+        if words:
+            self._input.value = words
         self._input.select_all()
         self._input.focus()
         if self._input.value:

@@ -288,6 +288,7 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_choose_kind(self) -> None:
         """Show what regenerating, continuing and the like would send."""
+        from tui_chat.ui.areas.inspector.tabs import View
         from tui_chat.ui.dialogs.questions import ask_kind
 
         workspace = await self.host.opened_workspace()
@@ -296,6 +297,8 @@ class InspectorArea(Area):
         chosen = await ask_kind(self.tui, workspace.state.request.kind)
         if chosen is not None:
             workspace.live_request.show_kind(chosen)
+            if self.pane.view_shown is View.REPLY:  # of another request
+                self.pane.action_view(View.PAYLOAD)
             self._show_pane()
 
     @work(group="dialog", exclusive=True)
