@@ -24,7 +24,7 @@ from statistics import median
 from time import process_time
 
 from tests.benchmarks import compose as composing
-from tests.benchmarks import sidebar, transcript
+from tests.benchmarks import sidebar, sillytavern, transcript
 from tests.benchmarks.inspector_redraw import WIDTH, typed
 from tests.benchmarks.protocols.ours import streams
 from tests.benchmarks.store_data import fill
@@ -74,6 +74,12 @@ def composed() -> Iterator[tuple[str, float]]:
 
         keys()
         yield f"twenty keystrokes in {count:,} messages, and their bytes", spent(keys)
+
+
+def sent_as_sillytavern() -> Iterator[tuple[str, float]]:
+    first, key = sillytavern.measure(squash=True)
+    yield "SillyTavern: 270 prompts, 1,000 entries, 5,000 messages", first
+    yield "SillyTavern: a keystroke in them", key
 
 
 def read() -> Iterator[tuple[str, float]]:
@@ -138,7 +144,7 @@ def main() -> None:
     print(f"{'1,000 messages as JSON, five times':<58}{unit:>9.2f}{1:>9.2f}")
     ratios: dict[str, float] = {}
     slower: list[str] = []
-    for group in (composed, read, drawn, stored, started):
+    for group in (composed, sent_as_sillytavern, read, drawn, stored, started):
         for name, taken in group():
             ratios[name] = ratio = round(taken / unit, 3)
             before = saved.get(name)

@@ -1,4 +1,4 @@
-"""What a keystroke costs with the policies of SillyTavern: 265 prompts, a card, a lorebook
+"""What a keystroke costs with the policies of SillyTavern: 270 prompts, a card, a lorebook
 of 1,000 entries, half of them with patterns, over 5,000 messages.
 
     python -m tests.benchmarks.sillytavern
@@ -43,7 +43,7 @@ def text(chance: random.Random, words: int) -> str:
 
 def preset(chance: random.Random, *, squash: bool) -> Preset:
     prompts: list[dict[str, object]] = []
-    for number in range(257):
+    for number in range(262):
         content = text(chance, 40) + " {{char}} {{getvar::x}}"
         prompt = {"identifier": f"p{number}", "role": "system", "content": content}
         if number % 10 == 0:
@@ -84,35 +84,46 @@ def timed(inputs: Inputs) -> float:
     return (time.process_time() - began) * 1000
 
 
+def inputs(*, squash: bool) -> Inputs:
+    """Return a conversation of 5,000 messages that nothing has seen, with all that is sent."""
+    chance = random.Random(1)
+    history = tuple(
+        replace(message, content=f"{message.content} {{{{user}}}}") if n % 50 == 0 else message
+        for n, message in enumerate(conversation(5_000, int(squash)))
+    )
+    card = Character(
+        description=text(chance, 200),
+        example_dialogues="<START>\n{{user}}: a\n{{char}}: b\n" * 5,
+        depth_prompt=DepthPrompt("{{char}} is calm."),
+    )
+    return Inputs(
+        Endpoint("b", Protocol.OPENAI_CHAT, "https://bench.invalid", models=("gpt-4o",)),
+        preset(chance, squash=squash),
+        history,
+        "Hello",
+        role=Role("r", "Mira", character=card),
+        profile=Profile("Alex", "{{user}} is a sailor."),
+        settings=SessionSettings(author_note=AuthorNote("Be brief.")),
+        context_limit=200_000,
+        reply_reserve=1_000,
+        lorebooks=(book(chance),),
+        chat=ChatSettings(lore=LoreRules(names=True, budget_percent=25)),
+    )
+
+
+def measure(*, squash: bool) -> tuple[float, float]:
+    """Return the milliseconds of the first compose, and the median of a keystroke."""
+    given = inputs(squash=squash)
+    first = timed(given)
+    keys = [timed(replace(given, draft=f"Hello{'!' * number}")) for number in range(20)]
+    return first, statistics.median(keys)
+
+
 def main() -> None:
     for squash in (False, True):
-        chance = random.Random(1)
-        history = tuple(
-            replace(message, content=f"{message.content} {{{{user}}}}") if n % 50 == 0 else message
-            for n, message in enumerate(conversation(5_000, int(squash)))
-        )
-        card = Character(
-            description=text(chance, 200),
-            example_dialogues="<START>\n{{user}}: a\n{{char}}: b\n" * 5,
-            depth_prompt=DepthPrompt("{{char}} is calm."),
-        )
-        inputs = Inputs(
-            Endpoint("b", Protocol.OPENAI_CHAT, "https://bench.invalid", models=("gpt-4o",)),
-            preset(chance, squash=squash),
-            history,
-            "Hello",
-            role=Role("r", "Mira", character=card),
-            profile=Profile("Alex", "{{user}} is a sailor."),
-            settings=SessionSettings(author_note=AuthorNote("Be brief.")),
-            context_limit=200_000,
-            reply_reserve=1_000,
-            lorebooks=(book(chance),),
-            chat=ChatSettings(lore=LoreRules(names=True, budget_percent=25)),
-        )
-        first = timed(inputs)
-        keys = [timed(replace(inputs, draft=f"Hello{'!' * number}")) for number in range(20)]
+        first, key = measure(squash=squash)
         what = "squashed" if squash else "not squashed"
-        print(f"{what}: first {first:.1f}, keystroke {statistics.median(keys):.2f}")
+        print(f"{what}: first {first:.1f}, keystroke {key:.2f}")
 
 
 if __name__ == "__main__":

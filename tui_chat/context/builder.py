@@ -253,7 +253,8 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
         is_prefill = withheld is not None and uses_prefill(inputs)
         if withheld is not None and not is_prefill and policies.names == "name":
             withheld = without_name(withheld)
-        nudge = nudge_turns(inputs, expander, withheld)
+        if withheld is not None and withheld.text.plain:
+            nudge = nudge_turns(inputs, expander, withheld)
     length = len(costs.turns) + len(newest)
     neighbors = groups.beside[CHAT_HISTORY]
     deep = sorted((*groups.deep, *neighbors.after), key=_list_order(groups))

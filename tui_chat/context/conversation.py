@@ -72,7 +72,7 @@ def sent_text(
     scripts = scripts_for(inputs.chat.scripts, message.role, depth)
     if scripts or origin is not None:
         text = Text.of(message.content, origin or MessageOrigin(message))
-        text = apply_scripts(text, scripts)
+        text = apply_scripts(text, scripts, expander.script_steps)
         if has_macros(text.plain, aliases=True):
             line = _text_line(message.role, text.plain, origin or MessageOrigin(message))
             text = expander.expand(line)

@@ -1,27 +1,41 @@
 """Scripts: replacements by regular expressions in what is sent. Stored messages stay as they are.
 
-1. Patterns are in JavaScript's syntax; those that Python's engine cannot express are not applied.
+1. Patterns are in JavaScript's syntax; those that cannot be expressed are not applied.
 2. What a script inserts has the script as its origin.
-3. A pattern may need exponential time, so that only the first `MAX_CHARACTERS` are searched.
+3. Only the first `MAX_CHARACTERS` of a text are searched. A pattern may need exponential time: if
+   Python's engine might try more than `MAX_WAYS` ways, the text is searched by `lorebooks.patterns`
+   in at most `MAX_STEPS` steps for all texts of a request. A script that needs more is not applied
+   to the others, and a note says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
+from tui_chat.context.lorebooks.patterns.parser import group_names
 from tui_chat.models.chat_settings import TextScript
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Span, Text
 
 MAX_CHARACTERS = 20_000
+MAX_WAYS = 2_000_000
+MAX_STEPS = 1_000_000
 _WRITTEN = re.compile(r"/(.*)/([a-z]*)", re.DOTALL)
 _GROUP = re.compile(r"\(\?<(?![=!])")
 _REFERENCE = re.compile(r"\{\{match\}\}|\$(\d+)|\$<([^>]+)>", re.IGNORECASE)
 
 
 def scripts_for(scripts: Sequence[TextScript], target: str, depth: int | None) -> list[TextScript]:
-    """Return the scripts for a kind of text; `depth` messages follow it, None for lore."""
+    """Return the scripts for a kind of text; `depth` messages follow it, None for lore that has no
+    depth. Narrators' messages are taken for the character's, as SillyTavern does.
+    """
+    target = "assistant" if target == "system" else target
     return [
         script
         for script in scripts
@@ -36,52 +50,138 @@ def scripts_for(scripts: Sequence[TextScript], target: str, depth: int | None) -
     ]
 
 
+@dataclass(slots=True)
+class ScriptSteps:
+    """The steps that scripts took for the texts of a request, by pattern."""
+
+    taken: dict[str, int] = field(default_factory=dict[str, int])
+    notes: list[Note] = field(default_factory=list[Note])
+    """A note about each script that needed too many."""
+
+    def is_too_slow(self, script: TextScript) -> bool:
+        """True if a script is not to be applied any more."""
+        return self.taken.get(script.pattern, 0) >= MAX_STEPS
+
+    def add(self, script: TextScript, steps: int) -> None:
+        """Count steps of a script; negative if its search was given up."""
+        taken = self.taken.get(script.pattern, 0) + (steps if steps >= 0 else MAX_STEPS)
+        self.taken[script.pattern] = taken
+        if taken >= MAX_STEPS:
+            sentence = (
+                f"The pattern of the script “{script.name}” takes too long to match; the script is "
+                "not applied to some texts. Simplify the pattern: repetitions within repetitions "
+                "take longest."
+            )
+            self.notes.append(Note(Level.WARNING, "script-too-slow", sentence))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A pattern that is ready to be searched for."""
+
+    quick: re.Pattern[str] | None
+    """For Python's engine; None if it cannot express the pattern."""
+    bounded: Pattern
+    """For bounded time."""
+    is_global: bool
+    names: tuple[str, ...]
+    """The names of its groups, empty for those without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A match: where, and the texts of the whole and of its groups."""
+
+    start: int
+    stop: int
+    groups: tuple[str, ...]
+
+
 @lru_cache(maxsize=64)
-def compiled(pattern: str) -> tuple[re.Pattern[str], bool] | None:
-    """Return a pattern, and whether it replaces all that it finds; None if it is not usable."""
-    found = _WRITTEN.fullmatch(pattern)
-    source, flags = (found[1], found[2]) if found else (pattern, "")
+def compiled(pattern: str) -> _Compiled | None:
+    """Return a usable pattern; None if it is not usable."""
+    written = _WRITTEN.fullmatch(pattern)
+    source, flags = (written[1], written[2]) if written else (pattern, "")
     options = re.ASCII
     for letter, option in (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL)):
         if letter in flags:
             options |= option
+    quick = None
+    wide = "u" if "u" not in flags and not source.isascii() and max(source) > "\uffff" else ""
+    with suppress(re.error, RecursionError, OverflowError):
+        quick = re.compile(_GROUP.sub("(?P<", source), options)
     try:
-        return re.compile(_GROUP.sub("(?P<", source), options), "g" in flags
-    except (re.error, RecursionError, OverflowError):
+        bounded = Pattern(source, flags.replace("g", "") + wide)
+        names = group_names(source)
+    except BadPattern:
         return None
+    return _Compiled(quick, bounded, "g" in flags, names)
 
 
-def apply_scripts(text: Text, scripts: Iterable[TextScript]) -> Text:
-    """Return a text with all replacements."""
+def apply_scripts(
+    text: Text, scripts: Iterable[TextScript], steps: ScriptSteps | None = None
+) -> Text:
+    """Return a text with all replacements. `steps` is that of the request; by default a new one."""
+    steps = ScriptSteps() if steps is None else steps
     for script in scripts:
-        text = _apply(text, script)
+        text = _apply(text, script, steps)
     return text
 
 
-def _apply(text: Text, script: TextScript) -> Text:
-    usable = compiled(script.pattern)
-    if usable is None:
+def _apply(text: Text, script: TextScript, steps: ScriptSteps) -> Text:
+    pattern = compiled(script.pattern)
+    if pattern is None or steps.is_too_slow(script):
         return text
-    pattern, is_global = usable
+    found, taken = _matches(script.pattern, text.plain[:MAX_CHARACTERS])
+    steps.add(script, taken)
     origin = Origin(OriginKind.SETTING, "script", f"script {script.name}")
     pieces: list[Span] = []
     at = 0
-    for found in pattern.finditer(text.plain[:MAX_CHARACTERS]):
-        pieces += text[at : found.start()].spans
-        pieces.append(Span(_replacement(script, found), origin))
-        at = found.end()
-        if not is_global:
-            break
+    for each in found:
+        pieces += text[at : each.start].spans
+        pieces.append(Span(_replacement(script, each, pattern.names), origin))
+        at = each.stop
     return Text((*pieces, *text[at:].spans)) if pieces else text
 
 
-def _replacement(script: TextScript, found: re.Match[str]) -> str:
+@lru_cache(maxsize=20_000)
+def _matches(written: str, text: str) -> tuple[tuple[_Found, ...], int]:
+    """Return the matches of a pattern, and the steps taken; negative if it took too many."""
+    pattern = compiled(written)
+    if pattern is None:
+        return (), 0
+    bounded = pattern.bounded
+    if pattern.quick is not None and bounded.most_ways(len(text)) * len(text) <= MAX_WAYS:
+        matches = pattern.quick.finditer(text)
+        found = (_Found(*m.span(), tuple(g or "" for g in (m[0], *m.groups()))) for m in matches)
+        return tuple(found if pattern.is_global else islice(found, 1)), 0
+    folded = text.casefold()
+    if bounded.required_texts and not any(each in folded for each in bounded.required_texts):
+        return (), 0
+    results: list[_Found] = []
+    taken = at = 0
+    while at <= len(text):
+        captures, steps = bounded.find(text, at, MAX_STEPS - taken)
+        if steps < 0:
+            return (), steps
+        taken += steps
+        if captures is None:
+            break
+        starts, stops = captures[::2], captures[1::2]
+        groups = (text[i:j] if 0 <= i <= j else "" for i, j in zip(starts, stops, strict=True))
+        results.append(_Found(starts[0], stops[0], tuple(groups)))
+        at = stops[0] + (stops[0] == starts[0])
+        if not pattern.is_global or taken >= MAX_STEPS:
+            break
+    return tuple(results), taken
+
+
+def _replacement(script: TextScript, found: _Found, names: tuple[str, ...]) -> str:
     def value(reference: re.Match[str]) -> str:
-        try:
-            group = found[int(reference[1])] if reference[1] else found[reference[2] or 0]
-        except (IndexError, KeyError):
-            group = ""
-        group = group or ""
+        number = int(reference[1] or 0)
+        if reference[2]:
+            number = names.index(reference[2]) + 1 if reference[2] in names else -1
+        group = found.groups[number] if 0 <= number < len(found.groups) else ""
         for each in script.trim:
             group = group.replace(each, "")
         return group

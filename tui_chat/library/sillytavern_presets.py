@@ -32,6 +32,7 @@ from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, s
 from tui_chat.models.envelope import Level
 from tui_chat.models.policies import (
     GENERATION_KINDS,
+    MAIN_PROMPT,
     GenerationKind,
     NamesPolicy,
     Policies,
@@ -57,7 +58,7 @@ APPENDED = (
 )
 """Markers that come last if the order list does not have them."""
 _DEFAULT_CONTENT = {
-    _MAIN: "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}.",
+    _MAIN: MAIN_PROMPT,
     "enhanceDefinitions": (
         "If you have more knowledge of {{char}}, add to the character's lore and personality to "
         "enhance them but keep the Character Sheet's definitions absolute."

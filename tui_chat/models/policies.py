@@ -42,6 +42,9 @@ PostProcessing = Literal["", "merge", "semi", "strict", "single"]
 names go into the text. `semi`: also, later system messages become the user's. `strict`: also, the
 first message after the system message is the user's. `single`: all become one message."""
 
+MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
+"""SillyTavern's default prompt."""
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Policies:

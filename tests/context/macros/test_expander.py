@@ -18,6 +18,7 @@ from tui_chat.context.macros.expander import MAX_DEPTH, MAX_VALUES
 from tui_chat.context.macros.notes import MAX_NOTES
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
@@ -295,11 +296,13 @@ def test_a_profile_that_names_itself_ends():
 
 
 def test_every_macro_has_one_line_of_help() -> None:
+    from tui_chat.context.macros.completion import MACRO_HELP, complete_macro
     from tui_chat.context.macros.environment import _WORDS, is_value_macro
-    from tui_chat.context.macros.functions import MACRO_HELP, MACROS, complete_macro
+    from tui_chat.context.macros.functions import MACRO_ALIASES, MACROS
 
     told = {macro.name for macro in MACRO_HELP}
-    assert told == {*MACROS, *filter(is_value_macro, _WORDS), "trim", "//", "if", "outlet"}
+    own = MACROS.keys() - MACRO_ALIASES.keys()
+    assert told == {*own, *filter(is_value_macro, _WORDS), "trim", "//", "if", "outlet"}
     assert [m.written for m in complete_macro("tone", ("Tone",))] == ["{{getvar::Tone}}"]
 
 
@@ -538,3 +541,43 @@ def _closes_what_it_opens(text: str) -> bool:
         if depth < 0:
             return False
     return depth == 0 and not re.search(r"^[{}\\]|[{}\\]$|\{\{\{|\}\}\}", text)
+
+
+SILLYTAVERN = Policies(depths="joined", expand_history=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("{{setvar::v::1}}{{varexists::v}}{{flushvar::v}}{{hasvar::v}}", "truefalse"),
+        ("{{setvarkey::o::k::v}}{{setvarkey::o::l::w}}{{getvar::o}}", '{"k":"v","l":"w"}'),
+        ("{{setvarkey::a::2::x}}{{getvarindex::a::2}} {{getvar::a}}", 'x [null,null,"x"]'),
+        ("{{setvarkey::a::9999::x}}", "{{setvarkey::a::9999::x}}"),
+        ("{{setvar::t::plain}}{{getvarkey::t::k}}", "{{getvarkey::t::k}}"),
+        ("{{timeDiff::2024-01-01::2023-01-01}}", "in a year"),
+        ("{{timeDiff::2024-01-01 10:00::2024-01-01 12:29}}", "2 hours ago"),
+        ("{{timeDiff::2024-01-01::2024-01-01}}", "a few seconds ago"),
+        ("{{timeDiff::soon::later}}", "{{timeDiff::soon::later}}"),
+        ("{{!user}} {{ ~ user}} {{comment::x}}", "Ada Ada "),
+        ("{{#setvar::b}}\n x\n{{/setvar}}[{{getvar::b}}]", "[\n x\n]"),
+    ],
+)
+def test_sillytavern_has_more_macros(source: str, plain: str) -> None:
+    turns = request(said(source, id="it"), policies=SILLYTAVERN).turns
+    assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == [plain]
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("\\{a\\}", "\\{a\\}"),
+        ("{{reverse::ab}} {{reverse:ab}}", "ba: ba"),
+        ("{{trim}} a {{/trim}}", " a {{/trim}}"),
+        ("<BOT> {{varexists::x}}", "Bot {{varexists::x}}"),
+        ("{{banned::x}}", "{{banned::x}}"),
+    ],
+)
+def test_the_old_engine_has_no_escapes_and_no_ends(source: str, plain: str) -> None:
+    policies = replace(SILLYTAVERN, legacy_macros=True)
+    turns = request(said(source, id="it"), policies=policies).turns
+    assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == [plain]

@@ -2,7 +2,9 @@
 
 syntax            reads a text into literals and macros
 environment       the values that macros read: names, clock, conversation, seeds, variables
-functions         the macros that take arguments or have effects, and help for all macros
+functions         the macros that take arguments or have effects
+durations         the time between two moments in words
+completion        the macros offered for completion, with a line of help
 expander          expands one text
 preset_expansion  which texts are expanded, in which order, and when one is expanded again
 """

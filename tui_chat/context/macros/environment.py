@@ -23,6 +23,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.models.character import Character
 from tui_chat.models.message import MessageRole
+from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.text import Text
 
 VARIABLE = "variable "
@@ -202,6 +203,13 @@ def _example_blocks(card: Character) -> str:
     return "".join(f"<START>\n{block.strip()}\n" for block in blocks[1:])
 
 
+def _system_prompt(inputs: Inputs) -> str:
+    """Return SillyTavern's system prompt for text completion: the card's, or the default one."""
+    role = inputs.active_role
+    card = role.character if role else None
+    return (card.system_prompt.strip() if card else "") or MAIN_PROMPT
+
+
 def _author_note(inputs: Inputs) -> str:
     notes = (settings.author_note for settings, _ in inputs.setting_places)
     return next((note.text for note in notes if note is not None), "")
@@ -242,6 +250,10 @@ _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
     "lastmessageid": lambda inputs: str(last) if (last := _last_id(inputs)) >= 0 else "",
     "lastgenerationtype": lambda inputs: inputs.chat.kind,
     "authorsnote": lambda inputs: _author_note(inputs),
+    "systemprompt": _system_prompt,
+    **dict.fromkeys(
+        ("defaultsystemprompt", "instructsystem", "instructsystemprompt"), lambda _: MAIN_PROMPT
+    ),
     "maxcontext": lambda inputs: str(_limit(inputs)),
     "maxprompt": lambda inputs: str(_limit(inputs) - _reserve(inputs)),
     "maxresponse": lambda inputs: str(_reserve(inputs)),
@@ -277,6 +289,8 @@ def card_value(inputs: Inputs, name: str) -> str | None:
         if name.startswith("greeting "):
             number = int(name.removeprefix("greeting "))
             return card.greetings[number] if number < len(card.greetings) else ""
+        if name == "charjailbreak" and not inputs.preset.policies.legacy_macros:
+            return None
         if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
             text = field(card).replace("\r", "")
             return text if name == "mesexamples" else text.strip()

@@ -45,7 +45,7 @@ from tui_chat.context.macros.functions import (
     NotExpanded,
     is_true,
 )
-from tui_chat.context.macros.legacy import LEGACY_ORDER, is_legacy
+from tui_chat.context.macros.legacy import LEGACY_ORDER, is_legacy, one_argument
 from tui_chat.context.macros.notes import ExpansionNotes, shortened, unclosed_note
 from tui_chat.context.macros.syntax import (
     COMMENT,
@@ -58,6 +58,7 @@ from tui_chat.context.macros.syntax import (
 )
 from tui_chat.context.macros.whitespace import dedented, trimmed
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 MAX_DEPTH = 32
@@ -125,11 +126,13 @@ def expand_stored(source: str, environment: MacroEnvironment) -> str:
     """Return a text with its macros expanded; what it sets stays in the environment."""
     if not has_macros(source, environment.aliases):
         return source
-    nodes = parse(source, environment.aliases)
+    nodes = parse(source, environment.aliases, environment.legacy)
     return expand(source, nodes, _STORED, environment).text.plain
 
 
 _STORED = Origin(OriginKind.DRAFT, "draft")
+_VERSIONS = ("version", "charversion", "char_version")
+_GREETINGS = ("greeting", "charfirstmessage")
 _CARD = "card"
 """The kind of texts of a character card."""
 
@@ -275,6 +278,8 @@ class _Expander:
                 name = shortened(written)
                 origin = Origin(OriginKind.MACRO, written, name, within=self.origin)
                 pieces.append(Span(result, origin))
+            elif result is _Outcome.STAYS and not node.body:  # an alias
+                pieces.append(self._literal(node.start, node.stop))
             elif result is _Outcome.STAYS:
                 stop = node.stop if node.scope is None else node.scope_start
                 pieces.append(self._literal(node.start, node.start + 2))
@@ -309,7 +314,10 @@ class _Expander:
         known = MACROS.get(macro.name)
         try:
             written = macro.arguments if macro.scope is None else (*macro.arguments, macro.scope)
-            if len(macro.arguments) > MAX_ARGUMENTS.get(macro.name, len(macro.arguments)):
+            most = MAX_ARGUMENTS.get(macro.name, len(macro.arguments))
+            if len(macro.arguments) > most and not (
+                self.environment.legacy and macro.name == "reverse"
+            ):
                 raise NotExpanded("has too many arguments")
             if macro.name == "trim" and not written:
                 return _Outcome.TRIM
@@ -317,16 +325,21 @@ class _Expander:
                 raise NotExpanded("is no macro of the legacy engine")
             if macro.name == "else" and not macro.arguments and self.environment.aliases:
                 return ""
-            if macro.name in ("if", "#if"):
+            if macro.name == "if":
                 return self._branch(macro)
             if (value := self._text_value(macro)) is not None:
                 return value
-            if known is not None and (written or macro.name != "greeting"):
+            if known is not None and (written or macro.name not in _GREETINGS):
                 arguments = [self._string(argument) for argument in macro.arguments]
                 if self.environment.aliases and not self.environment.legacy:
                     arguments = [argument.strip() for argument in arguments]
+                elif self.environment.legacy and macro.name in ("reverse", "roll") and arguments:
+                    arguments = one_argument(self.source.text, macro, arguments)
+                    if macro.name == "roll" and arguments[0][:1] == ":":
+                        return ""  # no dice roll for the old engine
                 if macro.scope is not None:
-                    arguments.append(dedented(Text(trimmed(self._pieces(macro.scope)))).plain)
+                    scope = Text(trimmed(self._pieces(macro.scope)))
+                    arguments.append((scope if macro.keeps_space else dedented(scope)).plain)
                 result = clean(known(MacroCall(self, macro, arguments)))
             else:
                 result = self._word(macro)
@@ -387,7 +400,7 @@ class _Expander:
         if not holds and len(branches) < 2:
             return Text()
         text = Text(trimmed(self._pieces(branches[0 if holds else 1])))
-        return text if macro.name == "#if" else dedented(text)
+        return text if macro.keeps_space else dedented(text)
 
     def holds(self, condition: str) -> bool:
         """True if a condition, which may be the name of a value, is neither empty nor false."""
@@ -443,8 +456,12 @@ class _Expander:
         if content is None:
             return None
         kind = _CARD if is_card_word(name) else "variable"
-        if kind == _CARD and self._in_card():
-            return ""
+        if self._in_card():
+            if kind == _CARD and not (self.environment.legacy and name in _VERSIONS):
+                return ""
+            content = MAIN_PROMPT if name == "systemprompt" else content
+        if content is MAIN_PROMPT and not self.environment.legacy:
+            return content  # as it is written: the result of a macro is not parsed again
         return self._inside(_Source(content, kind, name, f"variable “{shortened(name)}”"))
 
     def _in_card(self) -> bool:
@@ -485,7 +502,9 @@ class _Expander:
     def _parsed(self, value: str) -> Sequence[Node]:
         """Parse a value."""
         if value not in self.parsed:
-            self.parsed[value] = parse(value, self.environment.aliases), unclosed(value)
+            environment = self.environment
+            nodes = parse(value, environment.aliases, environment.legacy)
+            self.parsed[value] = nodes, unclosed(value)
         nodes, at = self.parsed[value]
         if at is not None:
             sentence = unclosed_note(value, at, self._place())

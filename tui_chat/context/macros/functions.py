@@ -1,23 +1,27 @@
-"""The macros that take arguments or have effects, each a function of its call, and a line of help
-for every macro.
+"""The macros that take arguments or have effects, each a function of its call.
 
 To add one: write a function from `MacroCall` to the text that replaces it, which raises
-`NotExpanded` for arguments it cannot use, and add it to `MACROS`, `MAX_ARGUMENTS` and `MACRO_HELP`.
+`NotExpanded` for arguments it cannot use, and add it to `_OWN` and `_MOST`, and to
+`completion.MACRO_HELP`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
+from tui_chat.context.macros.durations import time_between
 from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE
 from tui_chat.context.macros.syntax import Macro, parse
 from tui_chat.models.envelope import Level
 
 MAX_DICE = 100
+MAX_ITEMS = 1_000
+"""Maximum length of a list that a variable holds."""
 
 
 class NotExpanded(Exception):
@@ -282,7 +286,81 @@ def _greeting(call: MacroCall) -> str:
     return call.text.value(f"greeting {int(number)}") or ""
 
 
-MACROS: Mapping[str, Callable[[MacroCall], str]] = {
+def _stored(value: str | None) -> object:
+    """Return the object or list that a variable holds as JSON; None if it is not set."""
+    if not value:
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise NotExpanded("names a variable that is no list or object") from None
+
+
+def _index(key: str) -> int | None:
+    return int(key) if key.isdecimal() and key.isascii() and len(key) <= 9 else None
+
+
+def _set_key(prefix: str) -> Callable[[MacroCall], str]:
+    """Return a macro that sets a key of an object or list, which a variable holds as JSON."""
+
+    def run(call: MacroCall) -> str:
+        name, key = prefix + _variable(call), call.argument(1).strip()
+        value, at = call.argument(2), _index(key)
+        held = _stored(call.text.value(name))
+        if isinstance(held, dict) or (held is None and at is None):
+            changed: object = {**cast("dict[str, object]", held or {}), key: value}
+        elif isinstance(held, list | None) and at is not None and at < MAX_ITEMS:
+            items = [*cast("list[object]", held or [])]
+            items += [None] * (at + 1 - len(items))
+            items[at] = value
+            changed = items
+        else:
+            raise NotExpanded(f"names no key of an object, and no index below {MAX_ITEMS:,}")
+        call.text.set(name, _as_json(changed))
+        return ""
+
+    return run
+
+
+def _get_key(prefix: str) -> Callable[[MacroCall], str]:
+    """Return a macro that reads a key of an object or list, which a variable holds as JSON."""
+
+    def run(call: MacroCall) -> str:
+        held, key = _stored(call.text.value(prefix + _variable(call))), call.argument(1).strip()
+        at, found = _index(key), None
+        if isinstance(held, dict):
+            found = cast("dict[str, object]", held).get(key)
+        elif isinstance(held, list) and at is not None:
+            found = next(iter(cast("list[object]", held)[at : at + 1]), None)
+        return "" if found is None else found if isinstance(found, str) else _as_json(found)
+
+    return run
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _time_difference(call: MacroCall) -> str:
+    try:
+        return time_between(call.argument(0), call.argument(1))
+    except ValueError:
+        raise NotExpanded("takes two times such as 2025-06-30 or 2025-06-30 18:05") from None
+
+
+MACRO_ALIASES = {
+    "varexists": "hasvar",
+    "flushvar": "deletevar",
+    "globalvarexists": "hasglobalvar",
+    "flushglobalvar": "deleteglobalvar",
+    "setvarindex": "setvarkey",
+    "getvarindex": "getvarkey",
+    "setglobalvarindex": "setglobalvarkey",
+    "getglobalvarindex": "getglobalvarkey",
+    "charfirstmessage": "greeting",
+}
+"""Other names of macros in SillyTavern."""
+_OWN: Mapping[str, Callable[[MacroCall], str]] = {
     "random": _random,
     "pick": _pick,
     "roll": _roll,
@@ -306,13 +384,20 @@ MACROS: Mapping[str, Callable[[MacroCall], str]] = {
             ("delete", _delete(prefix)),
         )
     },
+    "setvarkey": _set_key(""),
+    "getvarkey": _get_key(""),
+    "setglobalvarkey": _set_key(GLOBAL),
+    "getglobalvarkey": _get_key(GLOBAL),
+    "timediff": _time_difference,
+    "comment": lambda call: call.argument(0)[:0],
     "persona": lambda call: call.text.profile(),
     "newline": _repeated("\n"),
     "space": _repeated(" "),
     "noop": lambda _: "",
 }
+MACROS = {**_OWN, **{alias: _OWN[name] for alias, name in MACRO_ALIASES.items()}}
 """By name, in lower case."""
-MAX_ARGUMENTS: Mapping[str, int] = {
+_MOST = {
     "roll": 1,
     "getvar": 1,
     "getglobalvar": 1,
@@ -320,6 +405,14 @@ MAX_ARGUMENTS: Mapping[str, int] = {
     "decvar": 1,
     "hasvar": 1,
     "deletevar": 1,
+    "hasglobalvar": 1,
+    "deleteglobalvar": 1,
+    "getvarkey": 2,
+    "getglobalvarkey": 2,
+    "setvarkey": 3,
+    "setglobalvarkey": 3,
+    "timediff": 2,
+    "comment": 1,
     "reverse": 1,
     "hasextension": 1,
     "greeting": 1,
@@ -329,73 +422,8 @@ MAX_ARGUMENTS: Mapping[str, int] = {
     "noop": 0,
     "trim": 0,
 }
+MAX_ARGUMENTS: Mapping[str, int] = {
+    **_MOST,
+    **{alias: _MOST[name] for alias, name in MACRO_ALIASES.items()},
+}
 """Maximum number of arguments; a call with more is not expanded, so that no text is lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class MacroHelp:
-    """A macro offered for completion."""
-
-    name: str
-    """In lower case."""
-    written: str
-    """The inserted text, such as `{{random::a::b}}`."""
-    words: str
-
-
-MACRO_HELP = (
-    MacroHelp("user", "{{user}}", "the profile's name"),
-    MacroHelp("char", "{{char}}", "the role's name"),
-    MacroHelp("persona", "{{persona}}", "the profile's text"),
-    MacroHelp("preset", "{{preset}}", "the preset's name"),
-    MacroHelp("model", "{{model}}", "the selected model"),
-    MacroHelp("date", "{{date}}", "the day, as 2025-06-30"),
-    MacroHelp("time", "{{time}}", "the time, as 18:05"),
-    MacroHelp("weekday", "{{weekday}}", "the day of the week"),
-    MacroHelp("lastmessage", "{{lastMessage}}", "the newest message or the draft"),
-    MacroHelp("lastusermessage", "{{lastUserMessage}}", "the user's last message"),
-    MacroHelp("lastcharmessage", "{{lastCharMessage}}", "the model's last message"),
-    MacroHelp("random", "{{random::a::b}}", "one of them at random, for each request"),
-    MacroHelp("pick", "{{pick::a::b}}", "one of them at random, once for a session"),
-    MacroHelp("roll", "{{roll::2d6}}", "a dice roll"),
-    MacroHelp("setvar", "{{setvar::name::value}}", "sets a variable; expands to nothing"),
-    MacroHelp("getvar", "{{getvar::name}}", "a variable's value"),
-    MacroHelp("addvar", "{{addvar::name::value}}", "adds to a variable"),
-    MacroHelp("incvar", "{{incvar::name}}", "counts a variable up; its new value"),
-    MacroHelp("decvar", "{{decvar::name}}", "counts a variable down; its new value"),
-    MacroHelp("hasvar", "{{hasvar::name}}", "true or false: whether a variable is set"),
-    MacroHelp("deletevar", "{{deletevar::name}}", "deletes a variable"),
-    MacroHelp("setglobalvar", "{{setglobalvar::name::value}}", "sets a global variable"),
-    MacroHelp("getglobalvar", "{{getglobalvar::name}}", "a global variable's value"),
-    MacroHelp("addglobalvar", "{{addglobalvar::name::value}}", "adds to a global variable"),
-    MacroHelp("incglobalvar", "{{incglobalvar::name}}", "counts a global variable up"),
-    MacroHelp("decglobalvar", "{{decglobalvar::name}}", "counts a global variable down"),
-    MacroHelp("hasglobalvar", "{{hasglobalvar::name}}", "whether a global variable is set"),
-    MacroHelp("deleteglobalvar", "{{deleteglobalvar::name}}", "deletes a global variable"),
-    MacroHelp(".", "{{.name = value}}", "a variable with an operator"),
-    MacroHelp("$", "{{$name = value}}", "a global variable with an operator"),
-    MacroHelp("banned", "{{banned::text}}", "nothing"),
-    MacroHelp("worldinfobefore", "{{worldInfoBefore}}", "lore before the character"),
-    MacroHelp("worldinfoafter", "{{worldInfoAfter}}", "lore after the character"),
-    MacroHelp("if", "{{if name}}…{{else}}…{{/if}}", "one text or the other"),
-    MacroHelp("reverse", "{{reverse::text}}", "a text from its end"),
-    MacroHelp("hasextension", "{{hasExtension::regex}}", "true for scripts, else false"),
-    MacroHelp("outlet", "{{outlet::name}}", "the lore entries of an outlet"),
-    MacroHelp("greeting", "{{greeting::0}}", "a greeting of the character"),
-    MacroHelp("newline", "{{newline}}", "a line break"),
-    MacroHelp("space", "{{space}}", "a space"),
-    MacroHelp("trim", "{{trim}}", "removes the line breaks around it"),
-    MacroHelp("noop", "{{noop}}", "nothing"),
-    MacroHelp("//", "{{// comment}}", "nothing: a comment"),
-)
-"""In the order in which they are offered."""
-
-
-def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroHelp, ...]:
-    """Return the macros that begin with `typed`, the text after `{{`; variables go last."""
-    wanted = typed.casefold()
-    own = tuple(
-        MacroHelp(name.casefold(), f"{{{{getvar::{name}}}}}", "a variable of this preset")
-        for name in variables
-    )
-    return tuple(macro for macro in (*MACRO_HELP, *own) if macro.name.startswith(wanted))

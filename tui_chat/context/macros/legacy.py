@@ -13,8 +13,11 @@ LEGACY_ORDER = tuple(
 
 # fmt: off
 _NEW = frozenset((
-    "if", "#if", "else", ".", "$", "space", "hasvar", "deletevar", "hasglobalvar",
+    "if", "else", ".", "$", "space", "hasvar", "deletevar", "hasglobalvar",
     "deleteglobalvar", "charcreatornotes", "ismobile", "lastgenerationtype",
+    "varexists", "flushvar", "globalvarexists", "flushglobalvar", "comment",
+    "setvarkey", "getvarkey", "setvarindex", "getvarindex", "setglobalvarkey", "getglobalvarkey",
+    "setglobalvarindex", "getglobalvarindex",
     "greeting", "charfirstmessage", "chardescription", "charpersonality", "charscenario",
     "authorsnote", "charauthorsnote", "defaultauthorsnote", "hasextension", "version",
     "exampleseparator",
@@ -27,10 +30,20 @@ def is_legacy(macro: Macro, text: str) -> bool:
     """True if the old engine takes a macro as it is written in a text."""
     if macro.scope is not None or macro.name in _NEW:
         return False
+    if text[macro.start] == "<":
+        return True
     after = text[macro.start + 2 :]
     if after[:1].isspace():
         return False
     after = after[len(macro.name) :]
     if macro.name in LEGACY_ORDER:
         return after.startswith("::")
+    if macro.name == "banned":
+        return after.startswith(' "')
     return macro.name not in ("user", "char", "newline") or after.startswith("}}")
+
+
+def one_argument(text: str, macro: Macro, arguments: list[str]) -> list[str]:
+    """Return the only argument of a macro whose name ends at one colon in the old engine."""
+    after = text[macro.start + 2 + len(macro.name) :]
+    return [":" * after.startswith("::") + "::".join(arguments)]

@@ -25,7 +25,7 @@ from tui_chat.context.macros.notes import unclosed_note
 from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
-from tui_chat.context.scripts import apply_scripts, scripts_for
+from tui_chat.context.scripts import ScriptSteps, apply_scripts, scripts_for
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind, Text
@@ -46,7 +46,7 @@ class _Program:
 
 
 @Memo
-def _program(line: ResolvedMessage, aliases: bool) -> _Program | None:
+def _program(line: ResolvedMessage, aliases: bool, legacy: bool) -> _Program | None:
     content = line.message.content
     if not (has_macros(content, aliases) or line.message.requires):
         return None
@@ -54,7 +54,7 @@ def _program(line: ResolvedMessage, aliases: bool) -> _Program | None:
     if at is not None:
         sentence = unclosed_note(content, at, line.called)
         note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
-    return _Program(parse(content, aliases), note)
+    return _Program(parse(content, aliases, legacy), note)
 
 
 class Expander:
@@ -63,8 +63,10 @@ class Expander:
     def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
         self._inputs = inputs
         self._aliases = inputs.preset.policies.expand_history
+        self._legacy = inputs.preset.policies.legacy_macros
         self._notes = notes
-        self._lore_scripts = scripts_for(inputs.chat.scripts, "lore", None)
+        self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.chat.scripts)
+        self.script_steps = ScriptSteps(notes=notes)
         self._environment: MacroEnvironment | None = None
         self.texts: dict[int, Text] = {}
         """The expanded texts of the messages with macros, by their identity."""
@@ -93,14 +95,17 @@ class Expander:
             text = self.texts[id(line)] = Text.join(line.separator, texts)
             return text
         original = None if line.replaced is None else self.expand(line.replaced)
-        program = _program(line, self._aliases)
+        program = _program(line, self._aliases, self._legacy)
+        text = text_of(line, {})
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
             self._notes += expansion.notes
-            self.texts[id(line)] = expansion.text
-        text = text_of(line, self.texts)
-        if self._lore_scripts and is_lore_entry(line):
-            changed = apply_scripts(text, self._lore_scripts)
+            text = self.texts[id(line)] = expansion.text
+        if self._has_lore_scripts and is_lore_entry(line):
+            point = line.message.insertion_point
+            depth = None if point is None else max(-point, 0)
+            scripts = scripts_for(self._inputs.chat.scripts, "lore", depth)
+            changed = apply_scripts(text, scripts, self.script_steps)
             if changed is not text and has_macros(changed.plain, self._aliases):
                 inserted = replace(line.message, content=changed.plain)
                 changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))

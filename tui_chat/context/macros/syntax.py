@@ -10,15 +10,19 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
    their last argument.
 7. `{{.name ...}}` and `{{$name ...}}` are a variable of the session and a global one, with an
    operator.
-8. With `aliases`, `<user>`, `<bot>`, `<char>` and `<group>` are macros, too.
+8. With `aliases`, `<user>`, `<bot>`, `<char>` and `<group>` are macros, too, and the flags of
+   SillyTavern may stand before a name. All but `#` mean nothing: `{{#if ...}}` keeps the white
+   space of what stands between it and its end.
 9. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
    depth of expansion.
+10. SillyTavern's `legacy` engine has neither escapes nor flags nor ends.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from string import whitespace
 from typing import TypeAlias
 
 COMMENT = "//"
@@ -57,6 +61,8 @@ class Macro:
     """The arguments after the name."""
     scope: tuple[Node, ...] | None = None
     """What stands between it and its end; None if it has no end."""
+    keeps_space: bool = False
+    """True if the white space of the scope is kept."""
     scope_start: int = 0
     scope_stop: int = 0
     """Where the scope begins and stops."""
@@ -71,8 +77,11 @@ _TOKEN_OR_ALIAS = re.compile(
     rf"\\\{{(?!\{{)|\\\}}|\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE
 )
 """With aliases, each brace is escaped by itself."""
+_LEGACY_TOKEN = re.compile(rf"\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE)
 _ALIASED = {"bot": "char"}
-_NAME = re.compile(r"\s*(?:(/?//)|([#/]?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))")
+_NAME = re.compile(
+    r"\s*(?:(/?//)|((?:[!?~>#]\s*)*/?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))"
+)
 
 
 def has_macros(source: str, aliases: bool = False) -> bool:
@@ -93,11 +102,12 @@ class _OpenMacro:
     nodes: list[Node] = field(default_factory=list["Node"])
 
 
-def parse(source: str, aliases: bool = False) -> tuple[Node, ...]:
+def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Node, ...]:
     """Parse a text into literals and macros."""
     stack = [_OpenMacro(0)]
     at = 0
-    for token in (_TOKEN_OR_ALIAS if aliases else _TOKEN).finditer(source):
+    tokens = _LEGACY_TOKEN if legacy else _TOKEN_OR_ALIAS if aliases else _TOKEN
+    for token in tokens.finditer(source):
         _text(stack[-1].nodes, at, token.start())
         at = token.end()
         match token.group():
@@ -105,7 +115,7 @@ def parse(source: str, aliases: bool = False) -> tuple[Node, ...]:
                 stack.append(_OpenMacro(token.start()))
             case "}}" if len(stack) > 1:
                 opened = stack.pop()
-                stack[-1].nodes.append(_macro(source, opened, at))
+                stack[-1].nodes.append(_macro(source, opened, at, aliases and not legacy))
             case "}}":
                 _text(stack[-1].nodes, token.start(), at)
             case alias if alias[0] == "<":
@@ -121,7 +131,7 @@ def parse(source: str, aliases: bool = False) -> tuple[Node, ...]:
     for opened in stack[1:]:  # an unclosed macro is text
         _text(nodes, opened.start, opened.start + 2)
         nodes += opened.nodes
-    return tuple(_with_scopes(nodes))
+    return tuple(nodes if legacy else _with_scopes(nodes))
 
 
 def unclosed(source: str) -> int | None:
@@ -140,7 +150,7 @@ def _text(nodes: list[Node], start: int, stop: int) -> None:
         nodes.append(Literal(start, stop))
 
 
-def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
+def _macro(source: str, opened: _OpenMacro, stop: int, flags: bool) -> Macro:
     """Return an opened macro, parsed into name and arguments."""
     start, body = opened.start, tuple(_with_scopes(opened.nodes))
     first = body[0] if body else None
@@ -159,7 +169,11 @@ def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
     _text(rest, found.end(), first.stop)
     rest += body[1:]
     arguments = _split(source, rest) if rest or ":" in found[3] else ()
-    return Macro(start, stop, found[2].lower(), body, arguments)
+    name = found[2].lower()
+    plain = name.lstrip("!?~>#" + whitespace)
+    if plain != name and (flags or (name[0] == "#" and plain in SCOPED)):
+        return Macro(start, stop, plain, body, arguments, keeps_space="#" in name)
+    return Macro(start, stop, name, body, arguments)
 
 
 def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
@@ -206,7 +220,7 @@ def _with_scopes(nodes: list[Node]) -> list[Node]:
                 scope_start=macro.stop,
                 scope_stop=node.start,
             )
-        elif name.removeprefix("#") in SCOPED:
-            opened.setdefault(name.removeprefix("#"), []).append(len(found))
+        elif name in SCOPED:
+            opened.setdefault(name, []).append(len(found))
         found.append(node)
     return found

@@ -80,9 +80,11 @@ class BacktrackingMatcher:
         self._ignores_case = "i" in flags
         self._unicode = "u" in flags
         self._instructions: list[_Instruction] = []
-        self._slots = 2 * (_last_group(item) + 1)
+        self._slots = self._groups = 2 * (_last_group(item) + 1)
         self._left = 0
+        self._add(_Instruction(_Kind.SAVE, 0))
         self._compile(item, backward=False)
+        self._add(_Instruction(_Kind.SAVE, 1))
         self._add(_Instruction(_Kind.MATCH))
 
     def search(self, text: str, start: int, limit: int) -> tuple[bool, int]:
@@ -90,15 +92,22 @@ class BacktrackingMatcher:
 
         If `limit` steps were not enough, the result is false and the number is negative.
         """
+        captures, steps = self.find(text, start, limit)
+        return captures is not None, steps
+
+    def find(self, text: str, start: int, limit: int) -> tuple[_Captures | None, int]:
+        """Return the first match from `start` on, with the start and end of the whole and of each
+        group, and the number of steps taken; see `search`.
+        """
         self._left = limit
         nothing = (-1,) * self._slots
         try:
             for at in range(start, (start if self._sticky else len(text)) + 1):
-                if self._match(0, text, at, nothing) is not None:
-                    return True, limit - self._left
+                if (captures := self._match(0, text, at, nothing)) is not None:
+                    return captures[: self._groups], limit - self._left
         except _OutOfSteps:
-            return False, -limit
-        return False, limit - self._left
+            return None, -limit
+        return None, limit - self._left
 
     def _add(self, step: _Instruction) -> _Instruction:
         self._instructions.append(step)

@@ -53,7 +53,7 @@ def parse_pattern(source: str, flags: str) -> Item:
         raise BadPattern("has a flag twice")
     unicode = "u" in flags
     source = source if unicode else utf16_units(source)
-    names = _group_names(source)
+    names = group_names(source)
     reader = _PatternParser(source, "i" in flags, "s" in flags, unicode, names)
     item = reader.choice()
     if reader.at < len(source):
@@ -61,8 +61,11 @@ def parse_pattern(source: str, flags: str) -> Item:
     return item
 
 
-def _group_names(source: str) -> tuple[str, ...]:
-    """Return the names of all capturing groups, in order; empty for those without a name."""
+def group_names(source: str) -> tuple[str, ...]:
+    """Return the names of all capturing groups, in order; empty for those without a name.
+
+    Raises BadPattern for a name that is none, or is used twice.
+    """
     names: list[str] = []
     for opening in _OPENINGS.finditer(source):
         if opening[1] is None:

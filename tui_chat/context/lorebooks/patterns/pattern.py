@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, prod
+
 from tui_chat.context.lorebooks.patterns.automaton import PatternSearch
 from tui_chat.context.lorebooks.patterns.backtracking import BacktrackingMatcher
 from tui_chat.context.lorebooks.patterns.parser import parse_pattern
@@ -64,6 +66,21 @@ class Pattern:
         before, rest = self._split(text, start)
         return self._matcher.search(before + rest, len(before), limit)
 
+    def find(self, text: str, start: int, limit: int) -> tuple[tuple[int, ...] | None, int]:
+        """Return the first match from `start` on as the start and end of the whole and of each
+        group, -1 for none, and the steps that it took.
+
+        If `limit` steps are not enough, it is None and the steps are negative. Characters are those
+        of Python, so that patterns with characters beyond U+FFFF need the flag `u`.
+        """
+        if self._matcher is None:
+            self._matcher = BacktrackingMatcher(self._item, self._flags)
+        return self._matcher.find(text, start, limit)
+
+    def most_ways(self, length: int) -> float:
+        """Return an upper bound of the ways to match from one place of a text of this length."""
+        return _ways(self._item, length)
+
     def _split(self, text: str, start: int) -> tuple[str, str]:
         """Return the character before `start`, if any, and the text from there, in JavaScript's
         characters.
@@ -85,6 +102,25 @@ def _size(item: Item) -> int:
             return 1 + _size(inner)
         case Repeat(inner, least, most):
             return 1 + _size(inner) * max(least if most is None else most, 1)
+        case _:
+            return 1
+
+
+def _ways(item: Item, length: int) -> float:
+    if isinstance(item, LiteralCharacter):
+        return 1
+    match item:
+        case Sequence(parts):
+            return prod(_ways(part, length) for part in parts)
+        case Alternation(parts):
+            return sum(_ways(part, length) for part in parts)
+        case CaptureGroup(inner, _) | Lookaround(inner, _, _):
+            return _ways(inner, length)
+        case Repeat(inner, least, most):
+            inside = _ways(inner, length)
+            if inside > 1:
+                return inside**least if most == least and least < 9 else inf
+            return max((length if most is None else min(most, length)) - least, 0) + 1
         case _:
             return 1
 

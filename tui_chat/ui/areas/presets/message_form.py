@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.context.macros.functions import MacroHelp, complete_macro
+from tui_chat.context.macros.completion import MacroHelp, complete_macro
 from tui_chat.models.envelope import Note
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line

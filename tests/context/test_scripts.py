@@ -1,0 +1,78 @@
+"""Scripts: which texts they are applied to, and in what time."""
+
+from __future__ import annotations
+
+from tests.context.requests import HISTORY, LETTERS
+from tui_chat.context import Inputs, build_context
+from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
+from tui_chat.models.chat_settings import ChatSettings, TextScript
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import GLUE, Text
+
+ENDPOINT = Endpoint("test", Protocol.OPENAI_CHAT, "https://test.invalid", models=("m",))
+
+
+def applied(text: str, *patterns: str, by: str = "<$1>") -> str:
+    scripts = [TextScript("s", pattern, by) for pattern in patterns]
+    return apply_scripts(Text.of(text, GLUE), scripts).plain
+
+
+def test_long_texts_give_the_same_as_short_ones() -> None:
+    padding = "." * 3_000
+    assert len(padding) ** 2 > MAX_WAYS
+    for pattern in (r"/(a+)b.*?/g", r"/(?:x|(a+))b/g", r"/(?<it>a+)b/gi", r"/(a+)b/"):
+        short = applied("aab ab", pattern)
+        assert applied(f"{padding}aab ab", pattern) == padding + short
+
+
+def test_patterns_are_those_of_javascript() -> None:
+    assert applied("ab cb", "/(?<=a)(b)/g") == "a<b> cb"
+    assert applied("ab cb", r"/(?<=a\s?.*)(b)/g") == "a<b> c<b>"  # of any width
+    assert applied("ab", "/(/g") == "ab"
+    assert applied("a🙂b", "/(🙂)/", by="$<none>[$1]") == "a[🙂]b"
+
+
+def test_a_pattern_with_nested_repetitions_ends_with_a_note() -> None:
+    steps = ScriptSteps()
+    scripts = [TextScript("slow", r"/(a+)+$/g", "x"), TextScript("after", "/!/g", "?")]
+    for text in ("a" * 10_000 + "!", "a" * 5_000 + "!"):
+        assert apply_scripts(Text.of(text, GLUE), scripts, steps).plain == f"{text[:-1]}?"
+    (note,) = steps.notes
+    assert note.code == "script-too-slow"
+    assert "“slow”" in note.sentence
+
+
+def test_a_request_says_which_script_is_too_slow() -> None:
+    script = TextScript("slow", r"/^(a|a)*$/", "x", ("user", "assistant"))
+    history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))
+    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
+    inputs = Inputs(ENDPOINT, preset, history, "hi", chat=ChatSettings(scripts=(script,)))
+    envelope = build_context(inputs, lambda _: LETTERS)
+    assert [note.code for note in envelope.notes].count("script-too-slow") == 1
+    assert envelope.turns[0].text.plain == history[0].content
+
+
+def test_narrators_are_the_character_for_scripts() -> None:
+    script = TextScript("s", "a", "b", ("assistant",))
+    assert scripts_for([script], "system", 0) == [script]
+    assert scripts_for([script], "user", 0) == []
+
+
+def test_the_depth_of_lore_is_compared_with_that_of_scripts() -> None:
+    script = TextScript("s", "/^lore/", "LORE", ("lore",), min_depth=0, max_depth=2)
+    entries = (
+        LorebookEntry("1", "lore lore", constant=True, position="depth", insertion_point=-1),
+        LorebookEntry("2", "lore deep", constant=True, position="depth", insertion_point=-4),
+    )
+    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
+    inputs = Inputs(
+        *(ENDPOINT, preset, (), "hi"),
+        lorebooks=(Lorebook("b", entries),),
+        chat=ChatSettings(scripts=(script,)),
+    )
+    turns = build_context(inputs, lambda _: LETTERS).turns
+    assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}
