@@ -180,3 +180,18 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     await settled(workspace, heard)
     # A call in the history must be of a tool that the request has.
     assert b'"tools"' in workspace.requests.compose_kind(kind, "hi").payload.body
+
+
+@pytest.mark.parametrize("kind", ["impersonate", "quiet"])
+async def test_the_cost_of_a_request_in_a_new_chat_is_counted(make_workspace, kind: Any):
+    workspace, _ = await make_workspace(model="echo")
+    composed = workspace.requests.compose_kind(kind, "Why?")
+    assert await workspace.side_requests.generate(kind, composed, lambda text: None)
+    [counted] = [reply async for reply in workspace.store.usage.requests()]
+    assert (counted.session_id, counted.title, counted.kind) == ("", "New chats", kind)
+    assert counted.usage.input
+    assert workspace.state.session is None
+    assert await workspace.store.sessions.list() == ()
+    assert await workspace.store.side_requests.list("") == (), (
+        "nobody could delete what was written"
+    )

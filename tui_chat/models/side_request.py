@@ -18,6 +18,7 @@ class SideRequest:
     """One such request as it ended."""
 
     session_id: str
+    """Empty for a new chat, which has no session yet; then only what it cost is kept."""
     kind: SideRequestKind
     endpoint: str
     model: str

@@ -29,12 +29,22 @@ class SideRequestStore:
         self._now = now
 
     async def add(self, request: SideRequest) -> None:
-        """Store a request that has ended, and drop old bodies. Raises StoreError, also if its
-        session is gone.
+        """Store a request that has ended, and drop old bodies; of one without a session only what
+        it cost. Raises StoreError, also if its session is gone.
         """
         now = self._now()
 
         async def work(tx: Transaction) -> None:
+            if not request.session_id:
+                await tx.run(
+                    "INSERT INTO new_chat_requests (kind, endpoint, model, status, created, "
+                    "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
+                    "cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    *(request.kind, request.endpoint, request.model, request.status, now),
+                    *usage_values(request.usage),
+                    *(cost_text(request.cost), request.priced),
+                )
+                return
             await tx.run(
                 "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
                 "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "

@@ -32,7 +32,11 @@ _SIDE_REQUESTS = """
     FROM side_requests AS r JOIN sessions AS s ON s.session_id = r.session_id
     WHERE (? = '' OR r.session_id = ?)
         AND (r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> '')
-    ORDER BY r.seq
+    UNION ALL
+    SELECT '', 'New chats', endpoint, model, status, created, usage_input, usage_output,
+        usage_cached, usage_cache_write, usage_reasoning, cost, priced, kind
+    FROM new_chat_requests
+    WHERE ? = '' AND (usage_input IS NOT NULL OR usage_output IS NOT NULL OR priced <> '')
 """
 
 
@@ -98,7 +102,7 @@ class UsageStore:
                     yield found
             if len(rows) < _PAGE:
                 break
-        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS, *ids)):
+        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS, *ids, session_id)):
             with decoding("side request"):
                 session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
                 found = ReplyUsage(

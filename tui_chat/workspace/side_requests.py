@@ -1,7 +1,8 @@
 """Requests that are no part of a conversation: they ask a model for a title, a summary, the user's
 next message (impersonate), or the answer to a quiet prompt.
 
-Each is stored when it has ended, however it ended, so that what it cost is counted.
+Each is stored when it has ended, however it ended, so that what it cost is counted. Of one in a new
+chat, which has no session that it could be deleted with, only that is stored.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ class SideRequests:
         composed: Composed,
         on_text: Callable[[str], None] = lambda text: None,
     ) -> Reply:
-        """Send a request of a session and return the reply.
+        """Send a request of a session, or of the new chat with this id, and return the reply.
 
         Calls `on_text` with the text that has arrived so far. Raises TuiChatError if the request
         fails. If the record of the request cannot be stored, that is not an error.
         """
         reply = Reply()
+        state = self._workspace.state
+        is_new = state.session is None and state.session_id == session_id
 
         def grow(more: Reply, _: int) -> None:
             nonlocal reply
@@ -54,12 +57,12 @@ class SideRequests:
         try:
             await receive(composed, self._workspace.client, grow, lambda pause: None)
         except asyncio.CancelledError:
-            await self._store(kind, session_id, composed, reply, "stopped")
+            await self._store(kind, session_id, is_new, composed, reply, "stopped")
             raise
         except TuiChatError as error:
-            await self._store(kind, session_id, composed, reply, "failed", str(error))
+            await self._store(kind, session_id, is_new, composed, reply, "failed", str(error))
             raise
-        await self._store(kind, session_id, composed, reply, "complete")
+        await self._store(kind, session_id, is_new, composed, reply, "complete")
         return reply
 
     async def generate(
@@ -93,6 +96,7 @@ class SideRequests:
         self,
         kind: SideRequestKind,
         session_id: str,
+        is_new: bool,
         composed: Composed,
         reply: Reply,
         status: Literal["complete", "stopped", "failed"],
@@ -104,7 +108,7 @@ class SideRequests:
         media = frozenset(part.kind for turn in composed.envelope.turns for part in turn.parts)
         cost = cost_of(reply.usage, prices, media)
         request = SideRequest(
-            session_id,
+            "" if is_new else session_id,
             kind,
             composed.endpoint.name,
             composed.model,
