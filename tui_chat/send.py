@@ -212,7 +212,7 @@ async def receive(
             body = await response.read_body()
 
             def read() -> Reply:
-                found = protocol.read_reply(response.without_key(body))
+                found = protocol.read_reply(response.key_mask.mask_bytes(body))
                 if (text := response.key_mask.mask_same_length(found.text)) != found.text:
                     found = replace(found, content=Rope().add(text))
                 return found
@@ -298,7 +298,7 @@ async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     body, is_whole = b"", True
     with suppress(ReplyCut):
         body, is_whole = await response.read_start()
-    body = response.without_key(body)
+    body = response.key_mask.mask_bytes(body)
     refused = response_error(response.status, body)
     if not is_whole:
         refused.args = (f"{refused} (Only the first 64 KB of the error were read.)",)

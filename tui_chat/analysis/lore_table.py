@@ -19,7 +19,7 @@ from tui_chat.context.lorebooks.explanation import (
     book_entries,
     lore_counter,
 )
-from tui_chat.context.lorebooks.turns import conversation_setup, reply_places, turn_inputs
+from tui_chat.context.lorebooks.turns import TurnInputs, conversation_setup, reply_places
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import EntryState
 from tui_chat.models.message import Message
@@ -51,7 +51,7 @@ class LoreTable:
         """Each with its book."""
         self._setup = conversation_setup(inputs)
         self._places = reply_places(inputs.history)
-        self._turns = turn_inputs(inputs)
+        self._turns = TurnInputs(inputs)
         self._states: dict[int, bytes] = {}
         self._searches: dict[int, LoreExplanation] = {}
         self._next = len(self._places)

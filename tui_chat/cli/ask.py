@@ -276,7 +276,7 @@ async def _print_side_reply(
     if question.as_json:
         write_json({"kind": kind, "model": composed.model, "content": text})
     else:
-        printer.show(text)
+        printer.write(text)
 
 
 async def _until_ended(workspace: Workspace, printer: ReplyPrinter) -> None:

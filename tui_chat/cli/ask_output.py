@@ -61,17 +61,13 @@ class ReplyPrinter:
         except (OutputClosed, OSError) as error:
             self.failed.set_exception(error)
 
-    def show(self, text: str) -> None:
-        """Print a whole text. Raises OutputClosed, OSError."""
-        self._write(text)
-
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
         self._begin(grown.entry_id, reply.restarts)
         if not len(reply.content):
             self._show_waiting(reply)
         elif len(reply.content) > self._length:
-            self._write(reply.text)
+            self.write(reply.text)
 
     def _begin(self, entry_id: str, restarts: int) -> None:
         if (entry_id, restarts) == (self._entry_id, self._restarts):
@@ -87,7 +83,8 @@ class ReplyPrinter:
             self._is_waiting = True
             write_progress("Thinking …")
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Print what is new at the end of a text. Raises OutputClosed, OSError."""
         self._stop_waiting()
         self._target.write(text[self._length :])
         self._length = len(text)
@@ -101,7 +98,7 @@ class ReplyPrinter:
         message = event.entry.message
         self._begin(message.id, self._restarts)
         if len(message.content) > self._length:
-            self._write(message.content)
+            self.write(message.content)
         self._stop_waiting()
         self._error = event.error
         if message.semantics.refusal:

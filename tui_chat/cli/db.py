@@ -6,7 +6,6 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -46,10 +45,6 @@ def _size(count: float) -> str:
     return f"{count:,.1f} GB"
 
 
-def _print_json(**values: Any) -> None:
-    write_json(values)
-
-
 @click.group()
 @click.pass_context
 def db(context: click.Context) -> None:
@@ -77,26 +72,28 @@ def status(path: Path, as_json: bool) -> None:
 
     if not any(path.parent.glob(f"{path.name}*")):
         if as_json:
-            _print_json(path=str(path), version=None, exists=False)
+            write_json({"path": str(path), "version": None, "exists": False})
         else:
             write_line(f"{path} does not exist yet; the first start of the app creates it.")
         return
 
     found = upkeep.status(path)
     if as_json:
-        _print_json(
-            path=str(found.path),
-            exists=True,
-            version=found.version,
-            applied=list(found.applied),
-            pending=list(found.pending),
-            bytes=found.bytes,
-            log_bytes=found.log_bytes,
-            free_bytes=found.free_bytes,
-            sessions=found.sessions,
-            messages=found.messages,
-            backup=str(found.backup) if found.backup else None,
-            in_use=found.in_use,
+        write_json(
+            {
+                "path": str(found.path),
+                "exists": True,
+                "version": found.version,
+                "applied": list(found.applied),
+                "pending": list(found.pending),
+                "bytes": found.bytes,
+                "log_bytes": found.log_bytes,
+                "free_bytes": found.free_bytes,
+                "sessions": found.sessions,
+                "messages": found.messages,
+                "backup": str(found.backup) if found.backup else None,
+                "in_use": found.in_use,
+            }
         )
         return
     rows = [
@@ -231,10 +228,12 @@ def check(path: Path, as_json: bool) -> None:
         on_check(checks[0])
     faults = sum(len(each.faults) for each in checks)
     if as_json:
-        _print_json(
-            path=str(path),
-            sound=not faults,
-            checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
+        write_json(
+            {
+                "path": str(path),
+                "sound": not faults,
+                "checks": [{"name": each.name, "faults": list(each.faults)} for each in checks],
+            }
         )
     elif faults and all(each.name in DERIVED_CHECKS for each in checks if each.faults):
         write_line("\nNothing is lost. To rebuild counts and search index:\n  tui-chat db repair")

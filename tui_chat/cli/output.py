@@ -42,7 +42,7 @@ def write_line(*parts: str | Styled, err: bool = False) -> None:
     """Print a line made of parts. Raises OutputClosed, OSError."""
     colour = is_terminal(err=err) and not os.environ.get("NO_COLOR")
     line = "".join(_shown(part, colour) for part in parts)
-    _write(line + "\n", err=err)
+    write_text(line + "\n", err=err)
 
 
 def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
@@ -64,12 +64,12 @@ def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
 
 def write_json(value: object) -> None:
     """Print a value as JSON. Raises OutputClosed, OSError."""
-    _write(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
+    write_text(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
 
 
 def write_compact(value: object) -> None:
     """Print a value as JSON on one line. Raises OutputClosed, OSError."""
-    _write(sanitize(json.dumps(value, ensure_ascii=False), "json") + "\n")
+    write_text(sanitize(json.dumps(value, ensure_ascii=False), "json") + "\n")
 
 
 def write_body(body: bytes) -> None:
@@ -78,7 +78,7 @@ def write_body(body: bytes) -> None:
     Raises OutputClosed, OSError.
     """
     if is_terminal():
-        _write(sanitize(body.decode("utf-8", "replace"), "json") + "\n")
+        write_text(sanitize(body.decode("utf-8", "replace"), "json") + "\n")
         return
     with detect_closed_output():
         sys.stdout.flush()
@@ -89,7 +89,7 @@ def write_body(body: bytes) -> None:
 def write_request(text: str) -> None:
     """Print a request as text, sanitized on a terminal only, like `write_body`."""
     if is_terminal():
-        _write(sanitize(text, "json") + "\n")
+        write_text(sanitize(text, "json") + "\n")
     else:
         write_body(f"{text}\n".encode())
 
@@ -105,17 +105,12 @@ def write_reply(text: str) -> None:
     characters. Raises OutputClosed, OSError.
     """
     if is_terminal():
-        _write(sanitize(text))
+        write_text(sanitize(text))
         return
     with detect_closed_output():
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
-
-
-def write_text(text: str) -> None:
-    """Print text that is sanitized already, or our own. Raises OutputClosed, OSError."""
-    _write(text)
 
 
 def write_progress(text: str) -> None:
@@ -171,7 +166,8 @@ def _shown(part: str | Styled, colour: bool) -> str:
     return click.style(sanitize(part.text), fg=part.fg, bold=part.bold or None)
 
 
-def _write(text: str, *, err: bool = False) -> None:
+def write_text(text: str, *, err: bool = False) -> None:
+    """Print text that is sanitized already, or our own. Raises OutputClosed, OSError."""
     stream = sys.stderr if err else sys.stdout
     with detect_closed_output():
         stream.write(text)

@@ -63,9 +63,9 @@ def expand_places(expander: Expander, places: Places) -> None:
         texts = [text for line in lines if (text := expander.expand(line)).plain]
         word = _WORDS.get(place, place)
         if word in LORE_WORDS:
-            expander.set_value(word, Text.join("\n", texts))
+            expander.environment.set_text(word, Text.join("\n", texts))
         elif word.startswith(OUTLET):
-            expander.set_value(word, Text.join("\n", reversed(texts)))
+            expander.environment.set_text(word, Text.join("\n", reversed(texts)))
 
 
 _WORDS: Mapping[str, str] = {

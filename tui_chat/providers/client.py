@@ -185,10 +185,6 @@ class IncomingResponse:
                     await asyncio.sleep(0)
                     turn = time.monotonic()
 
-    def without_key(self, data: bytes) -> bytes:
-        """Return data of the server with the request's key masked."""
-        return self.key_mask.mask_bytes(data)
-
     @property
     def retry_after(self) -> float | None:
         """Seconds to wait before another attempt, from whichever header gives them; else None."""

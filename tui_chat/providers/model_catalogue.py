@@ -88,11 +88,11 @@ def model_names(body: object) -> tuple[str, ...]:
 async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> bytes:
     if not 200 <= response.status < 300:
         body, _ = await response.read_start()
-        masked = response.without_key(body)
+        masked = response.key_mask.mask_bytes(body)
         refused: Refused = response_error(response.status, masked)
         raise refused
     try:
-        return response.without_key(await response.read_body(MAX_LIST_BYTES))
+        return response.key_mask.mask_bytes(await response.read_body(MAX_LIST_BYTES))
     except TooLarge:
         raise ProviderError(
             f"The list of models is larger than {MAX_LIST_BYTES // 1_000_000} MB, "

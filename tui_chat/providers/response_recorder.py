@@ -71,7 +71,7 @@ class ResponseRecorder:
         if response is None:
             return None
         held = b"".join(self._chunks)
-        body = response.without_key(held)
+        body = response.key_mask.mask_bytes(held)
         margin = _MARGIN if len(held) < self._size else 0
         body = body[max(len(body) - MAX_RESPONSE_BYTES, margin) :]
         if response.key_mask.was_split:

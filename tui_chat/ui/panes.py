@@ -405,7 +405,7 @@ class Panes(Horizontal, OnePassWidget):
 
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""
-        self.chat.pane.set_status(text)
+        self.chat.pane.activity.show_status(text)
 
     def repost_cursor(self) -> None:
         """Highlight the message under the transcript's cursor in the request again."""

@@ -138,7 +138,7 @@ class Replies:
             while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
                 index += 1  # the reply follows all tool results
             return await self._reply_to(entries[index].message.id, kind)
-        composed = self.workspace.requests.compose_reply(index, kind)
+        composed = self.workspace.requests.compose_reply(kind, index)
         return await self._exchange(composed, entries[index].parent_id, None, "")
 
     @_holding_session_lock
@@ -210,7 +210,7 @@ class Replies:
         before = entries[: index + 1]
         with self.workspace.reporting():
             require_answered_calls(before)
-            composed = self.workspace.requests.compose_reply(len(before), kind)
+            composed = self.workspace.requests.compose_reply(kind, len(before))
             return await self._exchange(composed, before[-1].message.id, None, "")
         return False
 

@@ -179,12 +179,6 @@ class Requests:
         """Return what `compose` composes the request of a draft and its attachments from."""
         return self._inputs(self._workspace.state, draft, self._history, parts)
 
-    def compose_reply(self, count: int, kind: GenerationKind = "normal") -> Composed:
-        """Return the request for a reply to the first `count` messages of the active branch. Pure,
-        and the same object until the state changes.
-        """
-        return self._compose_kind(kind, count)
-
     def compose_kind(
         self, kind: GenerationKind, prompt: str = "", protocol: Protocol | None = None
     ) -> Composed:
@@ -203,9 +197,12 @@ class Requests:
             case _:
                 require_answered_calls(entries)
                 count = len(entries)
-        return self.in_protocol(self._compose_kind(kind, count, prompt), protocol)
+        return self.in_protocol(self.compose_reply(kind, count, prompt), protocol)
 
-    def _compose_kind(self, kind: GenerationKind, count: int, prompt: str = "") -> Composed:
+    def compose_reply(self, kind: GenerationKind, count: int, prompt: str = "") -> Composed:
+        """Return the request for a reply to the first `count` messages of the active branch. Pure,
+        and the same object until the state changes.
+        """
         key = kind, count, prompt, self._version
         memory = self._kind
         if memory is None or memory[0] != key:

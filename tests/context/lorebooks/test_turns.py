@@ -13,7 +13,7 @@ from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
 from tui_chat.context.lorebooks.timers import next_timers
-from tui_chat.context.lorebooks.turns import turn_inputs, with_lore_timers
+from tui_chat.context.lorebooks.turns import TurnInputs, with_lore_timers
 from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
@@ -143,7 +143,7 @@ def test_timers_are_those_of_all_requests_one_after_the_other(
 @pytest.mark.parametrize("timed", [True, False])
 def test_the_inputs_of_each_reply(timed: bool):
     book = STICKY if timed else Lorebook("b", (LorebookEntry("s", "S", ("fox",)),))
-    turns = turn_inputs(inputs("a fox", "1", "x", "2", "x", "3", book=book))
+    turns = TurnInputs(inputs("a fox", "1", "x", "2", "x", "3", book=book))
     assert [len(each.history) for each in turns] == [1, 3, 5]
     assert [len(each.chat.timers) for each in turns] == ([0, 1, 1] if timed else [0, 0, 0])
     assert all(each.draft == "" for each in turns)

@@ -41,12 +41,7 @@ def with_lore_timers(inputs: Inputs) -> Inputs:
     return inputs if timers == chat.timers else replace(inputs, chat=replace(chat, timers=timers))
 
 
-def turn_inputs(inputs: Inputs) -> Sequence[Inputs]:
-    """Return the inputs of each reply of a history, oldest first; they are made when needed."""
-    return _Turns(inputs)
-
-
-class _Turns(Sequence[Inputs]):
+class TurnInputs(Sequence[Inputs]):
     """The inputs of the replies of a history."""
 
     def __init__(self, inputs: Inputs) -> None:

@@ -80,10 +80,6 @@ class Expander:
             self._environment = MacroEnvironment(self._inputs, self.values)
         return self._environment
 
-    def set_value(self, word: str, text: Text) -> None:
-        """Give a macro its value."""
-        self.environment.set_text(word, text)
-
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""
         if line.pieces:

@@ -191,7 +191,7 @@ class ChatArea(Area):
         offer = offer_compaction(live.envelope)
         if not (self.compaction.is_writing or self.side_replies.is_impersonating):
             tone = "warning" if offer else "hint"
-            self.pane.set_status(" · ".join(filter(None, (offer, hint))), tone)
+            self.pane.activity.show_status(" · ".join(filter(None, (offer, hint))), tone)
         limit = "" if budget.limit is None else f" of {_short(budget.limit)}"
         self.pane.title_line.tokens = f"{approximately}{_short(budget.total)}{limit} tokens"
 

@@ -122,7 +122,7 @@ class BranchLayout:
             self.options.is_focused = is_focused
             for _, layout in self._layouts.values():
                 if layout.names_keys:
-                    layout.refold()
+                    layout.assemble()
 
     def set_code_view(self, code: CodeView) -> None:
         """Show wide lines of code otherwise."""
@@ -133,7 +133,7 @@ class BranchLayout:
         """Name the key at the calls that started subagents; heights stay."""
         self.options.subagents = calls
         for _, layout in self._layouts.values():
-            layout.refold()
+            layout.assemble()
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""

@@ -22,7 +22,6 @@ from tui_chat.ui.areas.chat.status_lines import (
     ActivityLine,
     AttachmentLine,
     TitleLine,
-    Tone,
 )
 from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
@@ -209,10 +208,6 @@ class ChatPane(Vertical, OnePassWidget):
         """Show the draft's attachments."""
         self.attachments.show(labels)
         self.composer.has_attachments = bool(labels)
-
-    def set_status(self, text: str, tone: Tone = "hint") -> None:
-        """Show a status in the activity line; an empty one brings the hint back."""
-        self.activity.show_status(text, tone)
 
     @on(FindRequested)
     async def _find_requested(self) -> None:

@@ -56,7 +56,7 @@ class HistoryCompaction:
 
         def show(text: str) -> None:
             about = f"Summing up {plan.messages:,} messages · {len(text):,} characters"
-            area.pane.set_status(f"{about} · Esc stops")
+            area.pane.activity.show_status(f"{about} · Esc stops")
 
         try:
             show("")

@@ -316,13 +316,13 @@ class ComposerDrafts:
             session_id = workspace.state.session_id
             listed = (s for s in workspace.state.sessions if s.session_id == session_id)
             count = next((each.message_count for each in listed), 0)
-            pane.set_status(f"Loading {count:,} messages. Then this is sent.")
+            pane.activity.show_status(f"Loading {count:,} messages. Then this is sent.")
             await self._switched.wait()
-            pane.set_status("")
+            pane.activity.show_status("")
         if self._is_for_active(submission) and not workspace.requests.is_lore_searched:
-            pane.set_status("Searching the lorebooks. Then this is sent.")
+            pane.activity.show_status("Searching the lorebooks. Then this is sent.")
             await workspace.requests.search_lore()
-            pane.set_status("")
+            pane.activity.show_status("")
         if self._is_for_active(submission) and workspace.state.is_branch_loaded:
             composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self._area.tui, composed.errors):

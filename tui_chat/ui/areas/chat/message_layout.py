@@ -132,7 +132,7 @@ class MessageLayout:
         """True if the next reasoning text begins another block."""
         self._body_at = 0
         """Index of the first part of the text."""
-        self._assemble()
+        self.assemble()
         if progress and progress.reply:
             self.grow(progress)
 
@@ -221,7 +221,7 @@ class MessageLayout:
         reasoning_grew = reasoning_before != (len(parts), parts[-1] if parts else None)
         below_body = reply.calls or reply.parts or len(reply.refusal)
         if is_first or had_no_body or reasoning_grew or below_body:
-            self._assemble()
+            self.assemble()
         else:
             self._replace_body(first_changed)
 
@@ -235,10 +235,6 @@ class MessageLayout:
     def names_keys(self) -> bool:
         """True if it names a key, which depends on the focus."""
         return self._progress is None and self.entry.status in ("failed", "interrupted")
-
-    def refold(self) -> None:
-        """Lay out again what was folded or unfolded."""
-        self._assemble()
 
     def _continues_as(self, entry: Entry, width: int) -> bool:
         """Add the rest of the finished entry, and return True, if this is its beginning."""
@@ -266,7 +262,7 @@ class MessageLayout:
     def _is_unfolded(self, what: str) -> bool:
         return self._key(what) in self._unfolded
 
-    def _assemble(self) -> None:
+    def assemble(self) -> None:
         """Put the parts together; those that are laid out stay so."""
         message = self.entry.message
         if self._is_small:

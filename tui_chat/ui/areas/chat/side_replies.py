@@ -115,7 +115,7 @@ class SideReplies:
                 self.stop()
                 return
             words = f"{composed.model} writes your message · {len(arrived):,} characters"
-            area.pane.set_status(f"{words} · Esc stops")
+            area.pane.activity.show_status(f"{words} · Esc stops")
 
         def show(text: str) -> None:
             nonlocal arrived, timer
@@ -123,7 +123,7 @@ class SideReplies:
             timer = timer or area.set_timer(REWRITE_SECONDS, write)
 
         text = ""
-        area.pane.set_status(f"{composed.model} writes your message · Esc stops")
+        area.pane.activity.show_status(f"{composed.model} writes your message · Esc stops")
         try:
             text = await workspace.side_requests.generate("impersonate", composed, show)
         finally:

@@ -216,7 +216,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
     def _refold(self, index: int) -> None:
         """Lay a message out again after its folds changed; its place on the screen is kept."""
         view = self._viewport
-        self._layouts(index).refold()
+        self._layouts(index).assemble()
         view.update_height(index)
         self._search.lines_changed()
         if view.follows and view.total > view.height:

@@ -118,7 +118,7 @@ class PresetPane(PresetView):
             case "back":
                 self.post_message(self.EditorLeft())
             case _ if edits is None:
-                self._bell()
+                _app(self).bell()
             case "undo":
                 words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
                 self._take(edits.undo(), words=words)
@@ -132,7 +132,7 @@ class PresetPane(PresetView):
             case "settings":
                 self.open_settings()
             case _ if index < 0:
-                self._bell()
+                _app(self).bell()
             case "open":
                 self.open_form()
             case "where":
@@ -158,13 +158,10 @@ class PresetPane(PresetView):
             return
         edit = edit_for(outline, index, action)
         if edit is None:
-            self._bell()
+            _app(self).bell()
             return
         at = after_delete(outline, index) if action == "delete" else None
         self._take(edits.record(edit.preset, edit.label), at)
-
-    def _bell(self) -> None:
-        _app(self).bell()
 
     def _ask_what_to_add(self) -> None:
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
