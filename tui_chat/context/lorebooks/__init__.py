@@ -2,6 +2,8 @@
 
 activation      the contributor: which entries are active, and within which budget
 book_index      books prepared for searching: ranked entries, their keys, their messages
+key_search      which keys occur in the texts that are searched for a request
+history_keys    which keys occur in the newest messages; remembered between keystrokes
 keys            the keys of a book, found in a text all at once
 conditions      what holds an entry back besides its keys: filters and timing
 groups          of the active entries of a group one remains
