@@ -6,5 +6,8 @@ functions         the macros that take arguments or have effects
 durations         the time between two moments in words
 completion        the macros offered for completion, with a line of help
 expander          expands one text
+notes             the notes about the macros of a text
+legacy            what SillyTavern's old engine takes for a macro
+whitespace        trims and indents of expanded texts
 preset_expansion  which texts are expanded, in which order, and when one is expanded again
 """

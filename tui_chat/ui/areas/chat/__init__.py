@@ -19,4 +19,5 @@ viewport          knows which lines are on the screen
 line_painter      paints them in the theme's colours (styles)
 transcript_canvas draws, scrolls and follows a streaming reply
 transcript        handles keys and clicks, and posts requests (messages) for the area
+transcript_keys   its keys, as help, palette and footer name them
 """
