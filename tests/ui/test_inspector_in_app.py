@@ -175,7 +175,7 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
         await settle(pilot)
         app.screen.query_one("#messages", Input).value = "1"
         app.screen.query_one("#model", Input).value = "lorem"
-        await pilot.press("ctrl+s")
+        await pilot.press("enter")
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
         assert inspector.composed is not None

@@ -61,6 +61,8 @@ class Form(Dialog[T]):
     ]
     hint: ClassVar[str] = "Ctrl+S saves · Esc cancels · Tab next field"
     """The keys, in the last line."""
+    save_label: ClassVar[str] = "Save"
+    """The button that answers with the fields' values."""
 
     def buttons(self) -> ComposeResult:
         """Lay out the fault line, the buttons and the hint."""
@@ -68,7 +70,7 @@ class Form(Dialog[T]):
         with Horizontal(classes="buttons"):
             yield from self.more_buttons()
             yield Button("Cancel", id="cancel", compact=True)
-            yield Button("Save", id="save", variant="primary", compact=True)
+            yield Button(self.save_label, id="save", variant="primary", compact=True)
         yield Static(self.hint, classes="hint")
 
     def more_buttons(self) -> ComposeResult:
@@ -288,6 +290,9 @@ class CapturedRequestForm(Form[str | None]):
 class WhatIfForm(Form["WhatIf | None"]):
     """Asks which of limit, model, endpoint and history length to change in a what-if request."""
 
+    hint = "Enter shows the request · Esc cancels · Tab next field"
+    save_label = "Show"
+
     def __init__(self, workspace: Workspace, now: WhatIf | None) -> None:
         super().__init__()
         self._endpoints = {endpoint.name for endpoint in workspace.state.config.endpoints}
@@ -315,6 +320,10 @@ class WhatIfForm(Form["WhatIf | None"]):
                         yield Static("Endpoint", classes="label")
                         yield Input(now.endpoint if now else "", id="endpoint")
             yield from self.buttons()
+
+    @on(Input.Submitted)
+    def _submit(self) -> None:
+        self.action_save()
 
     def action_save(self) -> None:
         """Answer with the changes if they are valid."""
