@@ -59,7 +59,12 @@ def dropped_path(pasted: str) -> Path | None:
     if text.startswith("file://"):
         from urllib.parse import unquote, urlsplit  # rare
 
-        text = unquote(urlsplit(text).path)
+        try:
+            text = unquote(urlsplit(text).path)
+        except ValueError:
+            return None
+        if not text.isprintable():
+            return None
     elif text[0] == text[-1] and text[0] in "'\"" and len(text) > 1:
         text = text[1:-1]
     elif os.sep == "/":

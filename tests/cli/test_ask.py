@@ -486,6 +486,7 @@ def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
         (("--kind", "regenerate"), "There is no message in this session yet."),
         (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),
         (("--kind", "quiet"), "There is no message to send."),
+        (("--kind", "quiet", "text", "--attach", __file__), "--kind quiet takes no attachments."),
     ],
 )
 def test_kinds_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: str):

@@ -128,3 +128,14 @@ def test_faults(run: Run, tmp_path: Path, text: str, words: tuple[Any, ...], tol
     done = run("inspect", file, *words)
     assert done.code == 2
     assert told in done.err
+
+
+@pytest.mark.parametrize("time", [10**400, 1e999, -1, True, "900", None])
+def test_an_impossible_time_is_left_out(run: Run, tmp_path: Path, time: Any):
+    path = tmp_path / "calls.har"
+    reply = f"data: {json.dumps(DELTA)}\n\ndata: [DONE]\n\n"
+    call = entry(CHAT, {"model": "m", "messages": said("Hi")}, reply)
+    path.write_text(json.dumps(har(call | {"time": time})))
+    done = run("inspect", str(path), "--json")
+    assert done.code == 0
+    assert "Infinity" not in done.out

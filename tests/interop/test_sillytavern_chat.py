@@ -38,8 +38,8 @@ LINES = st.fixed_dictionaries(
                 {"tool_invocations": [{"id": "1", "name": "f", "parameters": "{}", "result": "r"}]},
             )
         ),
-        "swipes": st.lists(TEXTS | st.none(), max_size=3),
-        "swipe_id": st.sampled_from((0, 1, 5, None)),
+        "swipes": st.lists(TEXTS | st.none(), max_size=3) | st.sampled_from((None, "a", {"b": 1})),
+        "swipe_id": st.sampled_from((0, 1, 5, None, "1", 0.5)) | st.just([]),
         "swipe_info": st.lists(INFO, max_size=3),
         "force_avatar": TEXTS,
         "their own": st.just({"a": [1, None]}),

@@ -531,6 +531,7 @@ def test_the_proxy_of_the_environment_is_found_as_httpx_finds_it():
     assert (found.host, found.port) == ("low.example", 3128)
     assert behind_proxy(local, {"ALL_PROXY": "http://x:9"}) == local
     assert behind_proxy(upstream, environ | {"NO_PROXY": "x.org,openai.com"}) == upstream
+    assert behind_proxy(upstream, environ | {"NO_PROXY": "localhost, *"}) == upstream
     assert behind_proxy(upstream, {"HTTP_PROXY": "http://x:9"}) == upstream
     with pytest.raises(InputError, match="SOCKS") as told:
         behind_proxy(upstream, {"all_proxy": "socks5://me:secret@x:9"})

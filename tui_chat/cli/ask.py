@@ -86,6 +86,8 @@ def run_ask(common: CommonOptions, question: Question) -> None:
     parts = tuple(map(_part, question.attachments))
     if question.kind not in ("normal", "quiet") and (text.strip() or parts):
         raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
+    if question.kind == "quiet" and parts:
+        raise InputError("--kind quiet takes no attachments.", advice="Omit --attach.")
     if question.kind in ("normal", "quiet") and not text.strip() and not parts:
         raise InputError(
             "There is no message to send.",

@@ -129,7 +129,12 @@ def _headers(message: JsonObject) -> tuple[tuple[str, str], ...]:
 def _seconds(milliseconds: object) -> float | None:
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return None
-    return max(0.0, milliseconds / 1000)
+    is_time = 0 <= milliseconds < _LONGEST_CALL  # also false for infinity and NaN
+    return milliseconds / 1000 if is_time else None
+
+
+_LONGEST_CALL = 10**12
+"""Milliseconds from which the time of a call is an error."""
 
 
 @dataclass(frozen=True, slots=True)

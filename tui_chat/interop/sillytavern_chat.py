@@ -253,13 +253,14 @@ class _ChatWriter:
         if source.get("has_texts") is True:
             return line
         line["mes"] = entry.message.content
-        if "swipes" in line:
-            texts = {
+        if isinstance(line.get("swipes"), list):
+            texts: dict[object, str] = {
                 number: each.message.content
                 for each in versions
                 if (number := self.sources[each.message.id].get("swipe")) is not None
             }
-            texts[line.get("swipe_id")] = entry.message.content
+            if isinstance(selected := line.get("swipe_id"), int):
+                texts[selected] = entry.message.content
             line["swipes"] = [
                 texts.get(index, "") if text is None else text
                 for index, text in enumerate(as_array(line["swipes"]))

@@ -117,11 +117,12 @@ def proxy_of_environment(scheme: str, host: str, environ: Mapping[str, str]) -> 
 
 def _is_excepted(host: str, names: str) -> bool:
     """Return True if NO_PROXY names a host, or a domain that it is in."""
-    named = (name.strip().lower().removeprefix("*").lstrip(".") for name in names.split(","))
     host = host.lower()
-    return names.strip() == "*" or any(
-        name and (host == name or host.endswith(f".{name}")) for name in named
-    )
+    for name in (each.strip().lower() for each in names.split(",")):
+        domain = name.removeprefix("*").lstrip(".")
+        if name == "*" or (domain and (host == domain or host.endswith(f".{domain}"))):
+            return True
+    return False
 
 
 def _authority(host: str, port: int) -> str:

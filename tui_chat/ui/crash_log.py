@@ -30,6 +30,7 @@ class CrashLog:
     def write(self) -> str:
         """Write the traceback of the current exception; return a sentence that says where it is."""
         try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(self._file, "w", encoding="utf-8", opener=_open_privately) as log:
                 log.write(sanitize(format_exc()))
         except OSError:
