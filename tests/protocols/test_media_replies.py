@@ -15,7 +15,7 @@ from tests.protocols.sdk_types import accept
 from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge
-from tui_chat.models import reply as reply_module
+from tui_chat.models import reply_limits
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import Message, Part
@@ -318,7 +318,7 @@ def test_an_odd_address_of_a_picture_is_harmless(url: Any) -> None:
 
 
 def test_a_picture_beyond_the_limit_is_dropped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_module, "MEDIA_SIZE", 110)
+    monkeypatch.setattr(reply_limits, "MEDIA_SIZE", 110)
     reply = streamed(
         GEMINI, candidate(INLINE, INLINE, INLINE), candidate({"text": "x"}, finish="STOP")
     )

@@ -207,9 +207,12 @@ class KeyQueue:
 
     @property
     def _is_starting(self) -> bool:
-        """True until the composer has the focus for the first time."""
+        """True until the composer has the focus for the first time. On a page nothing has the focus
+        before the first key.
+        """
         app = self._app
-        return app.focused is None and not app.is_workspace_open and len(app.screen_stack) == 1
+        has_focus = app.focused is not None or not app.app_focus
+        return not has_focus and not app.is_workspace_open and len(app.screen_stack) == 1
 
     @property
     def _is_between_sessions(self) -> bool:

@@ -54,7 +54,7 @@ def welcome(
         "# tui-chat\n\n"
         "A chat that shows the exact request before it is sent.\n\n"
         f"{partner}Three things to try:\n\n"
-        f"- **{keys['inspector']}** goes through the request, while you type or after the reply\n"
+        f"- **{keys['inspector']}** shows the request while you type, or the one behind a reply\n"
         f"- **{keys['model']}** switches the model\n"
         f"- **{keys['palette']}** finds every command: try `title`, `theme`, `cost`\n\n"
         "Type below; **Enter** sends, **Ctrl+J** starts a new line, **/** a command, **@** "
