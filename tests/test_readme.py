@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -38,3 +39,10 @@ def test_documents_name_only_existing_offline_models():
     section = page.split("## Models without a network")[1].split("##")[0]
     said = {word.split(":")[0] for word in re.findall(r"`([a-z]+(?:-\w+)?[^` ]*)`", section)}
     assert said - {"loopback", "tui-chat"} <= names
+
+
+def test_what_an_index_shows_leads_nowhere_else():
+    shown = metadata("tui-chat").get_payload()
+    assert isinstance(shown, str)
+    assert "See exactly what the model will see" in shown
+    assert re.findall(r"!\[|\]\((?!https?:)", shown) == []
