@@ -495,6 +495,14 @@ def test_kinds_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: 
     assert said in done.err
 
 
+@pytest.mark.parametrize("option", ["-s", "--session"])
+def test_an_empty_name_of_a_session_begins_none(ask: Ask, tmp_path: Path, option: str):
+    done = ask(option, "", "Hello")
+    assert done.code == 2
+    assert "it is empty; name a session" in done.err
+    assert not (tmp_path / "chat.db").exists()
+
+
 def test_a_failed_side_reply_is_an_error(ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
     done = ask("--kind", "impersonate", model="flaky-500")

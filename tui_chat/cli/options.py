@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -34,7 +35,18 @@ def _completed(name: str, complete: completion.Complete) -> Callable[..., Declar
     return declare
 
 
-session_option = _completed("--session", completion.complete_session)
+def _refuse_empty(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return the value; an empty one, as of a shell's unset variable, must not begin a session."""
+    if value == "" and context.get_parameter_source(parameter.name or "") != _DEFAULT:
+        raise click.BadParameter("it is empty; name a session by its id or title.")
+    return value
+
+
+_DEFAULT = click.core.ParameterSource.DEFAULT
+
+session_option = partial(
+    _completed("--session", completion.complete_session), callback=_refuse_empty
+)
 role_option = _completed("--role", completion.complete_role)
 preset_option = _completed("--preset", completion.complete_preset)
 profile_option = _completed("--profile", completion.complete_profile)
