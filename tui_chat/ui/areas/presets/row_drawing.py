@@ -37,7 +37,7 @@ def display_name(message: PresetMessage) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupHeading:
+class PromptGroupHeading:
     """The row of a group's heading."""
 
     title: str
@@ -50,7 +50,7 @@ class GroupHeading:
     @classmethod
     def of(
         cls, group: MessageGroup, outline: Outline | None, tokens: Mapping[int, int]
-    ) -> GroupHeading | None:
+    ) -> PromptGroupHeading | None:
         """Return the heading of a group, with the tokens of messages by list index."""
         if outline is None:
             return None
@@ -87,7 +87,7 @@ def row_pieces(
     *,
     unsaved: bool,
     joint: str = " ",
-    heading: GroupHeading | None = None,
+    heading: PromptGroupHeading | None = None,
 ) -> list[Piece]:
     """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id;
     `joint` is the bracket of messages that are sent as one.
@@ -146,7 +146,7 @@ def _preview(row: OutlineRow, room: int) -> list[Piece]:
     return [*before, (clipped(note, room - _width(before)), "info")]
 
 
-def _heading(heading: GroupHeading, left: list[Piece], width: int) -> list[Piece]:
+def _heading(heading: PromptGroupHeading, left: list[Piece], width: int) -> list[Piece]:
     figure = _figure(heading.tokens if heading.on else None)
     words = f" {heading.on} of {heading.count} on "
     room = width - _width(left) - cell_len(figure) - cell_len(words)

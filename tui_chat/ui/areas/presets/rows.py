@@ -30,8 +30,8 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
-    GroupHeading,
     Piece,
+    PromptGroupHeading,
     display_name,
     joints,
     note_pieces,
@@ -273,7 +273,9 @@ class PresetRows(RowList):
         unsaved = row.message is not None and row.message.id in self._unsaved
         tokens = self._tokens.get(row.index)
         group = self.groups.get(row.index)
-        heading = GroupHeading.of(group, self.outline, self._tokens) if group is not None else None
+        heading = (
+            PromptGroupHeading.of(group, self.outline, self._tokens) if group is not None else None
+        )
         pieces = row_pieces(
             row,
             tokens,
