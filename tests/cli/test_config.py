@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
-from tui_chat.cli.config_file import TEMPLATE
+from tui_chat.config.file import TEMPLATE
 
 SECRET = "sk-secret-0123456789"
 COMMENTED = """\

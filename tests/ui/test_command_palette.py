@@ -58,6 +58,9 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert scattered.title.startswith("Regenerate")
         tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
         assert "tool" in tools[0].title
+        assert {entry.title for entry in entries if match_score(entry, "config") >= 60} == {
+            *("Open the configuration file in $EDITOR", "Settings of the session", "Switch model")
+        }
         assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
         palette = CommandPalette(entries, ())
         found = [choice.label for choice in palette.matching("import")]
@@ -106,6 +109,21 @@ async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
         app.screen.query_one(Input).value = "no such thing"
         await settle(pilot)
         assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
+
+
+async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        app.chat.pane.transcript.focus()
+        await settle(pilot)
+        title, keys = app.action_index.help_sections()[0]
+        assert title == "Conversation"
+        assert keys[0] == ("y", "Copy the message or the selection")
+        titles = [each for _, each in keys]
+        assert titles.index("Regenerate this reply") < titles.index("Up")
+        app.chat.pane.composer.focus()
+        await settle(pilot)
+        assert app.action_index.help_sections()[0][1][0] == ("Enter", "Send")
 
 
 async def test_help_is_searched_by_typing(tmp_path: Path) -> None:

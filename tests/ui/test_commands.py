@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.command_suggestions import command_error
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.find_bar import FindBar
@@ -314,3 +320,29 @@ def test_an_unknown_command_names_the_nearest(typed: str, meant: str):
     assert error is not None
     assert meant in error.advice
     assert "begin with //" in error.advice
+
+
+async def test_the_configuration_file_is_edited_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text("import sys\nopen(sys.argv[2], 'a').write(sys.argv[1])\n")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+
+    async def edit(pilot: Pilot[None], added: str) -> str:
+        monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(script), added]))
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        app.notifications.clear()
+        await pilot.press(*"/config", "enter")
+        await until(pilot, lambda: bool(app.notifications.shown))
+        return app.notifications.shown[-1].message
+
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        assert await edit(pilot, "") == "config.toml has no faults. It is read at the next start."
+        text = (tmp_path / "config.toml").read_text()
+        assert text == TEMPLATE
+        assert "config.toml" in await edit(pilot, "thema = 1\n")
+        assert (tmp_path / "config.toml").read_text() == text + "thema = 1\n"

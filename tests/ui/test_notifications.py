@@ -90,6 +90,35 @@ async def test_a_replaced_error_is_shown_again(tmp_path: Path) -> None:
         assert [n.message for n in app.notifications.log][1:4] == [f"Copied {n}." for n in range(3)]
 
 
+async def test_what_was_wrong_with_a_command_goes_with_it(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/nonsense")
+        await pilot.press("enter")
+        await until(pilot, lambda: "no command /nonsense" in line(app))
+        await pilot.press(*"/dark", "enter")  # replaces what is selected
+        await until(pilot, lambda: not app.query_one(Composer).text)
+        assert line(app).startswith("F1")
+        assert not app.notifications.shown
+
+
+async def test_a_key_ends_a_notification_that_could_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        now = 0.0
+        monkeypatch.setattr(app.notifications, "_now", lambda: now)
+        show_error(app, InputError("x" * 90))
+        now = 4.9
+        await pilot.press("a")
+        assert app.notifications.shown, "it takes five seconds to read"
+        now = 5.0
+        await pilot.press("b")
+        assert not app.notifications.shown
+        assert app.query_one(Composer).text == "ab"
+
+
 async def opened_log(pilot: Pilot[None]) -> TuiChat:
     """Show some notifications, and open their log by its name in the palette."""
     app = await opened(pilot)

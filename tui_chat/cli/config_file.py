@@ -11,29 +11,9 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import InputError
-from tui_chat.files import input_name, make_private_folder, write_text
+from tui_chat.files import input_name
 from tui_chat.models.setting_json import settings_json
 from tui_chat.providers.keys import describe_key_reference
-
-TEMPLATE = """\
-# The configuration of tui-chat. Every key: docs/configuration.md
-# A line that begins with "#" is a comment; remove it to use the line.
-
-# endpoint = "openai"            # of new sessions
-# model = "gpt-5-mini"
-# theme = "tui-chat-light"
-# notify = "osc777"              # when a long reply ends out of focus; or osc9, bell, off
-
-# [keys]
-# new = "Ctrl+N, F9"             # an action's id and its keys; "" removes them
-
-# [endpoints.work]
-# protocol = "openai_chat"       # or openai_responses, anthropic, gemini, ollama
-# base_url = "https://llm.example.org/v1"
-# key = "env:WORK_LLM_KEY"       # a reference, never the key itself; also keyring:, command:
-# models = ["gpt-5-mini", "gpt-5"]
-"""
-"""A new configuration file; every line of it is a comment."""
 
 
 def print_path(common: CommonOptions) -> None:
@@ -112,16 +92,12 @@ def edit(common: CommonOptions) -> None:
     A new file has everything commented out. Raises InputError if the editor fails, and ConfigError
     for what is wrong in the file.
     """
+    from tui_chat.config.file import create_config_file
     from tui_chat.ui.terminal.external_programs import editor_command
 
     path = common.config_file
     command = editor_command(os.environ)
-    if not path.exists():
-        try:
-            make_private_folder(path.parent)
-        except OSError as error:
-            raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
-        write_text(TEMPLATE, path)
+    create_config_file(path)
     try:
         code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603
     except OSError as error:

@@ -66,8 +66,14 @@ from pydantic_core import ErrorDetails
 from tui_chat.config.key_places import place_of
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
-from tui_chat.errors import ConfigError, located
-from tui_chat.files import input_name, parse_toml, read_toml_text
+from tui_chat.errors import ConfigError, InputError, located
+from tui_chat.files import (
+    input_name,
+    make_private_folder,
+    parse_toml,
+    read_toml_text,
+    write_text,
+)
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts, spellings
@@ -76,6 +82,37 @@ from tui_chat.models.tool import Tool
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_FAULTS = 5
+
+TEMPLATE = """\
+# The configuration of tui-chat. Every key: docs/configuration.md
+# A line that begins with "#" is a comment; remove it to use the line.
+
+# endpoint = "openai"            # of new sessions
+# model = "gpt-5-mini"
+# theme = "tui-chat-light"
+# notify = "osc777"              # when a long reply ends out of focus; or osc9, bell, off
+
+# [keys]
+# new = "Ctrl+N, F9"             # an action's id and its keys; "" removes them
+
+# [endpoints.work]
+# protocol = "openai_chat"       # or openai_responses, anthropic, gemini, ollama
+# base_url = "https://llm.example.org/v1"
+# key = "env:WORK_LLM_KEY"       # a reference, never the key itself; also keyring:, command:
+# models = ["gpt-5-mini", "gpt-5"]
+"""
+"""A new configuration file; every line of it is a comment."""
+
+
+def create_config_file(path: Path) -> None:
+    """Create a file with everything commented out, unless there is one. Raises InputError."""
+    if path.exists():
+        return
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
+    write_text(TEMPLATE, path)
 
 
 def read_config_file(path: Path, defaults: Config) -> Config:

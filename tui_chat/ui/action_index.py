@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 WRITING_KEYS = frozenset(("retry", "continue", "edit", "answer", "run"))
 """Actions of the conversation that a read-only app answers with a sentence only."""
 
+_MOVES = frozenset(
+    (
+        *("begin", "bottom", "down", "end", "first", "home", "item", "last", "move", "page"),
+        *("piece", "rows", "scroll", "top", "up"),
+    )
+)
+"""Actions of panes that only move in the pane; the help lists them after what the pane can do."""
 
 _CURSOR_ACTIONS = frozenset(
     (
@@ -54,7 +61,16 @@ class ActionIndex:
             if keys[action.id] and self._is_possible(action.run)
         ]
         focused, *others = [
-            (title, [(key.keys, key.title) for key in self._pane_keys(pane)])
+            (
+                title,
+                [
+                    (key.keys, key.title)
+                    for key in sorted(
+                        self._pane_keys(pane),
+                        key=lambda key: key.action.partition("(")[0] in _MOVES,
+                    )
+                ],
+            )
             for title, pane in self._titled_panes()
         ]
         commands = [

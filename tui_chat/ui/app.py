@@ -8,6 +8,7 @@ takes keys while the workspace is being opened, and dialogs are imported when th
 from __future__ import annotations
 
 import os
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
@@ -23,6 +24,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import Worker
 
+from tui_chat.errors import TuiChatError
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
@@ -36,7 +38,7 @@ from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.lifecycle import Lifecycle
 from tui_chat.ui.main_screen import MainScreen
-from tui_chat.ui.notifications import Notifications, show_error
+from tui_chat.ui.notifications import ErrorOutdated, Notifications, show_error
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.terminal.clipboard import Clipboard
 from tui_chat.ui.terminal.desktop_notification import ReplyAlerts
@@ -157,6 +159,8 @@ class TuiChat(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Pass every event through the key queue."""
+        if isinstance(event, events.Key):
+            self.notifications.key_pressed()
         await self.key_queue.on_event(event)
 
     @on(KeyMarker)
@@ -165,6 +169,28 @@ class TuiChat(App[None]):
     @on(Worker.StateChanged)
     async def _key_followed(self, message: Message) -> None:
         await self.key_queue.on_message(message)
+
+    @on(ErrorOutdated)
+    def _withdraw_error(self, message: ErrorOutdated) -> None:
+        self.notifications.withdraw(message.error)
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_configuration(self) -> None:
+        """Open config.toml in the user's editor, and say what is wrong in it afterwards."""
+        from tui_chat.config import load_config
+        from tui_chat.config.file import create_config_file
+        from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
+
+        config = self.main.panes.chat.context.config
+        path = config.config_dir / "config.toml"
+        try:
+            create_config_file(path)
+            await run_in_terminal(self, (*editor_command(os.environ), str(path)))
+            await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
+        except TuiChatError as error:
+            show_error(self, error)
+        else:
+            self.notify("config.toml has no faults. It is read at the next start.", markup=False)
 
     # --- themes --------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@
    it replaces before its time is shown again afterwards; an information is not.
 2. A notification that does not fit in the line takes up to `MOST_LINES` of them; what stands above
    gives way. The log has the whole text of each.
-3. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
+3. A key that is pressed after the time that it takes to read it ends it: the user has gone on. What
+   was wrong with a command ends at once when the command is changed or another one is run.
+4. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from textual import events
 from textual.app import App
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
 from textual.widget import Widget
@@ -45,6 +48,8 @@ MIN_SECONDS: dict[SeverityLevel, float] = {"information": 4, "warning": 6, "erro
 MAX_SECONDS = 40.0
 CHARACTERS_PER_SECOND = 18
 """How fast people read."""
+MIN_READING = 3.0
+"""Seconds in which no key ends a notification."""
 
 _STYLES: dict[SeverityLevel, tuple[str, str]] = {
     "information": ("", "$foreground"),
@@ -135,6 +140,8 @@ class Notifications:
         self.log: deque[Notice] = deque(maxlen=MAX_LOGGED)
         """The last notifications, oldest first."""
         self._current: Notice | None = None
+        self._shown_at = 0.0
+        """When the current one was shown, in seconds since the epoch."""
         self._waiting: tuple[Notice, ...] = ()
         """Replaced before their time, to be shown again; the next one last."""
         self._timer: Timer | None = None
@@ -180,6 +187,21 @@ class Notifications:
             self._waiting = (*self._waiting, replaced)[-MAX_WAITING:]
         self._show(notice)
 
+    def withdraw(self, error: TuiChatError) -> None:
+        """End the notification of an error, if it is shown or waits."""
+        message = sanitize(_error_text(error)).strip()
+        self._waiting = tuple(each for each in self._waiting if each.message != message)
+        if self._current is not None and self._current.message == message:
+            self.end_current()
+
+    def key_pressed(self) -> None:
+        """End the current one if there was time to read it."""
+        current = self._current
+        if current is not None:
+            seconds = max(len(current.message) / CHARACTERS_PER_SECOND, MIN_READING)
+            if self._now() - self._shown_at >= min(seconds, current.seconds):
+                self.end_current()
+
     def clear(self) -> None:
         """Show none; the log stays."""
         self._waiting = ()
@@ -201,7 +223,7 @@ class Notifications:
             self._draw()
 
     def _show(self, notice: Notice | None) -> None:
-        self._current = notice
+        self._current, self._shown_at = notice, self._now()
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -235,6 +257,14 @@ class DialogNotificationLine(NotificationLine):
         super().show_notice(notice, waiting, log_hint)
 
 
+class ErrorOutdated(Message):
+    """What an error says no longer holds: the app ends its notification."""
+
+    def __init__(self, error: TuiChatError) -> None:
+        super().__init__()
+        self.error = error
+
+
 def reading_seconds(message: str, severity: SeverityLevel) -> float:
     """Return how long to show a notification."""
     return min(max(len(message) / CHARACTERS_PER_SECOND, MIN_SECONDS[severity]), MAX_SECONDS)
@@ -242,5 +272,8 @@ def reading_seconds(message: str, severity: SeverityLevel) -> float:
 
 def show_error(node: App[None] | Widget, error: TuiChatError) -> None:
     """Show an error and its advice."""
-    text = f"{error}\n{error.advice}".strip()
-    node.notify(text, severity="error", markup=False)
+    node.notify(_error_text(error), severity="error", markup=False)
+
+
+def _error_text(error: TuiChatError) -> str:
+    return f"{error}\n{error.advice}".strip()

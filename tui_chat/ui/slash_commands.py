@@ -146,6 +146,12 @@ COMMANDS = (
     Command("theme", "Theme", "NAME", run="choose_theme"),
     Command("dark", "Dark theme", run="show_dark(True)"),
     Command("light", "Light theme", run="show_dark(False)"),
+    Command(
+        "config",
+        "Open the configuration file in $EDITOR",
+        run="edit_configuration",
+        aliases=("configuration",),
+    ),
     Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),
     Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
     Command("usage", "Usage and cost", run="main.usage", aliases=("cost",)),

@@ -236,6 +236,26 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         assert any("Maybe a tangerine" in line for line in shown), "it is unfolded"
 
 
+async def test_escape_after_a_jump_returns_to_the_draft(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "the purple elephant, an elephant")
+        await pilot.press("ctrl+f", *"elephant from:user")
+        await found(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Transcript).has_focus)
+        await settle(pilot)
+        hint = app.chat.pane.activity.hint
+        assert hint.startswith("Hit 1 of 4: n N others, Esc back to the draft, Ctrl+F all results")
+        await pilot.press("n")
+        await until(pilot, lambda: app.chat.pane.activity.hint.startswith("Hit 2 of 4"))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.query_one(Composer).has_focus)
+        await settle(pilot)
+        assert not app.chat.pane.activity.hint.startswith("Hit")
+
+
 async def test_escape_returns_and_keeps_the_query(tmp_path: Path) -> None:
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(80, 24)) as pilot:

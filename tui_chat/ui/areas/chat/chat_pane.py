@@ -14,6 +14,7 @@ from textual.widgets import Static
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import (
+    FOUND,
     HINT,
     NO_REPLY,
     READING_HINT,
@@ -31,6 +32,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     FindRequested,
     FindStatus,
     FocusChanged,
+    SearchLeft,
     ToolQuestionRequested,
 )
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
@@ -112,9 +114,11 @@ class ChatPane(Vertical, OnePassWidget):
         self.composer = Composer()
         self.read_only = read_only
         self._awaits_reply = False
+        """True if the branch ends with a user message."""
         self._version = ""
         """Which version the last reply is; empty if it has only one."""
-        """True if the branch ends with a user message."""
+        self._found = ""
+        """Which hit of a search of all conversations is shown; empty for none."""
         self._keys: Mapping[str, str] = DEFAULT_KEYS
 
     def compose(self) -> ComposeResult:
@@ -188,7 +192,9 @@ class ChatPane(Vertical, OnePassWidget):
         hint = HINT
         if in_transcript:
             hint = READING_HINT if self.read_only else TRANSCRIPT_HINT
-        if self._awaits_reply:
+        if in_transcript and self._found:
+            hint = f"{self._found} · {hint}"
+        elif self._awaits_reply:
             hint = f"{NO_REPLY} · {hint}"
         elif self._version and not in_transcript:
             hint = f"{self._version} · {hint}"
@@ -285,8 +291,16 @@ class ChatPane(Vertical, OnePassWidget):
 
     @on(FindStatus)
     def _show_find_status(self, event: FindStatus) -> None:
+        self._found = ""
         if self.find_bar is not None:
             self.find_bar.show(event.number, event.count, event.is_on)
+        if event.is_on and not (self.find_bar is not None and self.find_bar.display):
+            self._found = FOUND.format(number=event.number, count=event.count)
+        self._update_hint(in_transcript=self.transcript.has_focus)
+
+    @on(SearchLeft)
+    def _search_left(self) -> None:
+        self.focus()
 
     @on(FocusChanged)
     def _transcript_focus_changed(self, event: FocusChanged) -> None:

@@ -14,6 +14,7 @@ from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.welcome import keys_found
 from tui_chat.ui.key_names import key_name
+from tui_chat.ui.notifications import ErrorOutdated
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
@@ -31,9 +32,14 @@ class ComposerArea(Area):
     def __init__(self, chat: ChatArea) -> None:
         super().__init__(chat.context, "composer")
         self.chat = chat
+        self._command_error: InputError | None = None
+        """What is wrong with the command in the composer."""
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
+        if self._command_error is not None:
+            self.tui.post_message(ErrorOutdated(self._command_error))
+            self._command_error = None
         self.chat.drafts.changed()
         if not self.chat.pane.composer.text:
             self.chat.pane.tool_question.consider_focus()
@@ -71,6 +77,7 @@ class ComposerArea(Area):
                 composer.select_all()
             if error is not None:
                 self.show_error(error)
+                self._command_error = error
             return
         composer.clear_text()
         area, _, name = line.command.run.rpartition(".")

@@ -36,6 +36,8 @@ NO_REPLY = "No reply yet: {regenerate} generates one"
 """What precedes the hint if the branch ends with a user message."""
 VERSIONS = "Version {number} of {count}: Shift+Tab, then ← →"
 """What precedes the hint outside the transcript if the last reply has several versions."""
+FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
+"""What precedes the hint after a search of all conversations has led here."""
 NOT_SAVED = "Not saved yet"
 """What precedes everything while something is only in memory."""
 STALLED = 5.0

@@ -50,6 +50,8 @@ class Transcript(TranscriptCanvas):
         self._find_start = START
         """Where the search began; typing finds the first hit from there."""
         self._layouts.set_focused(False)
+        self._is_found_elsewhere = False
+        """True if the words were searched for elsewhere, and lead to a message here."""
         self._unfolded_by_search: tuple[int, str] | None = None
         """Message and key of what the typed words unfolded; the next letter may fold it again."""
 
@@ -147,6 +149,7 @@ class Transcript(TranscriptCanvas):
         if index is None:
             return False
         self._search.find(words)
+        self._is_found_elsewhere = bool(words)
         self.go_to(index)
         if words and (hit := self._search.first_in(index)):
             self._show_hit(hit)
@@ -157,6 +160,7 @@ class Transcript(TranscriptCanvas):
 
     def find(self, words: str) -> None:
         """Find words from where the search began; an empty string ends the search."""
+        self._is_found_elsewhere = False
         if not self._search.is_on:
             self._find_start = self._viewport.top
         if self._unfolded_by_search and self._unfolded_by_search[0] < len(self.entries):
@@ -184,8 +188,12 @@ class Transcript(TranscriptCanvas):
             self._refuse("Nothing is found; / finds words in this conversation.")
 
     def action_leave(self) -> None:
-        """End the search, or clear the selection."""
+        """End the search, or clear the selection. If the words were searched for elsewhere, the
+        visit ends with the search.
+        """
         if self._search.is_on:
+            if self._is_found_elsewhere:
+                self.post_message(messages.SearchLeft())
             self.find("")
         elif self.text_selection:
             self.screen.clear_selection()

@@ -169,6 +169,10 @@ class FindRequested(Message):
     """Open the find bar."""
 
 
+class SearchLeft(Message):
+    """The user ended the search that led to a message from elsewhere."""
+
+
 @dataclass
 class FindStatus(Message):
     """The hits, or the hit that is shown, changed."""
