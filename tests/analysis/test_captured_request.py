@@ -18,7 +18,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.protocols.detection import detect_request
+from tui_chat.protocols.registry import detect_request
 
 BODIES: dict[Protocol, dict[str, Any]] = {
     Protocol.OPENAI_CHAT: {

@@ -19,7 +19,7 @@ from tui_chat.models import reply_limits
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.common import lenient_json
-from tui_chat.protocols.gemini import partial_arguments
+from tui_chat.protocols.gemini import stream as gemini_stream
 from tui_chat.providers import HttpClient, client, list_models, model_catalogue
 
 SIZE = 2_000_000
@@ -87,7 +87,7 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
     monkeypatch.setattr(reply_limits, "REPLY_SIZE", 400_000)
     monkeypatch.setattr(reply_limits, "ARGUMENTS_SIZE", 100_000)
-    monkeypatch.setattr(partial_arguments, "ARGUMENTS_SIZE", 100_000)
+    monkeypatch.setattr(gemini_stream, "ARGUMENTS_SIZE", 100_000)
     monkeypatch.setattr(reply_limits, "MOST_CALLS", 100)
     monkeypatch.setattr(reply_limits, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)

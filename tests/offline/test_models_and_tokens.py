@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tui_chat.offline import MODELS, tokens
 from tui_chat.offline.models.catalogue import find_model
-from tui_chat.offline.models.markdown import fenced, inline_code
+from tui_chat.offline.models.mirror import fenced, inline_code
 from tui_chat.offline.models.toolsmith import sample_arguments
 from tui_chat.offline.reply_pieces import (
     Finish,

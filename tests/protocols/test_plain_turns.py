@@ -14,7 +14,7 @@ from tui_chat.models.envelope import ChatEnvelope, Parameters, Placement, Source
 from tui_chat.models.payload import render
 from tui_chat.models.semantics import ContentShape, MessageSemantics, WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
-from tui_chat.protocols.common import plain_turns
+from tui_chat.protocols.common import segments
 from tui_chat.protocols.registry import protocol_of
 
 SHAPES: list[ContentShape] = ["", "string", "parts"]
@@ -51,5 +51,5 @@ def test_the_short_way_encodes_the_same(protocol: Protocol, some: list[Turn], de
 
     short = encoded()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_turns, "is_plain", lambda *_: False)
+        patch.setattr(segments, "is_plain", lambda *_: False)
         assert encoded() == short

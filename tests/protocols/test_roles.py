@@ -24,7 +24,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.detection import detect_protocol
+from tui_chat.protocols.registry import detect_protocol
 from tui_chat.protocols.roles import (
     SYSTEM_INSTRUCTION,
     adapt_roles,

@@ -28,8 +28,7 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.request_fields import describe_json_error
-from tui_chat.protocols.detection import detect_request
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
 
 _KEPT = (

@@ -68,7 +68,7 @@ class Config:
         """
         found = self.endpoint_offering(model, current)
         if model not in found.models and current.base_url.startswith(LOOPBACK_URL):
-            from tui_chat.protocols.detection import detect_protocol
+            from tui_chat.protocols.registry import detect_protocol
 
             protocol = detect_protocol(model)
             return self.endpoint_named(standard_endpoint(protocol)) if protocol else found

@@ -8,13 +8,16 @@ The error for an unknown path is worded by the provider that the request is reco
 `/api` is Ollama's, `/v1beta` or a Google key is Gemini's, an `anthropic-version` header is
 Anthropic's, all else is OpenAI's. `GET /v1/models` belongs to three of them, decided in the same
 way.
+
+Structured output: what a request wants the answer to look like, and an answer that does.
 """
 
+import json
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from tui_chat.models.content_encoding import EncodingFault, decode_body
 from tui_chat.offline.anthropic.provider import ANTHROPIC
@@ -34,6 +37,7 @@ from tui_chat.offline.json_reader import compact, parse_body
 from tui_chat.offline.models.catalogue import ModelFunction, find_model
 from tui_chat.offline.models.script import NAME as SCRIPT
 from tui_chat.offline.models.script import Script
+from tui_chat.offline.models.toolsmith import sample_arguments
 from tui_chat.offline.ollama.provider import OLLAMA
 from tui_chat.offline.openai.provider import OPENAI
 from tui_chat.offline.prompt_cache import PromptCache
@@ -50,6 +54,7 @@ from tui_chat.offline.reply_pieces import (
     Failure,
     Finish,
     PicturePiece,
+    Piece,
     ReasoningPiece,
     SourcePiece,
     Stall,
@@ -67,9 +72,27 @@ from tui_chat.offline.request_errors import (
     UnknownPath,
     WrongMethod,
 )
-from tui_chat.offline.structured_output import obeying, wanted_schema
 from tui_chat.offline.tokens import estimate_prompt_tokens, limited
 
+_PLACES = (
+    ("response_format", "json_schema", "schema"),
+    ("text", "format", "schema"),
+    ("output_config", "format", "schema"),
+    ("output_format", "schema"),
+    ("generationConfig", "responseJsonSchema"),
+    ("generationConfig", "responseSchema"),
+    ("generation_config", "response_schema"),
+    ("format",),
+)
+"""Where requests of the protocols have the JSON schema of the answer."""
+_JSON_MODES = (
+    (("response_format", "type"), "json_object"),
+    (("text", "format", "type"), "json_object"),
+    (("generationConfig", "responseMimeType"), "application/json"),
+    (("format",), "json"),
+)
+"""Where they ask for any JSON object."""
+_ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
 PROVIDERS: tuple[Provider, ...] = (OLLAMA, GEMINI, ANTHROPIC, OPENAI)
 """In the order in which they are asked whether a request is theirs. The last one answers for the
 rest."""
@@ -79,6 +102,52 @@ MAX_BODY = 64 * 1024 * 1024
 
 _STORED_RESPONSES = 256
 """Responses kept for `previous_response_id`; the oldest is dropped first."""
+
+
+def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema that the answer has to fit; None if it may be any text."""
+    for place in _PLACES:
+        found = _at(body, place)
+        if isinstance(found, dict):
+            return cast("dict[str, Any]", found)
+    if any(_at(body, place) == word for place, word in _JSON_MODES):
+        return _ANY_OBJECT
+    return None
+
+
+def _at(body: Any, place: tuple[str, ...]) -> Any:
+    for key in place:
+        body = cast("dict[str, Any]", body).get(key) if isinstance(body, dict) else None
+    return body
+
+
+def obeying(pieces: Iterable[Piece], schema: Mapping[str, Any]) -> Iterator[Piece]:
+    """Yield a reply whose text is JSON that fits a schema: the model's own text if it is an object,
+    else a sample. A reply without text stays as it is.
+    """
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, TextPiece):
+            texts.append(piece.text)
+            continue
+        if isinstance(piece, Disconnect | Stall | Failure) and texts:
+            yield from map(TextPiece, texts)
+            texts = []
+        yield piece
+    if texts:
+        yield TextPiece(_fitting("".join(texts), schema))
+
+
+def _fitting(text: str, schema: Mapping[str, Any]) -> str:
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    sample = sample_arguments(schema)
+    if schema is _ANY_OBJECT:
+        sample = {"answer": text}
+    return json.dumps(sample, ensure_ascii=False)
 
 
 def provider_of(request: HttpRequest) -> Provider:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.detection import detect_request
+from tui_chat.protocols.registry import detect_request
 from tui_chat.tap.http_messages import RequestHead
 from tui_chat.tap.http_proxy import HttpProxy, proxy_of_environment
 

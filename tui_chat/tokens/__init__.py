@@ -20,13 +20,14 @@ vocabularies  the vocabulary of each model
 
 from __future__ import annotations
 
-from tui_chat.tokens.correction import NO_CORRECTION, Correction
 from tui_chat.tokens.counter import (
     LOW_DETAIL,
+    NO_CORRECTION,
     PART_TOKENS,
     REQUEST_OVERHEAD,
     TOOL_OVERHEAD,
     TURN_OVERHEAD,
+    Correction,
     Counter,
     how_counted,
 )

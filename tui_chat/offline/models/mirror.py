@@ -3,11 +3,13 @@
 It shows the author of a preset, offline, where each message arrived: the order, the roles and the
 system text exactly as the provider understood them. It reads the request body alone, never the
 headers, which hold keys.
+
+Quoting of untrusted text in Markdown, so that it stays text.
 """
 
+import re
 from collections.abc import Iterator
 
-from tui_chat.offline.models.markdown import excerpt, fenced, inline_code
 from tui_chat.offline.prompt_request import (
     PromptOther,
     PromptPart,
@@ -20,11 +22,41 @@ from tui_chat.offline.prompt_request import (
 )
 from tui_chat.offline.tokens import estimate_prompt_tokens
 
+_BACKTICKS = re.compile(r"`+")
 MAX_SYSTEM_TEXT = 4_000
 """Characters of one system text that are shown."""
 
 SHOWN_TURNS = 200
 """Turns listed from each end of a very long conversation."""
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """Return the text in a code block that it cannot close."""
+    ticks = "`" * max(3, _longest_run(text) + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def inline_code(text: str) -> str:
+    """Return the text on one line, as inline code that it cannot close."""
+    line = " ".join(text.split())
+    if not line:
+        return "*(empty)*"
+    ticks = "`" * (_longest_run(line) + 1)
+    pad = " " if line[0] == "`" or line[-1] == "`" else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def excerpt(text: str, length: int = 72) -> str:
+    """Return the first `length` characters of a text as inline code; … marks a cut."""
+    line = " ".join(text[: length * 4].split())
+    if len(line) <= length and len(text) <= length * 4:
+        return inline_code(line)
+    cut = line[:length]
+    return inline_code(cut[: cut.rfind(" ")] if " " in cut[length // 2 :] else cut) + " …"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 
 def describe_request(prompt: PromptRequest) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from tui_chat.offline.models.markdown import fenced, inline_code
+from tui_chat.offline.models.mirror import fenced, inline_code
 from tui_chat.offline.prompt_request import (
     PromptRequest,
     PromptTool,

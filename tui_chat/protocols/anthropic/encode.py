@@ -24,8 +24,7 @@ from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin
 from tui_chat.protocols.anthropic.messages import encode_messages
-from tui_chat.protocols.anthropic.reasoning import Thinking, write_thinking
-from tui_chat.protocols.anthropic.settings import AnthropicSettings
+from tui_chat.protocols.anthropic.settings import AnthropicSettings, Thinking, write_thinking
 from tui_chat.protocols.anthropic.tools import (
     SEARCH_OPTIONS,
     write_choice,

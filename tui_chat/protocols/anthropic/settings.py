@@ -1,17 +1,136 @@
-"""The settings that only Anthropic has."""
+"""The settings that only Anthropic has.
+
+Thinking and effort, as the model's family accepts them.
+
+1. The newest families think adaptively, with an effort. Older ones take a budget; Opus 4.5 takes
+   both. Nothing is known of other vendors' models behind this protocol: they get budgets.
+2. A budget leaves `ROOM` tokens of the reply limit for the reply. Where that is not possible there
+   is no thinking.
+3. A budget and a forced tool exclude each other; the tool decides what is said, so it stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Parameters
+from tui_chat.models.json_tree import Obj, Tree, tree_of
+from tui_chat.models.model_facts import CLAUDE_EFFORTS, ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
+from tui_chat.protocols.common.encoding import Items
 from tui_chat.protocols.common.lenient_json import as_object, as_string
-from tui_chat.protocols.common.reasoning import AUTO
+from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.reasoning import (
+    AUTO,
+    BUDGETS,
+    UNLIMITED,
+    Reasoning,
+    reasoning_by_budget,
+    reasoning_by_word,
+    summary_note,
+    with_default_effort,
+)
 from tui_chat.protocols.common.request_fields import Meanings, is_count
+
+_SYNONYMS = {"xhigh": "max"}
+"""Where a model has no `xhigh`, its `max` is that step [P: see `models.model_facts`]."""
+ROOM = 1_024
+"""Tokens of the reply limit that a budget leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """What is sent; None for nothing."""
+
+    thinking: Tree | None = None
+    effort: Tree | None = None
+
+
+def write_thinking(
+    parameters: Parameters,
+    facts: ModelFacts,
+    notes: list[Note],
+    *,
+    limit: int,
+    forced: bool,
+    by_budget: bool = False,
+) -> Thinking:
+    """Return what asks for the reasoning.
+
+    `limit` is the reply limit, `forced` is true if a tool must be called, `by_budget` if a budget
+    is to stay one where the model accepts it.
+    """
+    if is_newer_claude(parameters.model.value):
+        facts = replace(facts, efforts=CLAUDE_EFFORTS, adaptive_thinking=True)
+    keep = by_budget and bool(facts.budgets) and parameters.effort is None
+    if facts.adaptive_thinking and not keep:
+        asked = reasoning_by_word(parameters, facts, notes, _SYNONYMS)
+    else:
+        asked = _budget(parameters, facts, notes, limit - ROOM)
+        if forced and asked.budget is not None and asked.source is not None:
+            why = "it excludes a tool choice that forces a call"
+            notes[:] = [note for note in notes if note.origin is not asked.source.origin]
+            notes.append(setting_note(asked.source, "the reasoning", why))
+            asked = Reasoning()
+    if asked.source is None:
+        _note_summary(parameters, notes, "no reasoning is asked for", Level.WARNING)
+        return Thinking()
+    origin = asked.source.origin
+    if asked.effort == "none":
+        _note_summary(parameters, notes, "there is no reasoning", Level.INFO)
+        return Thinking(tree_of({"type": "disabled"}, origin))
+    if asked.budget is None:
+        items: Items = [("type", tree_of("adaptive", origin))]
+    else:
+        items = [("type", tree_of("enabled", origin))]
+        items.append(("budget_tokens", tree_of(asked.budget, origin)))
+    summary = parameters.reasoning_summary
+    if summary is not None:
+        display = "omitted" if summary.value == "none" else "summarized"
+        if summary.value not in ("none", "auto"):
+            notes.append(summary_note(summary, display))
+        items.append(("display", tree_of(display, summary.origin)))
+    effort = tree_of(asked.effort, origin) if asked.effort not in ("", AUTO) else None
+    return Thinking(Obj(tuple(items), origin), effort)
+
+
+def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: int) -> Reasoning:
+    """Return the reasoning by a budget, with an effort beside it if the model takes both."""
+    if facts.budgets is None:
+        facts = replace(facts, budgets=(ROOM, UNLIMITED))  # 1,024 at least [S]
+    has_words = facts.efforts is not None and facts.efforts not in ((), ("none",))
+    if has_words and parameters.effort is not None:
+        asked = reasoning_by_word(parameters, facts, notes)
+        if asked.effort in BUDGETS and most >= ROOM:
+            return replace(asked, budget=max(min(BUDGETS[asked.effort], most), ROOM))
+        if asked.effort in BUDGETS and asked.source is not None:
+            why = "the reply limit leaves no room for it"
+            notes.append(setting_note(asked.source, "the reasoning", why))
+            return Reasoning()
+    else:
+        asked = reasoning_by_budget(parameters, facts, notes, most)
+    if asked.effort != AUTO:
+        return asked
+    asked = with_default_effort(asked, parameters, notes)
+    budget = min(asked.budget or ROOM, most)
+    if budget >= ROOM:
+        return replace(asked, effort=asked.effort if has_words else "", budget=budget)
+    notes.pop()
+    if asked.source is not None:
+        why = "the reply limit leaves no room for it"
+        notes.append(setting_note(asked.source, "the reasoning", why))
+    return Reasoning()
+
+
+def _note_summary(parameters: Parameters, notes: list[Note], why: str, level: Level) -> None:
+    summary = parameters.reasoning_summary
+    if summary is not None and summary.value != "none":
+        name = f"the reasoning summary “{summary.value}”"
+        notes.append(setting_note(summary, name, why, level))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,7 @@ from tui_chat.protocols.common.settings import (
 from tui_chat.protocols.common.tool_names import NAMES_GEMINI, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.gemini.messages import encode_messages
-from tui_chat.protocols.gemini.reasoning import write_thinking_config
-from tui_chat.protocols.gemini.settings import GeminiSettings
+from tui_chat.protocols.gemini.settings import GeminiSettings, write_thinking_config
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.gemini.tools import write_choice, write_format, write_hosted
 

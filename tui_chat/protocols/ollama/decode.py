@@ -34,13 +34,13 @@ from tui_chat.protocols.common.request_fields import (
     type_name,
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder
-from tui_chat.protocols.ollama.format_and_thinking import (
+from tui_chat.protocols.ollama.settings import (
+    OllamaSettings,
     read_format,
     read_think,
     write_format,
     write_think,
 )
-from tui_chat.protocols.ollama.settings import OllamaSettings
 
 _OLLAMA = Protocol.OLLAMA
 _IMAGE_TYPES = {

@@ -31,9 +31,8 @@ from tui_chat.protocols.common.request_fields import (
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
-from tui_chat.protocols.openai_chat.hosted_tools import read_hosted
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
-from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings
+from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings, read_hosted
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {

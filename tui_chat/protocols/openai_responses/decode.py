@@ -43,8 +43,7 @@ from tui_chat.protocols.common.request_fields import (
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
-from tui_chat.protocols.openai_responses.hosted_tools import read_hosted
-from tui_chat.protocols.openai_responses.settings import ResponsesSettings
+from tui_chat.protocols.openai_responses.settings import ResponsesSettings, read_hosted
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _ROLES: dict[str, MessageRole] = {

@@ -46,9 +46,14 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
 )
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
-from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
 from tui_chat.protocols.common.reasoning import openai_effort
-from tui_chat.protocols.common.segments import Encoding, encode_segments, run_memo
+from tui_chat.protocols.common.segments import (
+    Encoding,
+    encode_segments,
+    openai_roles,
+    plain_turns,
+    run_memo,
+)
 from tui_chat.protocols.common.settings import (
     extra_items,
     is_same_model,
@@ -64,8 +69,12 @@ from tui_chat.protocols.common.settings import (
 )
 from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.openai_responses.hosted_tools import SEARCH_OPTIONS, write_hosted
-from tui_chat.protocols.openai_responses.settings import LOGPROBS, ResponsesSettings
+from tui_chat.protocols.openai_responses.settings import (
+    LOGPROBS,
+    SEARCH_OPTIONS,
+    ResponsesSettings,
+    write_hosted,
+)
 from tui_chat.protocols.openai_responses.turn_content import turn_encoder
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
