@@ -1,10 +1,12 @@
 """What a keystroke costs with the policies of SillyTavern: 270 prompts, a card, a lorebook
 of 1,000 entries, half of them with patterns, over 5,000 messages.
 
-    python -m tests.benchmarks.sillytavern
+    python -m tests.benchmarks.sillytavern [TIMED ...]
 
-Prints the first compose, and the median of a keystroke with its bytes, in milliseconds of processor
-time; asserts nothing.
+TIMED is how many of the entries are sticky, and some of those pause: the first compose derives
+their timers from all turns. It is 0, 10, 100 and 990 unless given. Keys are rare, or one is in each
+message. Prints the first compose, and the median of a keystroke with its bytes, in milliseconds of
+processor time; asserts nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from __future__ import annotations
 import json
 import random
 import statistics
+import sys
 import time
 from dataclasses import replace
 
 from tests.benchmarks.compose import conversation
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.lorebooks.turns import with_lore_timers
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.chat_settings import ChatSettings
@@ -60,7 +64,9 @@ def preset(chance: random.Random, *, squash: bool) -> Preset:
     return parse_sillytavern_preset(json.dumps(found), "benchmark", "benchmark").preset
 
 
-def book(chance: random.Random) -> Lorebook:
+def book(chance: random.Random, timed_entries: int) -> Lorebook:
+    keyed = [number for number in range(1_000) if number % 100]
+    sticky = {keyed[number * len(keyed) // timed_entries] for number in range(timed_entries)}
     entries = tuple(
         LorebookEntry(
             f"e{number}",
@@ -71,6 +77,8 @@ def book(chance: random.Random) -> Lorebook:
             position=PLACES[number % 3],
             insertion_point=-4,
             constant=number % 100 == 0,
+            sticky=3 if number in sticky else 0,
+            cooldown=5 if number in sticky and number % 3 else 0,
         )
         for number in range(1_000)
     )
@@ -80,17 +88,23 @@ def book(chance: random.Random) -> Lorebook:
 def timed(inputs: Inputs) -> float:
     """Compose a request with its bytes; return the milliseconds of processor time."""
     began = time.process_time()
-    assert compose(inputs).payload.body
+    assert compose(with_lore_timers(inputs)).payload.body
     return (time.process_time() - began) * 1000
 
 
-def inputs(*, squash: bool) -> Inputs:
+def inputs(*, squash: bool = False, timed_entries: int = 0, frequent: bool = False) -> Inputs:
     """Return a conversation of 5,000 messages that nothing has seen, with all that is sent."""
     chance = random.Random(1)
+    seed = 4 * timed_entries + 2 * frequent + squash
     history = tuple(
         replace(message, content=f"{message.content} {{{{user}}}}") if n % 50 == 0 else message
-        for n, message in enumerate(conversation(5_000, int(squash)))
+        for n, message in enumerate(conversation(5_000, seed))
     )
+    if frequent:
+        history = tuple(
+            replace(message, content=f"{message.content} key{2 * chance.randrange(500)}")
+            for message in history
+        )
     card = Character(
         description=text(chance, 200),
         example_dialogues="<START>\n{{user}}: a\n{{char}}: b\n" * 5,
@@ -106,24 +120,27 @@ def inputs(*, squash: bool) -> Inputs:
         settings=SessionSettings(author_note=AuthorNote("Be brief.")),
         context_limit=200_000,
         reply_reserve=1_000,
-        lorebooks=(book(chance),),
+        lorebooks=(book(chance, timed_entries),),
         chat=ChatSettings(lore=LoreRules(names=True, budget_percent=25)),
     )
 
 
-def measure(*, squash: bool) -> tuple[float, float]:
+def measure(given: Inputs) -> str:
     """Return the milliseconds of the first compose, and the median of a keystroke."""
-    given = inputs(squash=squash)
     first = timed(given)
     keys = [timed(replace(given, draft=f"Hello{'!' * number}")) for number in range(20)]
-    return first, statistics.median(keys)
+    return f"first {first:.1f}, keystroke {statistics.median(keys):.2f}"
 
 
 def main() -> None:
     for squash in (False, True):
-        first, key = measure(squash=squash)
         what = "squashed" if squash else "not squashed"
-        print(f"{what}: first {first:.1f}, keystroke {key:.2f}")
+        print(f"{what}: {measure(inputs(squash=squash))}")
+    for entries in map(int, sys.argv[1:] or ("0", "10", "100", "990")):
+        for frequent in (False, True):
+            keys = "frequent" if frequent else "rare"
+            given = inputs(timed_entries=entries, frequent=frequent)
+            print(f"{entries} timed, {keys} keys: {measure(given)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@
 4. A text is searched once, for all keys of a book, and the result is remembered with the message.
    Each text is searched by itself: no key is found across two messages.
 5. A book may have a hundred thousand keys. Those that are whole ASCII words, as most are, are
-   looked up in the text's words; of all others, and of the literals that patterns require, one
-   substring each is looked up among those of the text, and only what has it is searched for.
+   looked up in the text's words. Of all others, and of the literals that patterns require, the
+   longest word is looked up in each different word of the conversation, by one of its substrings;
+   only what has it is searched for.
 6. Patterns with back-references are searched for by backtracking, in at most `step_limit` steps
    over all texts, so that the work is bounded and the result is the same on any machine.
 """
@@ -47,7 +48,11 @@ NO_KEYS: KeyNumbers = frozenset()
 
 _GRAM = 4
 """Length of the substrings by which literals are found; shorter literals have their own index."""
+_WORDS = re.compile(r"\w+")
 _ASCII_WORDS = re.compile(r"\w+", re.ASCII)
+_LONGEST_WORD = 40
+"""Length up to which words are remembered."""
+_REMEMBERED_WORDS = 20_000
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
 
 
@@ -79,48 +84,111 @@ class NumberedEntry:
     secondary: tuple[int, ...]
 
 
+class _SearchedText:
+    """A text in the form in which keys are searched for, and its words."""
+
+    __slots__ = ("text", "words")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = set(_WORDS.findall(text))
+
+
 class _Literals:
-    """Literals that are searched for in one pass."""
+    """Literals that are searched for in one pass.
+
+    What a literal's longest word is part of is remembered by the words of texts, as these repeat;
+    only literals without a word are looked for in whole texts.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, list[int]] = {}
-        self._by_gram: tuple[tuple[int, dict[str, list[str]]], ...] | None = None
-        """For each length up to 4: the literals, by one of their substrings of that length."""
-
-    def __bool__(self) -> bool:
-        return bool(self._numbers)
+        self._with_word: dict[str, list[str]] = {}
+        """The literals, by the longest word of each."""
+        self._without_word: list[str] = []
+        self._by_gram: list[_ByGram] | None = None
+        """The longest words by their substrings."""
+        self._others_by_gram: list[_ByGram] = []
+        """The literals without a word by theirs."""
+        self._in_word: dict[str, tuple[str, ...]] = {}
+        """By a word of a text: the literals that may occur where it does."""
 
     def add(self, number: int, literal: str) -> None:
         """Add a literal; several may have the same number."""
-        self._numbers.setdefault(literal, []).append(number)
-        self._by_gram = None
+        if literal not in self._numbers:
+            self._numbers[literal] = []
+            if word := max(_WORDS.findall(literal), key=len, default=""):
+                self._with_word.setdefault(word, []).append(literal)
+            else:
+                self._without_word.append(literal)
+            self._by_gram = None
+        self._numbers[literal].append(number)
 
-    def found(self, text: str) -> Iterator[tuple[str, list[int]]]:
+    def found(self, searched: _SearchedText) -> Iterator[tuple[str, list[int]]]:
         """Yield the literals that occur, and their numbers."""
+        if not self._numbers:
+            return
         if self._by_gram is None:
-            self._by_gram = tuple(self._index())
-        for size, literals in self._by_gram:
-            grams = {text[at : at + size] for at in range(len(text) - size + 1)}
-            for gram in literals.keys() & grams:
-                for literal in literals[gram]:
-                    if len(literal) == size or literal in text:
-                        yield literal, self._numbers[literal]
+            self._by_gram = _by_gram(self._with_word)
+            self._others_by_gram = _by_gram(self._without_word)
+            self._in_word.clear()
+        possible: set[str] = set()
+        for word in searched.words:
+            literals = self._in_word.get(word)
+            if literals is None:
+                literals = self._search_word(word, self._by_gram)
+            if literals:
+                possible.update(literals)
+        if self._others_by_gram:
+            possible.update(_parts_of(searched.text, self._others_by_gram))
+        for literal in possible:
+            if literal in searched.text:
+                yield literal, self._numbers[literal]
 
-    def _index(self) -> Iterator[tuple[int, dict[str, list[str]]]]:
-        """Yield the lengths of substrings, and literals by the one that fewest others have."""
-        for size in (1, 2, 3, _GRAM):
-            members = [
-                (literal, [literal[at : at + size] for at in range(len(literal) - size + 1)])
-                for literal in self._numbers
-                if len(literal) == size or len(literal) > size == _GRAM
-            ]
-            shared = Counter(chain.from_iterable(grams for _, grams in members))
-            by_gram: dict[str, list[str]] = {}
-            for literal, grams in members:
-                rarest = min(grams, key=shared.__getitem__)
-                by_gram.setdefault(rarest, []).append(literal)
-            if by_gram:
-                yield size, by_gram
+    def _search_word(self, word: str, by_gram: list[_ByGram]) -> tuple[str, ...]:
+        parts = _parts_of(word, by_gram)
+        literals = tuple(literal for part in parts for literal in self._with_word[part])
+        if len(word) <= _LONGEST_WORD:
+            if len(self._in_word) >= _REMEMBERED_WORDS:
+                self._in_word.clear()
+            self._in_word[word] = literals
+        return literals
+
+
+_ByGram = tuple[int, dict[str, list[str]]]
+"""A length, and texts by one of their substrings of that length."""
+
+
+def _by_gram(texts: Iterable[str]) -> list[_ByGram]:
+    """Index texts by the substring of each that fewest others have: of length 4, or of their own
+    length if they are shorter.
+    """
+    known = tuple(texts)
+    index: list[_ByGram] = []
+    for size in (1, 2, 3, _GRAM):
+        members = [
+            (text, [text[at : at + size] for at in range(len(text) - size + 1)])
+            for text in known
+            if len(text) == size or len(text) > size == _GRAM
+        ]
+        shared = Counter(chain.from_iterable(grams for _, grams in members))
+        by_gram: dict[str, list[str]] = {}
+        for text, grams in members:
+            rarest = min(grams, key=shared.__getitem__)
+            by_gram.setdefault(rarest, []).append(text)
+        if by_gram:
+            index.append((size, by_gram))
+    return index
+
+
+def _parts_of(text: str, index: list[_ByGram]) -> Iterator[str]:
+    """Yield the indexed texts that occur in a text."""
+    for size, by_gram in index:
+        grams = {text[at : at + size] for at in range(len(text) - size + 1)}
+        for gram in by_gram.keys() & grams:
+            for each in by_gram[gram]:
+                if len(each) == size or each in text:
+                    yield each
 
 
 class _Plain:
@@ -133,11 +201,11 @@ class _Plain:
         self._whole_words = _Literals()
         """Literals that must be whole words."""
 
-    def __bool__(self) -> bool:
-        return bool(self._words or self._anywhere or self._whole_words)
+        self.is_empty = True
 
     def add(self, number: int, wanted: str, whole_words: bool) -> None:
         """Add a key."""
+        self.is_empty = False
         if whole_words and _ASCII_WORDS.fullmatch(wanted):
             self._words.setdefault(wanted, []).append(number)
         elif whole_words and len(wanted.split()) == 1:
@@ -145,15 +213,18 @@ class _Plain:
         else:
             self._anywhere.add(number, wanted)
 
-    def found(self, text: str) -> Iterator[int]:
+    def found(self, searched: _SearchedText) -> Iterator[int]:
         """Yield the numbers of the keys that occur."""
         if self._words:
-            for word in self._words.keys() & set(_ASCII_WORDS.findall(text)):
+            text, words = searched.text, searched.words
+            for word in self._words.keys() & (
+                words if text.isascii() else set(_ASCII_WORDS.findall(text))
+            ):
                 yield from self._words[word]
-        for _, numbers in self._anywhere.found(text):
+        for _, numbers in self._anywhere.found(searched):
             yield from numbers
-        for wanted, numbers in self._whole_words.found(text):
-            if _is_whole_word(wanted, text):
+        for wanted, numbers in self._whole_words.found(searched):
+            if _is_whole_word(wanted, searched.text):
                 yield from numbers
 
 
@@ -163,7 +234,9 @@ class _Patterns:
     def __init__(self) -> None:
         self._patterns: dict[int, Pattern] = {}
         self._required = _Literals()
-        """The required literals of patterns, with the patterns' numbers."""
+        """The literals of which a pattern requires one, with the patterns' numbers."""
+        self._also_required: dict[int, tuple[tuple[str, ...], ...]] = {}
+        """By pattern: further literals, of each of these tuples one."""
         self._without_literal: list[int] = []
         """Patterns that require no literal."""
         self._by_test: dict[Test, list[tuple[frozenset[Test], int]]] | None = None
@@ -177,25 +250,36 @@ class _Patterns:
     def add(self, number: int, pattern: Pattern) -> None:
         """Add a pattern."""
         self._patterns[number] = pattern
-        for literal in pattern.required_texts:
+        first, *others = pattern.required_texts or ((),)
+        for literal in first:
             self._required.add(number, literal)
-        if not pattern.required_texts:
+        if others:
+            self._also_required[number] = tuple(others)
+        if not first:
             self._without_literal.append(number)
             self._by_test = None
         if pattern.has_back_references:
             self.backtracking.add(number)
 
-    def found(self, text: str) -> Iterator[int]:
-        """Yield the numbers of the patterns that occur or, with back-references, may occur."""
+    def found(self, text: str, lower: _SearchedText | None) -> Iterator[int]:
+        """Yield the numbers of the patterns that occur or, with back-references, may occur; `lower`
+        is the text in lower case.
+        """
         if not self._patterns:
             return
         start = max(len(text) - SEARCHED_CHARACTERS, 0)
         numbers = set(self._possible_without_literal(text[start:]))
-        for _, requiring in self._required.found(text[start:].casefold()):
+        if lower is None or start or not text.isascii():
+            lower = _SearchedText(text[start:].casefold())
+        for _, requiring in self._required.found(lower):
             numbers.update(requiring)
         for number in sorted(numbers):
-            if self._patterns[number].occurs_in(text, start):
-                yield number
+            for literals in self._also_required.get(number, ()):
+                if not any(literal in lower.text for literal in literals):
+                    break
+            else:
+                if self._patterns[number].occurs_in(text, start):
+                    yield number
 
     def _possible_without_literal(self, text: str) -> Iterator[int]:
         if not self._without_literal:
@@ -306,9 +390,11 @@ class KeyIndex:
 
     def occurrences(self, text: str) -> Occurrences:
         """Return the keys that occur in a text."""
-        folded = self._folded.found(text.lower()) if self._folded else ()
-        plain = (*folded, *self._exact.found(text))
-        patterns = tuple(self._patterns.found(text))
+        lower = None if self._folded.is_empty else _SearchedText(text.lower())
+        folded = () if lower is None else self._folded.found(lower)
+        exact = () if self._exact.is_empty else self._exact.found(_SearchedText(text))
+        plain = (*folded, *exact)
+        patterns = tuple(self._patterns.found(text, lower))
         if not self._patterns.backtracking:
             return Occurrences(frozenset((*plain, *patterns)))
         undecided = tuple(n for n in patterns if n in self._patterns.backtracking)

@@ -37,8 +37,8 @@ class Pattern:
         self.has_back_references = "\\" in source and _has_back_reference(self._item)
         """True if `occurs_in` only says that the pattern might match; see `backtrack`."""
         self.required_texts = required_texts(self._item)
-        """Case-folded literals, one of which is in every matching text once that is case-folded.
-        Empty if none are known.
+        """Requirements, the one that excludes most texts first: case-folded literals, one of which
+        is in every matching text once that is case-folded. Empty if none are known.
         """
         self.required_characters = required_characters(self._item)
         """Tests, each passed by some character of every matching text or of its `utf16_units`."""

@@ -23,21 +23,31 @@ from tui_chat.context.lorebooks.patterns.syntax import (
 
 _MAX_ALTERNATIVES = 64
 """Maximum number of literals in a requirement."""
+_MAX_REQUIREMENTS = 4
 _Texts: TypeAlias = frozenset[str]
+_Requirements: TypeAlias = tuple[_Texts, ...]
+"""Texts of which each match contains one, for each of these sets."""
 
 
-def required_texts(item: Item) -> tuple[str, ...]:
-    """Return case-folded literals of which every match contains one; empty if none are known."""
-    texts = sorted(_better(*_requirement(item)) or (), key=len)
+def required_texts(item: Item) -> tuple[tuple[str, ...], ...]:
+    """Return requirements, each of them case-folded literals of which every match contains one; the
+    one that excludes most texts is first. Empty if none are known.
+    """
+    whole, needed = _requirement(item)
+    return tuple(map(_shortest, _best((*_known(whole), *needed))))
+
+
+def _shortest(texts: _Texts) -> tuple[str, ...]:
+    """Return the texts that contain no other one."""
     shortest: list[str] = []
-    for text in texts:
+    for text in sorted(texts, key=len):
         if not any(known in text for known in shortest):
             shortest.append(text)
     return tuple(shortest)
 
 
-def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
-    """Return which of two requirements excludes more texts; None if neither excludes any."""
+def _best(requirements: Iterable[_Texts]) -> _Requirements:
+    """Return the requirements that exclude most texts, best first."""
 
     def worth(texts: _Texts) -> tuple[int, int]:
         return min(min(map(len, texts)), 6), -len(texts)
@@ -45,23 +55,27 @@ def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
     # A single ASCII letter is in nearly every text; `required_characters` covers it.
     known = [
         texts
-        for texts in (one, other)
+        for texts in dict.fromkeys(requirements)
         if texts and all(len(text) > 1 or text > "\x7f" for text in texts)
     ]
-    return max(known, key=worth, default=None)
+    return tuple(sorted(known, key=worth, reverse=True)[:_MAX_REQUIREMENTS])
 
 
-def _requirement(item: Item) -> tuple[_Texts | None, _Texts | None]:
-    """Return all texts that an item matches, case-folded, if they are few, and texts of which each
-    match contains one. None where they are unknown.
+def _known(texts: _Texts | None) -> _Requirements:
+    return () if texts is None else (texts,)
+
+
+def _requirement(item: Item) -> tuple[_Texts | None, _Requirements]:
+    """Return all texts that an item matches, case-folded, if they are few (None if they are
+    unknown), and texts of which each match contains one.
     """
     match item:
         case LiteralCharacter(_, folded):
-            return frozenset(folded) or None, None
+            return frozenset(folded) or None, ()
         case Boundary() | Lookaround():
-            return frozenset(("",)), None
+            return frozenset(("",)), ()
         case BackReference():
-            return None, None
+            return None, ()
         case CaptureGroup(inner, _):
             return _requirement(inner)
         case Repeat(inner, least, most):
@@ -69,14 +83,12 @@ def _requirement(item: Item) -> tuple[_Texts | None, _Texts | None]:
             if (least, most) == (1, 1):
                 return whole, needed
             if least:
-                return None, _better(whole, needed)
-            return (whole | {""} if whole is not None and most == 1 else None), None
+                return None, _best((*_known(whole), *needed))
+            return (whole | {""} if whole is not None and most == 1 else None), ()
         case Alternation(ways):
             known = [_requirement(way) for way in ways]
-            return (
-                _union(whole for whole, _ in known),
-                _union(_better(whole, needed) for whole, needed in known),
-            )
+            best = [next(iter(_best((*_known(whole), *needed))), None) for whole, needed in known]
+            return _union(whole for whole, _ in known), _known(_union(best))
         case Sequence(items):
             return _requirement_of_sequence(items)
 
@@ -105,9 +117,9 @@ def _union(sets: Iterable[_Texts | None]) -> _Texts | None:
     return frozenset(texts) if len(texts) <= _MAX_ALTERNATIVES else None
 
 
-def _requirement_of_sequence(items: tuple[Item, ...]) -> tuple[_Texts | None, _Texts | None]:
+def _requirement_of_sequence(items: tuple[Item, ...]) -> tuple[_Texts | None, _Requirements]:
     run: _Texts = frozenset(("",))
-    best: _Texts | None = None
+    found: list[_Texts] = []
     is_whole = True
     literal = ""
     for item in items:
@@ -119,8 +131,8 @@ def _requirement_of_sequence(items: tuple[Item, ...]) -> tuple[_Texts | None, _T
             run = frozenset(text + literal + more for text, more in product(run, whole))
             literal = ""
             continue
-        best = _better(_better(best, frozenset(text + literal for text in run)), needed)
+        found += (frozenset(text + literal for text in run), *needed)
         run, literal = whole if whole is not None else frozenset(("",)), ""
         is_whole = False
     run = frozenset(text + literal for text in run)
-    return (run if is_whole else None), _better(best, run)
+    return (run if is_whole else None), _best((*found, run))
