@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.side_replies import ComposerEdit
 from tui_chat.ui.areas.inspector.tabs import View
-from tui_chat.ui.dialogs.base import TextAreaPrompt
+from tui_chat.ui.dialogs.base import TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.quiet_reply import QuietReply
 from tui_chat.ui.widgets.safe_text import SafeTextArea
@@ -70,6 +71,41 @@ async def test_what_a_command_will_send_is_shown_while_it_is_typed(tmp_path: Pat
             assert received[-1].body == body
             await settle(pilot)
         assert workspace_of(app).state.entries[-1].siblings == 4
+
+
+async def test_the_requests_for_a_title_and_a_summary_are_shown_before_and_after_sending(
+    tmp_path: Path,
+) -> None:
+    received: list[HttpRequest] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
+        config = replace(workspace.state.config, title_model="loopback/echo")
+        workspace.update(config=config)
+        for text in ("one", "two", "three"):
+            await say(pilot, text)
+        composer = app.query_one(Composer)
+        summary = await typed_command(pilot, "/compact")
+        assert banner(app).startswith("not sent yet: Compact")
+        composer.clear_text()
+        await until(pilot, lambda: shown(app) != summary)
+        body = await typed_command(pilot, "/suggest-title")
+        assert banner(app).startswith("not sent yet: Suggest title")
+        count = len(received)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        assert [request.body for request in received[count:]] == [body]
+        await pilot.press("escape")
+        await settle(pilot)
+        assert shown(app) != body
+        await app.run_action("inspector.choose_kind")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await pilot.press(*"title, sent", "enter")
+        await until(pilot, lambda: shown(app) == body)
+        assert banner(app).startswith("title request, as sent at ")
+        await pilot.press("escape")
+        await until(pilot, lambda: not banner(app))
 
 
 async def test_an_impersonated_message_becomes_the_draft_and_undo_takes_it_back(

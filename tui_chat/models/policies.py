@@ -19,7 +19,11 @@ GENERATION_KINDS: tuple[GenerationKind, ...] = (
     *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
 )
 
-KIND_TITLES: Mapping[GenerationKind, str] = MappingProxyType(
+RequestKind = GenerationKind | Literal["title", "summary"]
+"""What a request asks for, with those that are no generation of the conversation: its title, or a
+summary of its older part."""
+
+KIND_TITLES: Mapping[RequestKind, str] = MappingProxyType(
     {
         "normal": "Send",
         "regenerate": "Regenerate",
@@ -27,6 +31,8 @@ KIND_TITLES: Mapping[GenerationKind, str] = MappingProxyType(
         "continue": "Continue",
         "impersonate": "Impersonate",
         "quiet": "Quiet prompt",
+        "summary": "Compact",
+        "title": "Suggest title",
     }
 )
 """The names of the actions, in the order in which they are offered."""

@@ -293,7 +293,7 @@ ACTIONS = (
         "",
         "inspector.choose_kind",
         "Request of",
-        "Show what regenerate, continue, impersonate … would send",
+        "Show the request of regenerate, continue, compact, a title …",
     ),
     Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     Action(

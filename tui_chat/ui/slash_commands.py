@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tui_chat.models.setting_types import SettingError, setting_name
 
 if TYPE_CHECKING:
-    from tui_chat.models.policies import GenerationKind
+    from tui_chat.models.policies import RequestKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Command:
     """The action that it runs, with the argument if there is one."""
     aliases: tuple[str, ...] = ()
     """Other names that work."""
-    kind: GenerationKind = "normal"
+    kind: RequestKind = "normal"
     """What it generates; the inspector shows that request while the command is typed."""
 
 
@@ -64,7 +64,11 @@ COMMANDS = (
     Command("keep", "Keep this temporary session", run="sessions.keep_temporary"),
     Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
     Command(
-        "suggest-title", "Suggest title", run="sessions.suggest_title", aliases=("auto-title",)
+        "suggest-title",
+        "Suggest title",
+        run="sessions.suggest_title",
+        aliases=("auto-title",),
+        kind="title",
     ),
     Command("attach", "Attach a file", "PATH", run="attachments.attach"),
     Command("detach", "Remove attachments", "FILE", run="attachments.detach"),
@@ -136,6 +140,7 @@ COMMANDS = (
         "Compact history: a model sums up older messages",
         run="chat.compact",
         aliases=("summarize", "summary"),
+        kind="summary",
     ),
     Command("stop", "Stop the reply", run="chat.back"),
     Command("search", "Search all conversations", "WORDS", run="main.search"),

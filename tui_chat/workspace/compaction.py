@@ -65,6 +65,18 @@ class CompactionPlan:
     """US dollars for the input of the request; None if unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OlderPart:
+    """The part of a branch that is to be summed up; see `CompactionPlan`."""
+
+    history: tuple[Message, ...]
+    """The branch as it is sent."""
+    end: int
+    tokens: int
+    is_whole: bool
+    composed: Composed
+
+
 class Compaction:
     """Plans, writes and stores summaries."""
 
@@ -80,6 +92,28 @@ class Compaction:
         return None
 
     async def _plan(self) -> CompactionPlan:
+        workspace, state = self._workspace, self._workspace.state
+        part = self._older_part()
+        composed = part.composed
+        prices = (await workspace.replies.prices()).prices_of_request(composed, workspace.now())
+        total = composed.envelope.budget.total if composed.envelope.budget else None
+        return CompactionPlan(
+            session_id=state.session_id,
+            head_id=state.entries[-1].message.id,
+            end=part.end,
+            messages=sum(summary_of(message) is None for message in part.history[: part.end]),
+            tokens=part.tokens,
+            is_whole=part.is_whole,
+            composed=composed,
+            cost=cost_of(Usage(total, 0), prices("")),
+        )
+
+    def request(self) -> Composed:
+        """Return the request for a summary of the active branch. Raises InputError."""
+        return self._older_part().composed
+
+    def _older_part(self) -> _OlderPart:
+        """Return what would be summed up of the active branch. Raises InputError."""
         workspace, state = self._workspace, self._workspace.state
         history = sendable_messages(state.entries)
         if state.session is None or not history:
@@ -109,18 +143,7 @@ class Compaction:
         if composed.errors:
             raise InputError(composed.errors[0].sentence)
         end = [message.id for message in history].index(sent[cut].id)
-        prices = (await workspace.replies.prices()).prices_of_request(composed, workspace.now())
-        total = composed.envelope.budget.total if composed.envelope.budget else None
-        return CompactionPlan(
-            session_id=state.session_id,
-            head_id=state.entries[-1].message.id,
-            end=end,
-            messages=sum(summary_of(message) is None for message in history[:end]),
-            tokens=sums[cut],
-            is_whole=target == cut,
-            composed=composed,
-            cost=cost_of(Usage(total, 0), prices("")),
-        )
+        return _OlderPart(history, end, sums[cut], target == cut, composed)
 
     def _request(self, part: tuple[Message, ...]) -> Composed:
         """Return the request for a summary of messages. Raises InputError."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.compose import Composed
@@ -24,8 +25,9 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
-from tui_chat.models.policies import GenerationKind
+from tui_chat.models.policies import RequestKind
 from tui_chat.models.session import Entry
+from tui_chat.models.side_request import SideRequest
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
@@ -91,7 +93,7 @@ class LiveRequest:
         self,
         draft: str,
         parts: tuple[Part, ...] = (),
-        command: GenerationKind = "normal",
+        command: RequestKind = "normal",
         argument: str = "",
     ) -> None:
         """Set the text and the attachments that Enter would send, or what the typed command would
@@ -109,7 +111,7 @@ class LiveRequest:
         state = self._workspace.state
         is_long = self._is_first or self._has_long_text(state.entries)
         # These end the history elsewhere, and what is remembered of it is of little use.
-        ends_elsewhere = state.request.kind in ("regenerate", "swipe", "continue")
+        ends_elsewhere = state.request.kind in ("regenerate", "swipe", "continue", "summary")
         is_long = is_long or (ends_elsewhere and len(state.entries) >= LONG_BRANCH)
         return is_long or len(state.request.draft) > LONG_DRAFT
 
@@ -169,8 +171,21 @@ class LiveRequest:
         requests = self._workspace.requests
         if request.kind != "normal":
             with suppress(InputError):  # `_show` says it
-                requests.compose_kind(request.kind, request.quiet_prompt, request.protocol)
+                self._compose_kind(request)
         return requests.compose(request.draft, request.protocol, request.parts)
+
+    def _compose_kind(self, request: LiveRequestState) -> Composed:
+        """Return the request of the kind to be shown. Raises InputError."""
+        workspace = self._workspace
+        match request.kind:
+            case "title":
+                composed = workspace.titles.request()
+            case "summary":
+                composed = workspace.compaction.request()
+            case kind:
+                requests, prompt = workspace.requests, request.quiet_prompt
+                return requests.compose_kind(kind, prompt, request.protocol)
+        return workspace.requests.in_protocol(composed, request.protocol)
 
     def _show(self, live: Composed) -> None:
         """Store the live request and what is shown in its place."""
@@ -185,9 +200,7 @@ class LiveRequest:
             )
         elif request.kind != "normal":
             try:
-                shown = workspace.requests.compose_kind(
-                    request.kind, request.quiet_prompt, request.protocol
-                )
+                shown = self._compose_kind(request)
             except InputError as error:
                 fault = str(error)
         request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
@@ -206,7 +219,7 @@ class LiveRequest:
         self._change(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
         self._workspace.publish(RequestOutdated())
 
-    def show_kind(self, kind: GenerationKind) -> None:
+    def show_kind(self, kind: RequestKind) -> None:
         """Show what generating something of this kind would send; `normal` for the live request."""
         chosen = None if kind == "normal" else kind
         self._change(chosen_kind=chosen, what_if=None, viewed=None)
@@ -243,6 +256,23 @@ class LiveRequest:
             if workspace.state.session_id == session_id:
                 self.view(viewed)
                 return True
+        return False
+
+    def view_side_request(self, sent: SideRequest) -> bool:
+        """Show the request of a title, a summary and the like as it was sent. Return False, with
+        the fault reported, if it cannot be read.
+        """
+        from tui_chat.analysis import read_captured  # needed for such requests only
+
+        workspace = self._workspace
+        with workspace.reporting():
+            endpoint = workspace.state.config.endpoint_named(sent.endpoint)
+            captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
+            composed = captured.composed(endpoint, sent.model)
+            at = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
+            ended = "" if sent.status == "complete" else f" · {sent.status}"
+            self.view(ViewedRequest(composed, f"{sent.kind} request, as sent at {at}{ended}"))
+            return True
         return False
 
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:

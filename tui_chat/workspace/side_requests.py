@@ -92,6 +92,14 @@ class SideRequests:
             return text
         return ""
 
+    async def sent(self) -> tuple[SideRequest, ...]:
+        """Return those of the active session whose exact bodies are kept, the newest first."""
+        workspace = self._workspace
+        with workspace.reporting():
+            found = await workspace.active_store.side_requests.list(workspace.state.session_id)
+            return tuple(each for each in reversed(found) if each.body)
+        return ()
+
     async def _store(
         self,
         kind: SideRequestKind,

@@ -12,7 +12,7 @@ from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.policies import GenerationKind
+from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.request import RawResponse
@@ -149,11 +149,11 @@ class LiveRequestState:
     """The text that Enter would send; empty for a command."""
     parts: tuple[Part, ...] = ()
     """The attachments of the draft."""
-    command: GenerationKind = "normal"
+    command: RequestKind = "normal"
     """What the command in the composer generates; `normal` for a message to send."""
     argument: str = ""
     """The text after the command."""
-    chosen_kind: GenerationKind | None = None
+    chosen_kind: RequestKind | None = None
     """The kind of request that the user wants to see; None for the one that Enter would send."""
     kind_fault: str = ""
     """Why there is no request of this kind now, as a sentence."""
@@ -172,7 +172,7 @@ class LiveRequestState:
     """The response that was looked at last."""
 
     @property
-    def kind(self) -> GenerationKind:
+    def kind(self) -> RequestKind:
         """The kind of the request that is shown, unless another request is in its place."""
         return self.chosen_kind or self.command
 

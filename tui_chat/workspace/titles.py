@@ -87,8 +87,9 @@ class Titles:
                 return
             if any(each.kind == "title" for each in await store.side_requests.list(session_id)):
                 return
-            title = await self._ask(session_id, question, path[-1].message)
-            if not title:
+            composed = self._request(question, path[-1].message)
+            found = await workspace.side_requests.ask("title", session_id, composed)
+            if not (title := read_title(found.text)):
                 return
             titled = await store.sessions.replace_title(session_id, first_words, title)
             if titled is not None and workspace.state.is_active(session_id):
@@ -99,29 +100,30 @@ class Titles:
         """Return a title for the active session; empty, reported, if that is not possible."""
         workspace = self._workspace
         with workspace.reporting():
-            if not workspace.state.config.title_model:
-                advice = 'Name one in config.toml: title_model = "ENDPOINT/MODEL".'
-                raise InputError("No model is named that writes titles.", advice=advice)
-            entries = workspace.state.entries
-            replies = [each for each in entries if each.message.role == "assistant"]
-            question = next((e.message for e in entries if e.message.role == "user"), None)
-            if workspace.state.session is None or question is None:
-                raise InputError("There is no message in this session yet.")
-            reply = replies[0].message if replies else Message("assistant")
-            title = await self._ask(workspace.state.session_id, question, reply)
-            if not title:
+            found = await workspace.side_requests.ask(
+                "title", workspace.state.session_id, self.request()
+            )
+            if not (title := read_title(found.text)):
                 raise InputError("The model wrote no title.")
             return title
         return ""
 
-    async def _ask(self, session_id: str, question: Message, reply: Message) -> str:
-        """Return the title that the model writes; empty if it writes none. Raises TuiChatError."""
-        workspace = self._workspace
-        name, _, model = workspace.state.config.title_model.partition("/")
-        endpoint = workspace.state.config.endpoint_named(name)
-        composed = title_request(endpoint, model, question.content, reply.content)
-        found = await workspace.side_requests.ask("title", session_id, composed)
-        return read_title(found.text)
+    def request(self) -> Composed:
+        """Return the request for a title of the active session. Raises InputError."""
+        state = self._workspace.state
+        if not state.config.title_model:
+            advice = 'Name one in config.toml: title_model = "ENDPOINT/MODEL".'
+            raise InputError("No model is named that writes titles.", advice=advice)
+        question = next((e.message for e in state.entries if e.message.role == "user"), None)
+        if state.session is None or question is None:
+            raise InputError("There is no message in this session yet.")
+        replies = (e.message for e in state.entries if e.message.role == "assistant")
+        return self._request(question, next(replies, Message("assistant")))
+
+    def _request(self, question: Message, reply: Message) -> Composed:
+        config = self._workspace.state.config
+        name, _, model = config.title_model.partition("/")
+        return title_request(config.endpoint_named(name), model, question.content, reply.content)
 
 
 def _question(path: tuple[Entry, ...]) -> Message | None:

@@ -20,9 +20,10 @@ from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.policies import KIND_TITLES, GenerationKind
+from tui_chat.models.policies import KIND_TITLES, RequestKind
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.side_request import SideRequest
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.branches import branch_lines
 from tui_chat.ui.dialogs.choices import (
@@ -140,18 +141,30 @@ async def confirm_send(app: App[Any], faults: Sequence[Note]) -> bool:
     return bool(await app.push_screen_wait(Confirm("Send anyway?", sentences, yes="Send")))
 
 
-async def ask_kind(app: App[Any], current: GenerationKind) -> GenerationKind | None:
-    """Ask which action's request to show."""
-    about: dict[GenerationKind, str] = {
+async def ask_kind(
+    app: App[Any], current: RequestKind, sent: Sequence[SideRequest]
+) -> RequestKind | SideRequest | None:
+    """Ask which action's request to show, or which of those `sent` beside the conversation."""
+    about: dict[RequestKind, str] = {
         "normal": "what Enter sends",
         "regenerate": "another version of the last reply",
         "swipe": "the same, for presets with triggers for swipes",
         "continue": "the rest of the last reply",
         "impersonate": "your next message, written by the model",
         "quiet": "the draft as an instruction; its answer is not stored",
+        "summary": "a summary of the older messages",
+        "title": "a title for this session, from title_model",
     }
     choices = [Choice(kind, title, about[kind]) for kind, title in KIND_TITLES.items()]
+    past = {f"sent {index}": each for index, each in enumerate(sent)}
+    for id, each in past.items():
+        at = datetime.fromtimestamp(each.created).astimezone()
+        ended = "" if each.status == "complete" else f" · {each.status}"
+        about_it = f"{each.endpoint}/{each.model}{ended}"
+        choices.append(Choice(id, f"{each.kind.title()}, sent {at:%Y-%m-%d %H:%M}", about_it))
     chosen = await app.push_screen_wait(ChoiceDialog("Show the request of", choices, current))
+    if chosen in past:
+        return past[chosen]
     return next((kind for kind in KIND_TITLES if kind == chosen), None)
 
 

@@ -11,6 +11,7 @@ from textual import work
 from tui_chat.errors import InputError
 from tui_chat.models.policies import KIND_TITLES
 from tui_chat.models.session import Entry, last_reply
+from tui_chat.models.side_request import SideRequest
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
@@ -294,9 +295,13 @@ class InspectorArea(Area):
         workspace = await self.host.opened_workspace()
         if workspace is None or self.pane is None:
             return
-        chosen = await ask_kind(self.tui, workspace.state.request.kind)
-        if chosen is not None:
+        sent = await workspace.side_requests.sent()
+        chosen = await ask_kind(self.tui, workspace.state.request.kind, sent)
+        if isinstance(chosen, SideRequest):
+            is_shown = workspace.live_request.view_side_request(chosen)
+        elif is_shown := chosen is not None:
             workspace.live_request.show_kind(chosen)
+        if is_shown:
             if self.pane.view_shown is View.REPLY:  # of another request
                 self.pane.action_view(View.PAYLOAD)
             self._show_pane()
