@@ -20,7 +20,7 @@ not know each other.
     context         WHAT the model will see; protocols: HOW a protocol says it
     tokens          counting; paths: standard folders; files: safe reading and writing
     models          frozen values, text with origins, the payload
-    errors          all errors, by whose fault they are
+    errors          all errors, by whose fault they are; lazy_dataclass: the `dataclass` of values
 
 A keystroke goes: ui -> workspace.live_request -> compose -> build_context -> encode -> render ->
 ui. Sending takes the very object that the last keystroke composed: workspace -> send -> providers.

@@ -9,9 +9,9 @@ There is no I/O, clock or randomness: time and seed are inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render

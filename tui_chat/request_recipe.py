@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from tui_chat import __version__
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition

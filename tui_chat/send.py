@@ -17,12 +17,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from tui_chat.compose import Composed
 from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply, Rope, advance

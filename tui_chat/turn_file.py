@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -21,6 +21,7 @@ from tui_chat import __version__
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message

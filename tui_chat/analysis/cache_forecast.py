@@ -11,11 +11,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn

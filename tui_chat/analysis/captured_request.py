@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
 from tui_chat.compose import Composed, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
 from tui_chat.models.payload import Payload, PrettyLines, line_starts
 

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import entry_name, entry_origin
@@ -20,6 +19,7 @@ from tui_chat.context.lorebooks.explanation import (
     lore_counter,
 )
 from tui_chat.context.lorebooks.turns import TurnInputs, conversation_setup, reply_places
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import EntryState
 from tui_chat.models.message import Message

@@ -14,10 +14,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.models.text import GLUE

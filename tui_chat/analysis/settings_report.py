@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.semantics import HostedTool

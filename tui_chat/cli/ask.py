@@ -15,7 +15,7 @@ import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +32,7 @@ from tui_chat.cli.workspace import (
 )
 from tui_chat.errors import InputError, NeedsUser
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat import paths
+from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tui_chat.config import Config

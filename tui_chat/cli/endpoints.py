@@ -18,7 +18,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, cast
@@ -31,6 +31,7 @@ from tui_chat.config import LOOPBACK_URL, OFFLINE
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.files import LARGEST_REQUEST, read_file
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.media import describe
 from tui_chat.models.model_facts import ModelFacts

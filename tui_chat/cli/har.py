@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
 from tui_chat.interop.har import HarEntry, read_entry
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.tap.calls import RecordedReplyReader, failure_of, read_call
 from tui_chat.tap.comparison import compare
 from tui_chat.tap.conversations import Conversations

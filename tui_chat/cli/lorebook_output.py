@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.workspace import command_workspace, find
 from tui_chat.errors import InputError
 from tui_chat.files import write_bytes
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import CardFile
 from tui_chat.library.character_roles import book_text
 from tui_chat.library.file_reader import read_file_text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -14,6 +13,7 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import OFFLINE, repeats_offline_models
 from tui_chat.errors import TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.sanitize import one_line

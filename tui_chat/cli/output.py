@@ -17,8 +17,8 @@ import shutil
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 
 CLOSED = 141

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -24,6 +23,7 @@ from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, read_file_text
 from tui_chat.library.located_json import Path as JsonPath

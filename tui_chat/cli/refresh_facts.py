@@ -27,7 +27,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,6 +38,7 @@ from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import read_file, write_text
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import model_facts
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import MEDIA, canonical_model_name, is_openai_model, spellings

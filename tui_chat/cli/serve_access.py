@@ -15,13 +15,14 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 
 COOKIE = "tui_chat"
 PRINTED = "Open the address that `tui-chat serve` printed."

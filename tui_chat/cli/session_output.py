@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from tui_chat.cli import output
 from tui_chat.cli.app import open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:

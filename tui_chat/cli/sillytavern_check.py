@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tui_chat.cli.output import Styled, write_json, write_line
@@ -20,6 +20,7 @@ from tui_chat.files import MAX_BYTES, decode_text, read_file
 from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.sillytavern import HIDDEN
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, is_card, read_card
 from tui_chat.library.character_roles import book_text, role_of_card
 from tui_chat.library.file_reader import MAX_FINDINGS, as_list, as_object

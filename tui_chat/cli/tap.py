@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -31,6 +31,7 @@ from tui_chat.cli.tap_json import call_json
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.prices import Prices

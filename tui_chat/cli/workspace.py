@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ from tui_chat.cli.app import open_workspace
 from tui_chat.cli.output import write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +13,7 @@ from tui_chat.config.built_in_endpoints import (
     standard_endpoint,
 )
 from tui_chat.errors import ConfigError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
@@ -61,6 +61,7 @@ from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.context.speakers import Speakers
 from tui_chat.context.summaries import summarize, summary_of
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     Budget,

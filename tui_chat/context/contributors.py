@@ -9,12 +9,13 @@ that returns the same `ResolvedMessage` object again keeps everything derived fr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.tokens import Counter
 

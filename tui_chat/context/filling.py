@@ -19,11 +19,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 from tui_chat.context.history import dropped_turn
 from tui_chat.context.history_costs import HistoryCosts
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Dropped, Turn
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import MessageRole

@@ -15,11 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui_chat.context.history_costs import HistoryCosts
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
 from tui_chat.context.scan import MessageGroups
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import CacheMark, Dropped, Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
 

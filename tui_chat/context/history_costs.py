@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from operator import attrgetter, is_, sub
 
 from tui_chat.context.speakers import FIELD, Speakers
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin

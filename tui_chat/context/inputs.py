@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition

@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import CacheMark, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole

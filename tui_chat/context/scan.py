@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
@@ -22,6 +22,7 @@ from tui_chat.context.resolved_message import (
     origin_of,
     resolve_preset_message,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.policies import GenerationKind

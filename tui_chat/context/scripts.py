@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.lorebooks.patterns.parser import group_names
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Span, Text

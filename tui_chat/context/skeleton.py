@@ -7,10 +7,10 @@ before it, what it stands for (the history block, the profile, or nothing), what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile
 from tui_chat.context.scan import AnchorNeighbors, MessageGroups
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Placement
 from tui_chat.models.profile import Profile
 

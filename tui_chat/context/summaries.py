@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tui_chat.context.history_costs import units_of
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Summary

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
@@ -27,6 +27,7 @@ from tui_chat.interop.transcript_builder import (
     UnreadableConversation,
     references_of,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall

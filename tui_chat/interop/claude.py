@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
@@ -21,6 +21,7 @@ from tui_chat.interop.transcript_builder import (
     UnreadableConversation,
     references_of,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall

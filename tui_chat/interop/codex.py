@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_lines import JsonLines
@@ -30,6 +30,7 @@ from tui_chat.interop.steps import (
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock

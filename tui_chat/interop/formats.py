@@ -7,7 +7,7 @@ by content. What a reader returns is a `FoundConversation` for each conversation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from tui_chat.interop.foreign_database import ForeignDatabase
 from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.json_stream import JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.lenient_json import JsonObject
 

@@ -13,7 +13,7 @@ google-gemini/gemini-cli `packages/core/src/services/chatRecordingService.ts`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_lines import JsonLines
@@ -28,6 +28,7 @@ from tui_chat.interop.steps import (
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock

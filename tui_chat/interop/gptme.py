@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -27,6 +27,7 @@ from tui_chat.interop.json_lines import JsonLines
 from tui_chat.interop.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.media import kind_of
 from tui_chat.models.message import Part, ToolCall

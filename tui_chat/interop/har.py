@@ -16,7 +16,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ from tui_chat.interop.formats import StreamedFormat
 from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message, ToolCall

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
@@ -34,6 +34,7 @@ from tui_chat.interop.transcript_builder import (
     UnreadableConversation,
     readable,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall

@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (

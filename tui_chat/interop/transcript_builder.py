@@ -7,11 +7,12 @@ so a broken one does not affect the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import cast
 
 from tui_chat.errors import InputError, located
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import References
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, advance

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting

@@ -15,10 +15,11 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn, cast
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 
 MAX_DEPTH = 100

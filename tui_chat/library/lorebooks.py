@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
     JsonFile,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_TEXT = 16 * 2**20

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from pkgutil import get_data
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.json_tree import Str
 from tui_chat.models.price_file import MOST_BYTES, read_price_table

@@ -13,7 +13,7 @@ import re
 import shlex
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import expand_stored
 from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose

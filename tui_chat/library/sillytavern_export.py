@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.library.sillytavern_presets import (
     APPENDED,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_world_info import (

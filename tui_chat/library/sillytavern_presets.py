@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
 from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, settings_of, some
 from tui_chat.models.envelope import Level

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line

@@ -15,9 +15,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
 from tui_chat.models.policies import GENERATION_KINDS

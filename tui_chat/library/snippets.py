@@ -16,13 +16,13 @@ A snippet is a file `snippets/NAME.md`:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tui_chat.context import Inputs
 from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import expand
 from tui_chat.context.macros.syntax import has_macros, parse
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind, clean
 

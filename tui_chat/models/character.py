@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 

@@ -5,10 +5,11 @@ lorebooks, the kind of generation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules, LoreTimer
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, Self
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import (
     ModelFacts,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime

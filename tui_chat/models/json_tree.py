@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, final
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import GLUE, Origin, Text, clean
 
 JsonValue: TypeAlias = (

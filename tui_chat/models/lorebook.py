@@ -8,11 +8,12 @@ Where it then stands is said in a preset's own words (`insertion_point`, `anchor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.text import Origin, OriginKind

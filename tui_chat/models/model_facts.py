@@ -36,11 +36,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache, lru_cache
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.prices import Prices
 
 

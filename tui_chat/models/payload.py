@@ -14,13 +14,13 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import overload
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree, written
 from tui_chat.models.text import GLUE, Origin, Text
 

@@ -7,9 +7,10 @@ Our own rules are the defaults. Imports from SillyTavern choose its rules; see
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
+
+from tui_chat.lazy_dataclass import dataclass
 
 GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
 """What a request asks for: the next reply; the rest of the last message; the user's next message;

@@ -8,10 +8,11 @@ after an anchor, or at a depth inside the history.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
+
+from tui_chat.lazy_dataclass import dataclass
 
 STANDARD_TIERS = frozenset({"", "auto", "default", "standard", "standard_only", "on_demand"})
 """Names of the service tier that a model's prices are for."""

@@ -8,9 +8,10 @@ limits of a reply (`models.reply_limits`): beyond one of them the reply stops gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SEARCHES,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 
 

@@ -14,11 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from hashlib import sha256
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.lore_rules import LoreTimer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, Usage
 

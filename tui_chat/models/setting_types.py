@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.settings import (
     EFFORTS,

@@ -7,10 +7,11 @@ A setting that is not set is None. `context.parameters` says whose value counts,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lore_rules import LoreRules
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

@@ -4,10 +4,10 @@ next message, or the answer to a quiet prompt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_USAGE, Usage
 
 SideRequestKind = Literal["title", "summary", "impersonate", "quiet"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import Citation, Source
 from tui_chat.models.message import Part
 from tui_chat.models.usage import Usage

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 class OriginKind(StrEnum):

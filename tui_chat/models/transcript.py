@@ -12,8 +12,7 @@ turn them into files; so none of these knows another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.request import StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.prices import Prices
 
 BYTES_PER_TOKEN = 4

@@ -8,9 +8,9 @@ A further provider is a folder and an entry in `service.PROVIDERS`.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.http_messages import Headers, HttpRequest
 from tui_chat.offline.json_reader import JsonNode

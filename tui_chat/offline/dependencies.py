@@ -7,8 +7,9 @@ import os
 import string
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
+
+from tui_chat.lazy_dataclass import dataclass
 
 _ALPHABET = string.ascii_letters + string.digits
 

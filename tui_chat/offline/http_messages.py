@@ -5,10 +5,11 @@ a client that disconnects stops the work by not pulling.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, assert_never
 from urllib.parse import parse_qsl, unquote
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.dependencies import OfflineDependencies
 from tui_chat.offline.reply_pieces import Disconnect, Stall, Wait
 

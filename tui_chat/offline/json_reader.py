@@ -11,9 +11,9 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast, overload
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.request_errors import (
     EmptyArray,
     InvalidJson,

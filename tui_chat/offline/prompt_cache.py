@@ -12,10 +12,10 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.json_reader import compact
 from tui_chat.offline.prompt_request import NO_CACHE_USE, CacheUse, PromptRequest
 from tui_chat.offline.tokens import estimate_prompt_tokens

@@ -5,8 +5,9 @@ depend on which provider it came from, except to say so.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ A model is a generator of `Piece`s: it neither waits nor writes. `tokens.limited
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.request_errors import ProviderFault
 
 

@@ -7,8 +7,9 @@ RequestRefused
   the provider's fault  RateLimited ServerFailure Overloaded   (the flaky models)
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from tui_chat.lazy_dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 """A place in the body: keys and indices from the root."""

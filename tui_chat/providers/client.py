@@ -32,12 +32,12 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import ConfigError, InputError, ReplyCut, TooLarge
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Retries, Timeouts
 from tui_chat.providers.failures import is_loopback, read_failures, unreachable
 from tui_chat.providers.key_mask import KeyMask

@@ -14,11 +14,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.protocols.base_url import request_url

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import AnyStr
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.stream_events import (
     ReasoningDelta,
     RefusalDelta,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
 from tui_chat.providers.client import IncomingResponse
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from tui_chat.errors import Refused, Unreachable
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Retries
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 

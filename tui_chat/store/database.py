@@ -24,13 +24,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import RecordGone, StoreBusy, StoreError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 from tui_chat.store.errors import store_errors
 

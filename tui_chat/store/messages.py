@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry

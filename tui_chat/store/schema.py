@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store.errors import damage_error, store_errors
 from tui_chat.store.maintenance.backup import back_up, create_private, list_backups, publish
 

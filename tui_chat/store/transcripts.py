@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree

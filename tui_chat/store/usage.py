@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.side_request import SideRequestKind
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from tui_chat.analysis import CapturedRequest, read_captured
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, ProviderError, ReplyCut, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_tree import JsonValue, tree_of

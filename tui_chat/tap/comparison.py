@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render

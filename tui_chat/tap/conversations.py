@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Obj, Str
 from tui_chat.models.message import Message
 from tui_chat.tap.calls import Call

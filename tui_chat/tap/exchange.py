@@ -7,9 +7,10 @@ never holds a stream up: what is kept of a body has a limit, and so have all exc
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.tap.credentials import Credentials
 from tui_chat.tap.http_messages import Headers, RequestHead
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from asyncio import StreamReader
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import h11
+
+from tui_chat.lazy_dataclass import dataclass
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """In the order sent, spelled as sent."""

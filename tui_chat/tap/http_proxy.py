@@ -10,10 +10,11 @@ import asyncio
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 
 _LONGEST_ANSWER = 64 * 1024
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from time import monotonic
 
 from tui_chat.errors import ProviderError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.prices import STANDARD_TIERS, Prices

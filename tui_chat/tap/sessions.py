@@ -14,12 +14,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from hashlib import blake2b, sha256
 from typing import Any
 
 from tui_chat.errors import RecordGone, StoreError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RawResponse, RequestRecord

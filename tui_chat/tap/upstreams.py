@@ -12,12 +12,13 @@ import ipaddress
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import detect_request
 from tui_chat.tap.http_messages import RequestHead

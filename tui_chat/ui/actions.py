@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from textual.binding import Binding
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

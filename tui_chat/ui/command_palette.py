@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -11,6 +10,7 @@ from textual.fuzzy import FuzzySearch
 from textual.widgets import Input
 from textual.widgets.option_list import Option
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 

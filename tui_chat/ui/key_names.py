@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from string import punctuation
 
 from textual.binding import Binding
 from textual.keys import KEY_NAME_REPLACEMENTS, format_key, key_to_character
 from textual.widget import Widget
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.actions import ACTIONS
 
 _KEY_LABELS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from tui_chat.files import make_private_folder
+from tui_chat.lazy_dataclass import dataclass
 
 SideArea = Literal["sessions", "presets", "inspector"]
 SIDE_AREAS: tuple[SideArea, ...] = ("sessions", "presets", "inspector")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
@@ -26,6 +25,7 @@ from textual.notifications import SeverityLevel
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import card_error, is_character_card
 from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of
 from tui_chat.models.message import Part

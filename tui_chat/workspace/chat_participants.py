@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library

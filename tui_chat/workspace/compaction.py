@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from tui_chat.context.history_costs import history_costs
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.context.summaries import summarize, summary_of
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import MessageSemantics, Summary
 from tui_chat.models.session import Entry

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tui_chat.errors import TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Entry
 from tui_chat.providers import RetryPause
 from tui_chat.send import PartialReply

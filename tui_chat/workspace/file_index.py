@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from tui_chat.interop.foreign_database import MAGIC
 from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation, stable_id
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript

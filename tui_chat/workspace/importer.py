@@ -21,7 +21,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -31,6 +31,7 @@ from tui_chat.files import open_file
 from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.png_text import SIGNATURE as PNG

@@ -13,7 +13,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -24,6 +24,7 @@ from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, count_envelope
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest

@@ -10,11 +10,12 @@ The preset is chosen in `presets`, the role in `roles`, the tools in `tools`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook

@@ -5,10 +5,10 @@ runs of the program.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.tokens import NO_CORRECTION, Correction
 

@@ -18,8 +18,8 @@ import os
 import signal
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.tool import Tool
 
 _CHUNK = 65_536

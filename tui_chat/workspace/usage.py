@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices
 from tui_chat.models.usage import cost_of
 from tui_chat.store.usage import ReplyUsage

@@ -6,11 +6,12 @@ All of this depends only on the books and the names in their keys, and is comput
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo

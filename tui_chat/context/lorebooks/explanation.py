@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index, entry_name
 from tui_chat.context.parameters import parameters
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter, counter_for

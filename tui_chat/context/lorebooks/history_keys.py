@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 
 from tui_chat.context.lorebooks.keys import (
@@ -12,6 +11,7 @@ from tui_chat.context.lorebooks.searched import (
     named_text,
     scripted,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message

@@ -23,11 +23,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, is_word, utf16_units
 from tui_chat.context.lorebooks.searched import spans_texts
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Message

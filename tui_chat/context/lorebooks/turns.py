@@ -13,7 +13,7 @@ Draws depend on the session and the number of messages, so the past can be compu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from tui_chat.context.inputs import EPOCH, Inputs
@@ -21,6 +21,7 @@ from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.explanation import book_entries, lore_counter
 from tui_chat.context.lorebooks.timers import next_timers
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from tui_chat.context.inputs import Inputs
@@ -57,6 +57,7 @@ from tui_chat.context.macros.syntax import (
     unclosed,
 )
 from tui_chat.context.macros.whitespace import dedented, trimmed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean

@@ -11,12 +11,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 from tui_chat.context.macros.durations import time_between
 from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE
 from tui_chat.context.macros.syntax import Macro, parse
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 
 MAX_DICE = 100

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import MacroEnvironment
@@ -26,6 +26,7 @@ from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.scripts import ScriptSteps, apply_scripts, scripts_for
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind, Text

@@ -21,9 +21,11 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from string import whitespace
 from typing import TypeAlias
+
+from tui_chat.lazy_dataclass import dataclass
 
 COMMENT = "//"
 """The name of a comment."""

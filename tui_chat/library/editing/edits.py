@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.preset import Preset, PresetMessage
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.preset import Preset, PresetMessage
 
 _RULE = r"[-–—―=_~*#+|\\:.•·◆◇■□●○★☆═─━│┃┄┅┈┉▬▰▱►▶◄◀➖➤✦✧⟡]"

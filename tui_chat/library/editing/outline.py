@@ -17,13 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import Literal
 
 from tui_chat.context.history import requested_position
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.scan import AnchorNeighbors, MessageGroups, scan
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.text import OriginKind

@@ -7,9 +7,10 @@ fields that place it there: anchor and side, depth, order, and its index in the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import move_message
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage

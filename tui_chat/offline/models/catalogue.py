@@ -11,9 +11,9 @@ The same name always gives the same text.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count, islice
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.models import mirror, picture, toolsmith
 from tui_chat.offline.prompt_request import PromptRequest, PromptText
 from tui_chat.offline.reply_pieces import (
@@ -60,7 +60,7 @@ and it says so at length, with **some of it bold**, *some of it slanted*, a bit 
 ### A little Python
 
 ```python
-from dataclasses import dataclass
+from tui_chat.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.json_reader import (
     JsonNode,
     Reader,

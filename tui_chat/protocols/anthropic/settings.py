@@ -12,9 +12,10 @@ Thinking and effort, as the model's family accepts them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.json_tree import Obj, Tree, tree_of

@@ -17,9 +17,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_CITATIONS
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_limits import MOST_PIECES, REPLY_SIZE

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of

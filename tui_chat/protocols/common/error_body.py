@@ -18,10 +18,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from tui_chat.errors import Refused
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.lenient_json import JsonObject, as_array, as_object, load_json
 

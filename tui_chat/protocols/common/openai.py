@@ -4,9 +4,10 @@ annotations of a reply's text. Ollama writes tools as OpenAI Chat does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting

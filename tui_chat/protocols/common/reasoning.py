@@ -12,9 +12,9 @@ of models accepts one of them, and few words of all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note, Parameters, Sourced
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import EFFORTS

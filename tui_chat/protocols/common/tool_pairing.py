@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import ToolCall

@@ -24,9 +24,10 @@ import json
 import mimetypes
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Frame, Lit, Obj, Str, Tree, tree_of

@@ -6,9 +6,9 @@ budgets, older ones neither. An unknown model is asked as the newest are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note, Parameters
 from tui_chat.models.json_tree import Obj, tree_of

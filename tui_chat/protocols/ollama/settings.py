@@ -9,9 +9,9 @@ without `strict`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat

@@ -5,9 +5,10 @@ Web search in Chat Completions: a setting of OpenAI's search models, a tool at O
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
 from tui_chat.models.semantics import UNSET, HostedTool, Setting

@@ -6,9 +6,10 @@ The tools that OpenAI runs, read and written side by side.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
 from tui_chat.protocols.common.hosted_tools import search_fields, take_domains, take_search

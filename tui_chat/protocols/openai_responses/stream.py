@@ -17,8 +17,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_limits import MOST_PIECES
 from tui_chat.models.stream_events import FinishReason

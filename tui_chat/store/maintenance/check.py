@@ -10,10 +10,10 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
 from tui_chat.store.maintenance.access import open_for_reading

@@ -20,8 +20,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from mmap import mmap
+
+from tui_chat.lazy_dataclass import dataclass
 
 Value = int | float | str | bytes | None
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus

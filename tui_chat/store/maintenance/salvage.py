@@ -17,11 +17,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
 from pathlib import Path
 
 from tui_chat.errors import StoreDamaged
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
 from tui_chat.store.errors import store_errors
 from tui_chat.store.maintenance.access import refuse_in_use, require_database

@@ -10,13 +10,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
 from tui_chat.store.errors import store_errors
 from tui_chat.store.maintenance.access import (

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.search import Query
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.search.filters import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.search import HitPlace
 from tui_chat.models.text import clean
 

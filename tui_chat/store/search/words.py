@@ -17,12 +17,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from operator import add
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 
 _DENSE = (
     "\u0e00-\u0eff"  # Thai, Lao

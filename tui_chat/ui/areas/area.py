@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
 from textual.app import App
 from textual.containers import Vertical
 from textual.worker import Worker
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry, Node
 from tui_chat.ui.dialogs.base import Dialog

@@ -6,7 +6,6 @@ recurse. Patterns without back-references are matched by `automaton`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -24,6 +23,7 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     canonical,
     is_boundary,
 )
+from tui_chat.lazy_dataclass import dataclass
 
 _Captures: TypeAlias = tuple[int, ...]
 """The start and end of each group, -1 if it captured nothing; then, for each repetition, the start

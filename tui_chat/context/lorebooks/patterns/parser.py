@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_chat.context.lorebooks.patterns.syntax import (
@@ -27,6 +26,7 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     utf16_units,
 )
 from tui_chat.context.lorebooks.patterns.unicode_properties import property_test
+from tui_chat.lazy_dataclass import dataclass
 
 MAX_NESTING = 40
 """Maximum depth of nested groups."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 class BadPattern(ValueError):

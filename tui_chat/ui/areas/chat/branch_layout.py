@@ -13,10 +13,10 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 

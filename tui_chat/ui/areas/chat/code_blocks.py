@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, get_character_cell_size
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.areas.chat.text_lines import (
     ClickAction,
     TextLine,

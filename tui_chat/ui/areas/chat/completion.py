@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len
@@ -16,6 +15,7 @@ from rich.text import Text
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
 CompletionKind = Literal["command", "argument", "path"]

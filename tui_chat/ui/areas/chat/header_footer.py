@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing, Usage

@@ -21,8 +21,9 @@ a megabyte only what is on the screen must be laid out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from tui_chat.lazy_dataclass import dataclass
 
 SIZE = 4000
 """Characters after which a section is cut where possible, and a line is cut anywhere."""

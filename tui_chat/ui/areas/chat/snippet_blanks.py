@@ -6,11 +6,11 @@ leaves the blanks: it changes the text behind them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.document._document import Location
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

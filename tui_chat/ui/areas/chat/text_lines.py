@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 
 StyleNames = tuple[str, ...]

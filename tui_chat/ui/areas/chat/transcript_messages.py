@@ -6,9 +6,9 @@ the entry it is about by the id of its stored message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.message import Message
+
+from tui_chat.lazy_dataclass import dataclass
 
 
 @dataclass

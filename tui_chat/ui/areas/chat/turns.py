@@ -6,9 +6,9 @@ For the table of contents, the export of a part, and the strip of tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import BYTES_PER_TOKEN
 

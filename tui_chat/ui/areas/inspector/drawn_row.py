@@ -6,11 +6,11 @@ Hostile characters of a line are escaped; a run is a stretch of one piece that i
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Str, Tree
 from tui_chat.models.payload import LinePiece, first_line
 from tui_chat.models.sanitize import character_name, exact_runs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from rich.segment import Segment
@@ -13,6 +12,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import (

@@ -6,9 +6,10 @@ A place is an anchor, or a message that requires a variable, as imports from Sil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage

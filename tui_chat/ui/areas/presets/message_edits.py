@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import (
     MessageGroup,
     Outline,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import MessageGroup, Outline, OutlineRow
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage

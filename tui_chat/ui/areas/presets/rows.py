@@ -8,7 +8,7 @@ walk over the list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import (
     MessageGroup,
     Outline,

@@ -11,10 +11,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.search import Query
 

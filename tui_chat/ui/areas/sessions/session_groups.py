@@ -13,12 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from math import inf
 from typing import Literal
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
 
 Grouping = Literal["time", "folder", "tag"]

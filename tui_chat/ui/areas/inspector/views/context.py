@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole

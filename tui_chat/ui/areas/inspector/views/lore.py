@@ -8,7 +8,6 @@ another one is chosen. Rows are made when they come into sight, and so are their
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -16,6 +15,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.text_fitting import counted, cut

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeAlias, overload
 
@@ -20,6 +19,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
