@@ -157,7 +157,7 @@ def _matches(written: str, text: str) -> tuple[tuple[_Found, ...], int]:
         found = (_Found(*m.span(), tuple(g or "" for g in (m[0], *m.groups()))) for m in matches)
         return tuple(found if pattern.is_global else islice(found, 1)), 0
     folded = text.casefold()
-    if bounded.required_texts and not any(each in folded for each in bounded.required_texts):
+    if not all(any(each in folded for each in texts) for texts in bounded.required_texts):
         return (), 0
     results: list[_Found] = []
     taken = at = 0
