@@ -264,3 +264,66 @@ def test_macros(written: str, expected: str):
 def test_the_old_macro_engine_does_not_know_new_macros_and_forms(written: str):
     prompts = ({"identifier": "jailbreak", "content": f"| {written}"},)
     assert contents(prompts=prompts, settings={"macro_engine": "legacy"})[-1] == f"| {written}"
+
+
+def test_newer_messages_are_expanded_before_older_ones() -> None:
+    chat = [
+        said("Rook", "Hello."),
+        said("User", "[{{getvar::mood}}]"),
+        said("Rook", "{{setvar::mood::calm}}Yes."),
+    ]
+    assert contents(("chatHistory",), chat=chat)[1:3] == ["[calm]", "Yes."]
+
+
+def test_fields_of_the_card_set_variables_before_the_preset_reads_them() -> None:
+    prompts = ({"identifier": "nsfw", "content": "[{{getvar::mood}}]"},)
+    card = {"creator_notes": "{{setvar::mood::calm}}"}
+    assert "[calm]" in contents(("nsfw", "chatHistory"), prompts, card=card)
+
+
+def test_fields_and_what_goes_into_the_chat_are_expanded_twice() -> None:
+    prompts = (
+        {"identifier": "nsfw", "content": r"\{\{user\}\}"},
+        {**IN_CHAT, "content": r"\{\{user\}\}"},
+    )
+    found = contents(
+        ("nsfw", "charDescription", "deep", "chatHistory"),
+        prompts,
+        card={"description": r"\{\{user\}\}"},
+    )
+    assert found[:3] == ["{{user}}", "User", "User"]
+
+
+IN_CHAT = {
+    "identifier": "deep",
+    "role": "system",
+    "injection_position": 1,
+    "injection_depth": 1,
+    "system_prompt": False,
+}
+
+
+def test_the_prompt_of_the_card_is_sent_where_a_trigger_filters_main() -> None:
+    main = {"identifier": "main", "content": "Main.", "injection_trigger": ["quiet"]}
+    card = {"system_prompt": "Card. {{original}}"}
+    found = contents(("main", "chatHistory"), preset={"prompts": [main]}, card=card)
+    assert found[0] == "Card. "
+
+
+def test_a_persona_with_a_place_of_its_own_is_not_sent_at_its_marker() -> None:
+    marker = {**IN_CHAT, "identifier": "personaDescription"}
+    persona = {"name": "Ada", "description": "Calm.", "position": 9}
+    found = contents(("personaDescription", "chatHistory"), (marker,), persona=persona)
+    assert "Calm." not in found
+
+
+def test_what_is_sent_if_nothing_is_typed_has_no_white_space_around_it() -> None:
+    found = contents(("chatHistory",), preset={"send_if_empty": " Go on. "}, user_input="")
+    assert found[0] == "Go on."
+
+
+def test_a_typed_macro_that_expands_to_nothing_counts_as_a_message() -> None:
+    prompts = ({**IN_CHAT, "content": "Deep."},)
+    chat = [said("Rook", "Yes.")]
+    found = contents(("deep", "chatHistory"), prompts, chat=chat, user_input="{{noop}}")
+    assert found[:2] == ["Yes.", "Deep."]

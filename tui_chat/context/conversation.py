@@ -44,7 +44,7 @@ def changed_turns(
     indices: Sequence[int] = range(len(history)) if scripts else _changing(history)
     changed: dict[int, Turn] = {}
     length = len(history) + inputs.has_draft - (inputs.chat.kind == "continue")
-    for index in indices:
+    for index in reversed(indices):  # a variable that a message sets has its value in older ones
         message, turn = history[index], turns[index]
         text = sent_text(message, inputs, length - 1 - index, speakers, expander)
         if text.plain != turn.text.plain:

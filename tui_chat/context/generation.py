@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs, prefilled_history
-from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.preset_expansion import EXAMPLES, Expander
 from tui_chat.context.parameters import parameters
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
 from tui_chat.errors import InputError
@@ -195,7 +195,7 @@ def examples_line(role: Role) -> ResolvedMessage | None:
     content = role.character.example_dialogues.strip() if role.character else ""
     if not content:
         return None
-    message = PresetMessage("example_dialogues", "system", content, name="example dialogues")
+    message = PresetMessage(EXAMPLES, "system", content, name="example dialogues")
     return ResolvedMessage(message, card_origin(role, "example dialogues"), is_card=True)
 
 

@@ -29,6 +29,8 @@ from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Role
 
+MAIN = "main"
+"""The id of the preset's message that the author's note can stand beside."""
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
 )
@@ -148,6 +150,11 @@ def _resolve_all(
             )
             lines.append(_with_card_prompt(line, role, preset))
             seen.add(id(message))
+        elif message.enabled and message.id == MAIN and preset.policies.depths == "joined":
+            # SillyTavern keeps the place of its main prompt, which the card's can take
+            line = resolve_preset_message(replace(message, content=""))
+            line = _with_card_prompt(line, role, preset)
+            lines += [line] if line.is_card else []
         lines += (_placed_like(line, message) for line in after)
     place = next(
         (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)

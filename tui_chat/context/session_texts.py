@@ -17,6 +17,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import LORE_WORDS, OUTLET
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
+from tui_chat.context.scan import MAIN
 from tui_chat.models.chat_settings import Injection
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageRole
@@ -29,8 +30,6 @@ from tui_chat.models.text import Origin, OriginKind, Text
 AUTHOR_NOTE = "author_note"
 """The id of the author's note."""
 NO_NOTE = AuthorNote("")
-MAIN = "main"
-"""The id of the preset's message that the author's note can stand beside."""
 _NOTE, _DEPTH_PROMPT, _PROFILE = "2_floating_prompt", "DEPTH_PROMPT", "PERSONA_DESCRIPTION"
 _ROLE_NUMBERS: Mapping[MessageRole, int] = {"system": 0, "user": 1, "assistant": 2, "tool": 0}
 

@@ -116,7 +116,7 @@ class _CaseReader:
         lore = CaseLore(self._found, self._settings, self._metadata, self._source)
         books, tiers = lore.books(role)
         if not typed and kind == "normal":
-            typed = preset.policies.send_if_empty
+            typed = preset.policies.send_if_empty.strip()
         variables = as_object(self._metadata.get("variables")) or {}
         variables = {**variables, **self._variables("/setvar")}
         inputs = Inputs(
@@ -159,6 +159,8 @@ class _CaseReader:
             first = expand_stored(history[0].content, environment)
             if first != history[0].content:
                 history = (replace(history[0], content=first), *history[1:])
+        if inputs.draft and not draft:  # an empty message is sent, too
+            history = (*history, Message("user", id="typed", name=inputs.user_name))
         local, global_ = environment.variables_after()
         return replace(
             inputs,

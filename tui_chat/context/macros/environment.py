@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from hashlib import sha256
 from types import MappingProxyType
 
 from tui_chat.context.inputs import Inputs
+from tui_chat.context.macros.times import duration, time_text
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.models.character import Character
 from tui_chat.models.message import MessageRole
@@ -32,6 +32,8 @@ SET_VARIABLE = "set variable "
 """Prefix of the words that read a variable set by `{{setvar}}`."""
 CHANCE = "chance"
 LASTING_CHANCE = "lasting chance"
+MOMENT = "moment now"
+"""The word that reads the current time, to the minute."""
 
 GLOBAL = "global variable "
 """Prefix of the names of global variables."""
@@ -44,8 +46,6 @@ LORE_WORDS = ("worldinfobefore", "worldinfoafter")
 
 MAX_EXPANSION = 2_000_000
 """Maximum total length of all expansions of a request, in characters."""
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class MacroEnvironment:
@@ -92,6 +92,12 @@ class MacroEnvironment:
         default = card_value(self._inputs, name)
         return self._variables.get(name) if default is None else default
 
+    @property
+    def has_placed_profile(self) -> bool:
+        """True if the profile goes where the preset places it."""
+        profile = self._inputs.profile
+        return profile is not None and profile.placement == "anchor"
+
     def set_text(self, word: str, text: Text) -> None:
         """Give a word a value whose characters have origins of their own."""
         self.texts[word] = text
@@ -117,7 +123,7 @@ class MacroEnvironment:
 
 def is_value_macro(name: str) -> bool:
     """True if a name (in lower case) is a macro that reads a value and takes no arguments."""
-    return name in _WORDS and name not in (CHANCE, LASTING_CHANCE)
+    return name in _WORDS and name not in (CHANCE, LASTING_CHANCE, MOMENT)
 
 
 def draw_number(chance: str, *where: object) -> int:
@@ -130,20 +136,28 @@ def _folded(variables: Mapping[str, str]) -> dict[str, str]:
     return {name.casefold(): value for name, value in variables.items()}
 
 
-def _moment(inputs: Inputs) -> datetime:
-    return inputs.now
-
-
 def _weekday(inputs: Inputs) -> str:
-    return _WEEKDAYS[_moment(inputs).weekday()]
+    return time_text(inputs.now, "dddd")
 
 
 def _date(inputs: Inputs) -> str:
-    return _moment(inputs).date().isoformat()
+    if inputs.preset.policies.expand_history:
+        return time_text(inputs.now, "LL")
+    return inputs.now.date().isoformat()
 
 
 def _time(inputs: Inputs) -> str:
-    return _moment(inputs).time().isoformat("minutes")
+    if inputs.preset.policies.expand_history:
+        return time_text(inputs.now, "LT")
+    return inputs.now.time().isoformat("minutes")
+
+
+def _idle(inputs: Inputs) -> str:
+    """Return how long ago the user's last message is, the newest message aside, as SillyTavern."""
+    older = inputs.history if inputs.has_draft else inputs.history[:-1]
+    times = (message.timestamp for message in reversed(older) if message.role == "user")
+    at = next(times, None)
+    return "just now" if at is None else duration(abs(inputs.now.timestamp() - at))
 
 
 def _newest(*roles: MessageRole) -> Callable[[Inputs], str]:
@@ -169,6 +183,7 @@ _WORDS: Mapping[str, Callable[[Inputs], str]] = {
     "lastusermessage": _newest("user"),
     "lastcharmessage": _newest("assistant"),
     **dict.fromkeys(LORE_WORDS, lambda _: ""),
+    MOMENT: lambda inputs: inputs.now.isoformat(timespec="minutes"),
     CHANCE: lambda inputs: str(inputs.seed),
     LASTING_CHANCE: lambda inputs: str(inputs.session_seed),
 }
@@ -184,11 +199,6 @@ def _reserve(inputs: Inputs) -> int:
 
 def _last_id(inputs: Inputs) -> int:
     return len(inputs.history) - 1 + inputs.has_draft + inputs.chat.hidden_messages
-
-
-def _examples(inputs: Inputs) -> str:
-    role = inputs.active_role
-    return role.character.example_dialogues.strip() if role and role.character else ""
 
 
 _START = re.compile("<START>", re.IGNORECASE)
@@ -225,6 +235,7 @@ _CARD: Mapping[str, Callable[[Character], str]] = {
     "charcreatornotes": lambda card: card.creator_notes,
     "charversion": lambda card: card.version,
     "mesexamples": _example_blocks,
+    "mesexamplesraw": lambda card: card.example_dialogues,
     "charfirstmessage": lambda card: next(iter(card.greetings), ""),
 }
 _CARD_ALIASES = {
@@ -238,6 +249,7 @@ _CARD_ALIASES = {
     "version": "charversion",
 }
 _OTHER_ALIASES = {
+    "idle_duration": "idleduration",
     "maxprompttokens": "maxprompt",
     "maxcontexttokens": "maxcontext",
     "maxresponsetokens": "maxresponse",
@@ -262,10 +274,10 @@ _OTHERS: Mapping[str, Callable[[Inputs], str]] = {
     "lastswipeid": lambda _: "",
     "currentswipeid": lambda _: "",
     "firstincludedmessageid": lambda _: "",
-    "firstdisplayedmessageid": lambda _: "",
-    "mesexamplesraw": lambda inputs: _examples(inputs),
-    "isotime": _time,
-    "isodate": _date,
+    "firstdisplayedmessageid": lambda inputs: "0" if _last_id(inputs) >= 0 else "",
+    "isotime": lambda inputs: time_text(inputs.now, "HH:mm"),
+    "isodate": lambda inputs: time_text(inputs.now, "YYYY-MM-DD"),
+    "idleduration": _idle,
     "ismobile": lambda _: "false",
     "charauthorsnote": lambda _: "",
     "defaultauthorsnote": lambda _: "",
@@ -279,6 +291,13 @@ policies: other presets may use such words for something else."""
 def is_card_word(name: str) -> bool:
     """True if a name (in lower case) reads a field of the character card."""
     return name in _CARD or name in _CARD_ALIASES or name.startswith("greeting ")
+
+
+CARD_FIELDS = (
+    *("charprompt", "mesexamplesraw", "description", "personality", "scenario"),
+    *("charinstruction", "chardepthprompt", "charcreatornotes", "charfirstmessage"),
+)
+"""The fields of a card that SillyTavern expands before the preset's messages, in its order."""
 
 
 def card_value(inputs: Inputs, name: str) -> str | None:

@@ -26,6 +26,7 @@ from dataclasses import field
 from enum import Enum, auto
 
 from tui_chat.context.inputs import Inputs
+from tui_chat.context.macros.dialects import LEGACY_ORDER, is_legacy, one_argument, takes
 from tui_chat.context.macros.environment import (
     GLOBAL,
     LORE_WORDS,
@@ -38,6 +39,14 @@ from tui_chat.context.macros.environment import (
     is_card_word,
     is_value_macro,
 )
+from tui_chat.context.macros.expansion import (
+    Expansion,
+    ExpansionNotes,
+    dedented,
+    shortened,
+    trimmed,
+    unclosed_note,
+)
 from tui_chat.context.macros.functions import (
     MACROS,
     MAX_ARGUMENTS,
@@ -45,8 +54,6 @@ from tui_chat.context.macros.functions import (
     NotExpanded,
     is_true,
 )
-from tui_chat.context.macros.legacy import LEGACY_ORDER, is_legacy, one_argument
-from tui_chat.context.macros.notes import ExpansionNotes, shortened, unclosed_note
 from tui_chat.context.macros.syntax import (
     COMMENT,
     Literal,
@@ -56,9 +63,8 @@ from tui_chat.context.macros.syntax import (
     parse,
     unclosed,
 )
-from tui_chat.context.macros.whitespace import dedented, trimmed
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level
 from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
@@ -69,26 +75,6 @@ MAX_VALUES = 1_000
 VALUE_COST = 64
 """Characters of `MAX_EXPANSION` that each value costs besides its length, so that empty values are
 bounded too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """An expanded text, and everything that it depends on besides the source."""
-
-    text: Text
-    notes: tuple[Note, ...]
-    read: tuple[tuple[str, str | None], ...]
-    """The words that were read, and their values."""
-    was_set: tuple[tuple[str, str | None], ...]
-    """The variables that were set, and their values, in order."""
-    size: int
-    """The length of all expansions, variables included."""
-    cramped: bool
-    """True if a macro was not expanded for lack of room."""
-    room: int
-    """The room that was left in the environment."""
-    lacks: str = ""
-    """The required variable that has no value; empty if there is none."""
 
 
 def expand(
@@ -133,7 +119,8 @@ def expand_stored(source: str, environment: MacroEnvironment) -> str:
 
 _STORED = Origin(OriginKind.DRAFT, "draft")
 _VERSIONS = ("version", "charversion", "char_version")
-_GREETINGS = ("greeting", "charfirstmessage")
+_ALSO_VALUES = ("greeting", "charfirstmessage", "time")
+"""Macros that are values when they have no argument."""
 _CARD = "card"
 """The kind of texts of a character card."""
 
@@ -157,7 +144,7 @@ class _Outcome(Enum):
     """It removes line breaks after everything else is expanded."""
     STAYS = auto()
     """It is not expanded; the macros inside it are."""
-    TOO_DEEP = auto()
+    VERBATIM = auto()
     """It stays verbatim, including the macros inside it."""
 
 
@@ -289,7 +276,7 @@ class _Expander:
                 if node.scope is not None:
                     pieces += self._pieces(node.scope)
                     pieces.append(self._literal(node.scope_stop, node.stop))
-            elif result is _Outcome.TOO_DEEP:
+            elif result is _Outcome.VERBATIM:
                 pieces.append(self._literal(node.start, node.stop))
             else:
                 pieces.append(result)
@@ -309,19 +296,19 @@ class _Expander:
         if self.depth > MAX_DEPTH:
             what = f"is nested inside {MAX_DEPTH} macros and values; it stays as it is written."
             self.tell(Level.WARNING, "macro-stays", macro, what)
-            return _Outcome.TOO_DEEP
-        if macro.name == COMMENT:
+            return _Outcome.VERBATIM
+        if macro.name == COMMENT and not self.is_sillytavern:
             return ""
         known = MACROS.get(macro.name)
         try:
             written = macro.arguments if macro.scope is None else (*macro.arguments, macro.scope)
-            most = MAX_ARGUMENTS.get(macro.name, len(macro.arguments))
-            if len(macro.arguments) > most and not (
-                self.environment.legacy and macro.name == "reverse"
-            ):
-                raise NotExpanded("has too many arguments")
+            self._check_arguments(macro, len(written))
             if macro.name == "trim" and not written:
                 return _Outcome.TRIM
+            if macro.name == COMMENT:  # its macros may set variables
+                for argument in written:
+                    self._string(argument)
+                return ""
             if self.environment.legacy and not is_legacy(macro, self.source.text):
                 raise NotExpanded("is no macro of the legacy engine")
             if macro.name == "else" and not macro.arguments and self.environment.aliases:
@@ -330,11 +317,9 @@ class _Expander:
                 return self._branch(macro)
             if (value := self._text_value(macro)) is not None:
                 return value
-            if known is not None and (written or macro.name not in _GREETINGS):
+            if known is not None and (written or macro.name not in _ALSO_VALUES):
                 arguments = [self._string(argument) for argument in macro.arguments]
-                if self.environment.aliases and not self.environment.legacy:
-                    arguments = [argument.strip() for argument in arguments]
-                elif self.environment.legacy and macro.name in ("reverse", "roll") and arguments:
+                if self.environment.legacy and macro.name in ("reverse", "roll") and arguments:
                     arguments = one_argument(self.source.text, macro, arguments)
                     if macro.name == "roll" and arguments[0][:1] == ":":
                         return ""  # no dice roll for the old engine
@@ -352,8 +337,25 @@ class _Expander:
         except _UnknownMacro as reason:
             return self._stays(macro, "unknown-macro", reason)
         except NotExpanded as reason:
-            return self._stays(macro, "macro-stays", reason)
+            stays = self._stays(macro, "macro-stays", reason)
+            return _Outcome.VERBATIM if self.is_sillytavern and macro.name == "if" else stays
         return result
+
+    @property
+    def is_sillytavern(self) -> bool:
+        """True if the rules of SillyTavern's present macro engine apply."""
+        return self.environment.aliases and not self.environment.legacy
+
+    def _check_arguments(self, macro: Macro, count: int) -> None:
+        """Raise NotExpanded if a macro does not take so many arguments."""
+        if self.is_sillytavern:
+            is_known = macro.name in MACROS or macro.name in (COMMENT, "if", "outlet")
+            if is_known and not takes(macro.name, count):
+                raise NotExpanded("has too few or too many arguments")
+        elif len(macro.arguments) > MAX_ARGUMENTS.get(macro.name, len(macro.arguments)) and not (
+            self.environment.legacy and macro.name == "reverse"
+        ):
+            raise NotExpanded("has too many arguments")
 
     def _text_value(self, macro: Macro) -> Text | None:
         """Return the value of a macro whose characters have origins of their own."""
@@ -384,19 +386,11 @@ class _Expander:
         if macro.scope is None:
             if len(macro.arguments) < 2:
                 raise NotExpanded("has no end")
-            if len(macro.arguments) > 2 and self.environment.aliases:
-                raise NotExpanded("has too many arguments")
             branches = list(macro.arguments[1:3])
+            if self.is_sillytavern:
+                branches = _branches(macro.arguments[1])
         else:
-            at = next(
-                (
-                    n
-                    for n, node in enumerate(macro.scope)
-                    if isinstance(node, Macro) and node.name == "else" and not node.arguments
-                ),
-                len(macro.scope),
-            )
-            branches = [macro.scope[:at], macro.scope[at + 1 :]]
+            branches = _branches(macro.scope)
         holds = self.holds(self._string(macro.arguments[0]))
         if not holds and len(branches) < 2:
             return Text()
@@ -461,7 +455,7 @@ class _Expander:
             if kind == _CARD and not (self.environment.legacy and name in _VERSIONS):
                 return ""
             content = MAIN_PROMPT if name == "systemprompt" else content
-        if content is MAIN_PROMPT and not self.environment.legacy:
+        if (content is MAIN_PROMPT or name == "authorsnote") and self.is_sillytavern:
             return content  # as it is written: the result of a macro is not parsed again
         return self._inside(_Source(content, kind, name, f"variable “{shortened(name)}”"))
 
@@ -514,12 +508,12 @@ class _Expander:
 
     def _has_value(self, name: str) -> bool:
         """Return True if a word or a variable is more than white space; with SillyTavern's rules,
-        lore may be white space.
+        it may be white space.
         """
         name = name.strip().casefold()
         try:
             if name == "persona":
-                value = self.profile()
+                value = self.profile() if self.environment.has_placed_profile else ""
             elif name in LORE_WORDS:
                 value = self._lore(name).plain
             elif is_value_macro(name):
@@ -528,11 +522,18 @@ class _Expander:
                 value = self.value(name)
         except (NotExpanded, _ValueTooLarge):
             return True  # it has a value, although it cannot be inserted
-        keeps_blank = self.environment.aliases and name in LORE_WORDS
-        return bool(value and (keeps_blank or value.strip()))
+        return bool(value and (self.environment.aliases or value.strip()))
 
     def _string(self, nodes: Sequence[Node]) -> str:
         return "".join(span.text for span in trimmed(self._pieces(nodes)))
+
+
+def _branches(nodes: Sequence[Node]) -> list[Sequence[Node]]:
+    """Return what stands before an `else`, and what after it if there is one."""
+    for at, node in enumerate(nodes):
+        if isinstance(node, Macro) and node.name == "else" and not node.arguments:
+            return [nodes[:at], nodes[at + 1 :]]
+    return [nodes]
 
 
 _VARIABLE_NAME = re.compile(r"[^\W\d](?:[\w-]*\w)?")

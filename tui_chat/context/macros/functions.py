@@ -11,11 +11,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
 from typing import Protocol, cast
 
-from tui_chat.context.macros.durations import time_between
-from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE
+from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE, MOMENT
 from tui_chat.context.macros.syntax import Macro, parse
+from tui_chat.context.macros.times import time_at, time_between, time_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 
@@ -55,6 +57,11 @@ class ExpansionContext(Protocol):
         """Return the profile's text, its own macros expanded."""
         ...
 
+    @property
+    def is_sillytavern(self) -> bool:
+        """True if the rules of SillyTavern's present macro engine apply."""
+        ...
+
 
 @dataclass(slots=True)
 class MacroCall:
@@ -74,11 +81,24 @@ class MacroCall:
         """Draw a number from 0 up to, but not including, `below`."""
         return self.text.draw(chance, self.macro, *more) % below
 
+    def number_or_text(self, name: str) -> str:
+        """Return a variable's value, empty if it is not set; SillyTavern reads what looks like a
+        number as that number.
+        """
+        value = self.text.value(name) or ""
+        number = _number(value) if self.text.is_sillytavern and value.strip() else None
+        return value if number is None else _number_text(number)
+
 
 def _choices(call: MacroCall) -> list[str]:
     """Return the choices: the arguments, or a single argument split at its commas."""
     if len(call.arguments) == 1:
-        return _split(call.arguments[0])
+        only = call.arguments[0]
+        if call.text.is_sillytavern and "::" in only:
+            return [item.strip() for item in only.split("::")]
+        return _split(only)
+    if not call.arguments and call.text.is_sillytavern:
+        return [""]
     return call.arguments or [call.argument(0)]
 
 
@@ -118,6 +138,8 @@ def _roll(call: MacroCall) -> str:
     written = call.argument(0).strip()
     found = _DICE.match(f"d{written}" if written.isdecimal() and written.isascii() else written)
     if found is None:
+        if call.text.is_sillytavern:
+            return ""
         raise NotExpanded("is not a dice roll such as 2d6 or d20+1")
     dice, faces = int(found[1] or 1), int(found[2])
     if not 1 <= dice <= MAX_DICE or not faces:
@@ -136,21 +158,39 @@ def _repeated(character: str) -> Callable[[MacroCall], str]:
     return repeat
 
 
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_BASED = re.compile(r"0(?:x[\da-f]+|o[0-7]+|b[01]+)", re.ASCII | re.IGNORECASE)
+
+
 def _number(text: str) -> float | None:
     """Return the number that a text is for JavaScript; None if it is none."""
     text = text.strip()
-    try:
-        return float(text) if text else 0.0
-    except ValueError:
-        return None
+    if not text:
+        return 0.0
+    if _BASED.fullmatch(text):
+        return float(int(text, 0)) if len(text) < 200 else None
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _number_text(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < 1e21 else repr(number)
+    """Return a number as JavaScript writes it."""
+    if number.is_integer() and abs(number) < 1e21:
+        return str(int(number))
+    if 1e-6 <= abs(number) < 1e-4:
+        return f"{Decimal(repr(number)):f}"
+    return re.sub(r"e([+-])0", r"e\1", repr(number))
 
 
 def _added(value: str, more: str) -> str:
-    """Return a sum of numbers, or the texts put together."""
+    """Return a sum of numbers, a list with one more item, or the texts put together."""
+    if value[:1] == "[":
+        try:
+            items: object = json.loads(value)
+        except (ValueError, RecursionError):
+            items = None
+        if isinstance(items, list) and len(cast("list[object]", items)) < MAX_ITEMS:
+            return _as_json([*cast("list[object]", items), more])
     first, second = _number(value), _number(more)
     if first is None or second is None or not math.isfinite(first + second):
         return value + more
@@ -170,7 +210,7 @@ def _set(prefix: str, change: Callable[[str, str], str]) -> Callable[[MacroCall]
     def run(call: MacroCall) -> str:
         name = prefix + _variable(call)
         call.argument(1)
-        call.text.set(name, change(call.text.value(name) or "", "::".join(call.arguments[1:])))
+        call.text.set(name, change(call.number_or_text(name), "::".join(call.arguments[1:])))
         return ""
 
     return run
@@ -180,11 +220,11 @@ def _get(prefix: str) -> Callable[[MacroCall], str]:
     """Return a macro that reads a variable."""
 
     def run(call: MacroCall) -> str:
-        value = call.text.value(prefix + call.argument(0).strip())
-        if value is None:
+        name = prefix + call.argument(0).strip()
+        if call.text.value(name) is None:
             what = "reads a variable that is not set; it expands to nothing."
             call.text.tell(Level.INFO, "unset-variable", call.macro, what)
-        return value or ""
+        return call.number_or_text(name)
 
     return run
 
@@ -194,7 +234,7 @@ def _count(prefix: str, step: str) -> Callable[[MacroCall], str]:
 
     def run(call: MacroCall) -> str:
         name = prefix + _variable(call)
-        value = _added(call.text.value(name) or "0", step)
+        value = _added(call.number_or_text(name) or "0", step)
         call.text.set(name, value)
         return value
 
@@ -226,6 +266,8 @@ def _operation(call: MacroCall) -> str:
         raise NotExpanded("is not a variable with an operator")
     name = (GLOBAL if call.macro.name == "$" else "") + found[1]
     operand, value = written[found.end() :].strip(), call.text.value(name)
+    if value is not None:
+        value = call.number_or_text(name)
     match found[2]:
         case "":
             return value or ""
@@ -239,6 +281,8 @@ def _operation(call: MacroCall) -> str:
             taken = _number(operand)
             left = _number(value or "")
             if taken is None:
+                if call.text.is_sillytavern:
+                    return ""
                 raise NotExpanded("does not subtract a number")
             less = _number_text(-taken)
             call.text.set(
@@ -254,17 +298,19 @@ def _operation(call: MacroCall) -> str:
         case "||" | "||=":
             result = value if value is not None and is_true(value) else operand
         case comparison:
-            return _compared(value or "", comparison, operand)
+            return _compared(call, value or "", comparison, operand)
     if found[2].endswith("="):
         call.text.set(name, result)
     return result
 
 
-def _compared(value: str, comparison: str, operand: str) -> str:
+def _compared(call: MacroCall, value: str, comparison: str, operand: str) -> str:
     if comparison in ("==", "!="):
         return str((value == operand) is (comparison == "==")).lower()
     one, other = _number(value), _number(operand)
     if one is None or other is None:
+        if call.text.is_sillytavern:
+            return "false"
         raise NotExpanded("does not compare numbers")
     results = {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}
     return str(results[comparison]).lower()
@@ -281,6 +327,8 @@ def _trim(call: MacroCall) -> str:
 
 def _greeting(call: MacroCall) -> str:
     number = call.arguments[0].strip() if call.arguments else "0"
+    if call.text.is_sillytavern and re.fullmatch(r"-\d+", number, re.ASCII):
+        return ""
     if not (number.isdecimal() and len(number) < 5):
         raise NotExpanded("does not name a greeting by its number")
     return call.text.value(f"greeting {int(number)}") or ""
@@ -306,7 +354,12 @@ def _set_key(prefix: str) -> Callable[[MacroCall], str]:
     def run(call: MacroCall) -> str:
         name, key = prefix + _variable(call), call.argument(1).strip()
         value, at = call.argument(2), _index(key)
-        held = _stored(call.text.value(name))
+        try:
+            held = _stored(call.text.value(name))
+        except NotExpanded:
+            if call.text.is_sillytavern:
+                return ""
+            raise
         if isinstance(held, dict) or (held is None and at is None):
             changed: object = {**cast("dict[str, object]", held or {}), key: value}
         elif isinstance(held, list | None) and at is not None and at < MAX_ITEMS:
@@ -314,6 +367,8 @@ def _set_key(prefix: str) -> Callable[[MacroCall], str]:
             items += [None] * (at + 1 - len(items))
             items[at] = value
             changed = items
+        elif call.text.is_sillytavern:
+            return ""
         else:
             raise NotExpanded(f"names no key of an object, and no index below {MAX_ITEMS:,}")
         call.text.set(name, _as_json(changed))
@@ -326,7 +381,13 @@ def _get_key(prefix: str) -> Callable[[MacroCall], str]:
     """Return a macro that reads a key of an object or list, which a variable holds as JSON."""
 
     def run(call: MacroCall) -> str:
-        held, key = _stored(call.text.value(prefix + _variable(call))), call.argument(1).strip()
+        name, key = prefix + _variable(call), call.argument(1).strip()
+        try:
+            held = _stored(call.text.value(name))
+        except NotExpanded:
+            if call.text.is_sillytavern:
+                return call.number_or_text(name)
+            raise
         at, found = _index(key), None
         if isinstance(held, dict):
             found = cast("dict[str, object]", held).get(key)
@@ -341,12 +402,34 @@ def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _time(call: MacroCall) -> str:
+    if not call.text.is_sillytavern:
+        raise NotExpanded("takes no arguments")
+    return time_at(_moment(call), call.argument(0))
+
+
+def _formatted_time(call: MacroCall) -> str:
+    return time_text(_moment(call), call.argument(0).strip())
+
+
+def _moment(call: MacroCall) -> datetime:
+    return datetime.fromisoformat(call.text.read(MOMENT) or "1970-01-01")
+
+
 def _time_difference(call: MacroCall) -> str:
     try:
         return time_between(call.argument(0), call.argument(1))
     except ValueError:
         raise NotExpanded("takes two times such as 2025-06-30 or 2025-06-30 18:05") from None
 
+
+# fmt: off
+_EXTENSIONS = frozenset((
+    "assets", "attachments", "caption", "connection-manager", "expressions", "gallery", "memory",
+    "quick-reply", "regex", "stable-diffusion", "token-counter", "translate", "tts", "vectors",
+))
+# fmt: on
+"""The extensions that SillyTavern has when it is installed."""
 
 MACRO_ALIASES = {
     "varexists": "hasvar",
@@ -368,7 +451,7 @@ _OWN: Mapping[str, Callable[[MacroCall], str]] = {
     ".": _operation,
     "$": _operation,
     "reverse": lambda call: call.argument(0)[::-1],
-    "hasextension": lambda call: str(call.argument(0).strip().lower() == "regex").lower(),
+    "hasextension": lambda call: str(call.argument(0).strip().lower() in _EXTENSIONS).lower(),
     "banned": lambda _: "",
     "greeting": _greeting,
     **{
@@ -389,6 +472,8 @@ _OWN: Mapping[str, Callable[[MacroCall], str]] = {
     "setglobalvarkey": _set_key(GLOBAL),
     "getglobalvarkey": _get_key(GLOBAL),
     "timediff": _time_difference,
+    "time": _time,
+    "datetimeformat": _formatted_time,
     "comment": lambda call: call.argument(0)[:0],
     "persona": lambda call: call.text.profile(),
     "newline": _repeated("\n"),
@@ -412,6 +497,8 @@ _MOST = {
     "setvarkey": 3,
     "setglobalvarkey": 3,
     "timediff": 2,
+    "time": 1,
+    "datetimeformat": 1,
     "comment": 1,
     "reverse": 1,
     "hasextension": 1,

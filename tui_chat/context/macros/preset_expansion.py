@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.environment import MacroEnvironment
-from tui_chat.context.macros.expander import Expansion, expand
-from tui_chat.context.macros.notes import unclosed_note
+from tui_chat.context.macros.environment import CARD_FIELDS, VARIABLE, MacroEnvironment
+from tui_chat.context.macros.expander import expand, expand_stored
+from tui_chat.context.macros.expansion import Expansion, unclosed_note
 from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
@@ -29,9 +30,12 @@ from tui_chat.context.scripts import ScriptSteps, apply_scripts, scripts_for
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
+from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.text import OriginKind, Text
 
 _NOTHING = Text()
+EXAMPLES = "example_dialogues"
+"""The id of the message of a card's example dialogues."""
 
 
 @dataclass(slots=True)
@@ -89,7 +93,7 @@ class Expander:
                 for piece in line.pieces
                 if (text := self.expand(piece)).plain or not is_lore_entry(piece)
             ]
-            text = self.texts[id(line)] = Text.join(line.separator, texts)
+            text = self.texts[id(line)] = self._again(line, Text.join(line.separator, texts))
             return text
         original = None if line.replaced is None else self.expand(line.replaced)
         program = _program(line, self._aliases, self._legacy)
@@ -97,7 +101,7 @@ class Expander:
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
             self._notes += expansion.notes
-            text = self.texts[id(line)] = expansion.text
+            text = self.texts[id(line)] = self._again(line, expansion.text)
         if self._has_lore_scripts and is_lore_entry(line):
             point = line.message.insertion_point
             depth = None if point is None else max(-point, 0)
@@ -108,6 +112,25 @@ class Expander:
                 changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
             text = self.texts[id(line)] = changed
         return text
+
+    def _again(self, line: ResolvedMessage, text: Text) -> Text:
+        """Return a text with the macros that its expansion left: SillyTavern expands card fields,
+        lore and what goes into the conversation more than once.
+        """
+        if not (self._aliases and has_macros(text.plain, True) and _is_expanded_twice(line)):
+            return text
+        nodes = parse(text.plain, True, self._legacy)
+        again = expand(text.plain, nodes, line.origin, self.environment)
+        return text if again.text.plain == text.plain else again.text
+
+
+def _is_expanded_twice(line: ResolvedMessage) -> bool:
+    message = line.message
+    in_chat = message.insertion_point is not None or (
+        message.anchor_target == CHAT_HISTORY and message.anchor_point == "after"
+    )
+    is_field = line.is_card and message.id != EXAMPLES
+    return in_chat or is_field or bool(message.requires)
 
 
 def is_lore_entry(line: ResolvedMessage) -> bool:
@@ -122,8 +145,21 @@ def expand_all(
     groups: MessageGroups,
 ) -> None:
     """Expand the texts around the conversation."""
+    if inputs.preset.policies.expand_history:
+        _set_variables_of_card(expander.environment)
     for line in _in_order(inputs, role_prompt, groups):
         expander.expand(line)
+
+
+def _set_variables_of_card(environment: MacroEnvironment) -> None:
+    """Set what the fields of the character card set: SillyTavern expands them first."""
+    for field in CARD_FIELDS:
+        value = environment.read(VARIABLE + field) or ""
+        if _SETS.search(value):
+            expand_stored(f"{{{{{field}}}}}", environment)
+
+
+_SETS = re.compile(r"\{\{[#\s]*(?:set(?:global)?var|[.$])", re.IGNORECASE)
 
 
 def _in_order(

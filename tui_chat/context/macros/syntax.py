@@ -10,9 +10,10 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
    their last argument.
 7. `{{.name ...}}` and `{{$name ...}}` are a variable of the session and a global one, with an
    operator.
-8. With `aliases`, `<user>`, `<bot>`, `<char>` and `<group>` are macros, too, and the flags of
-   SillyTavern may stand before a name. All but `#` mean nothing: `{{#if ...}}` keeps the white
-   space of what stands between it and its end.
+8. With `aliases`, which SillyTavern's presets have, `<user>`, `<bot>`, `<char>` and `<group>` are
+   macros, too, and flags may stand before a name. All but `#` mean nothing: `{{#if ...}}` keeps the
+   white space of what stands between it and its end. Only a name that ends at `::` has several
+   arguments; white space around an argument does not count.
 9. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
    depth of expansion.
 10. SillyTavern's `legacy` engine has neither escapes nor flags nor ends.
@@ -21,10 +22,12 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import field, replace
 from string import whitespace
 from typing import TypeAlias
 
+from tui_chat.context.macros.dialects import opens
 from tui_chat.lazy_dataclass import dataclass
 
 COMMENT = "//"
@@ -38,7 +41,7 @@ SCOPED = frozenset((
     "if", "trim", COMMENT, "reverse", "setvar", "addvar", "setglobalvar", "addglobalvar",
 ))
 # fmt: on
-"""Macros that may have an end."""
+"""Our own macros that may have an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,9 @@ _TOKEN_OR_ALIAS = re.compile(
 """With aliases, each brace is escaped by itself."""
 _LEGACY_TOKEN = re.compile(rf"\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE)
 _ALIASED = {"bot": "char"}
+_TIME_AT = re.compile(r"time_UTC[+-]\d+", re.IGNORECASE)
 _NAME = re.compile(
-    r"\s*(?:(/?//)|((?:[!?~>#]\s*)*/?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])(?=[^\W\d]))"
+    r"\s*(?:(/?//)|((?:[!?~>#]\s*)*/?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])\s*(?=[^\W\d]))"
 )
 
 
@@ -117,7 +121,7 @@ def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Nod
                 stack.append(_OpenMacro(token.start()))
             case "}}" if len(stack) > 1:
                 opened = stack.pop()
-                stack[-1].nodes.append(_macro(source, opened, at, aliases and not legacy))
+                stack[-1].nodes.append(_macro(source, opened, at, aliases, aliases and not legacy))
             case "}}":
                 _text(stack[-1].nodes, token.start(), at)
             case alias if alias[0] == "<":
@@ -133,7 +137,7 @@ def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Nod
     for opened in stack[1:]:  # an unclosed macro is text
         _text(nodes, opened.start, opened.start + 2)
         nodes += opened.nodes
-    return tuple(nodes if legacy else _with_scopes(nodes))
+    return tuple(nodes if legacy else _with_scopes(nodes, aliases))
 
 
 def unclosed(source: str) -> int | None:
@@ -152,9 +156,12 @@ def _text(nodes: list[Node], start: int, stop: int) -> None:
         nodes.append(Literal(start, stop))
 
 
-def _macro(source: str, opened: _OpenMacro, stop: int, flags: bool) -> Macro:
+def _macro(source: str, opened: _OpenMacro, stop: int, aliases: bool, flags: bool) -> Macro:
     """Return an opened macro, parsed into name and arguments."""
-    start, body = opened.start, tuple(_with_scopes(opened.nodes))
+    start, body = opened.start, tuple(_with_scopes(opened.nodes, flags))
+    rest: list[Node]
+    if aliases and _TIME_AT.fullmatch(source, start + 2, stop - 2):
+        return Macro(start, stop, "time", body, ((Literal(start + 7, stop - 2),),))
     first = body[0] if body else None
     if not isinstance(first, Literal) or first.start != start + 2:
         return Macro(start, stop, "", body, ())
@@ -162,20 +169,52 @@ def _macro(source: str, opened: _OpenMacro, stop: int, flags: bool) -> Macro:
     if found is None or (not found[3] and found[2] and len(body) > 1):
         return Macro(start, stop, "", body, ())
     if found[1]:
-        return Macro(start, stop, found[1], body, ())
+        rest = []
+        if flags:
+            _text(rest, found.end(), first.stop)
+            rest = _stripped(source, [*rest, *body[1:]])
+        return Macro(start, stop, found[1], body, (tuple(rest),) if rest else ())
     if found[4]:
-        rest: list[Node] = []
+        rest = []
         _text(rest, found.end(), first.stop)
         return Macro(start, stop, found[4], body, ((*rest, *body[1:]),))
     rest = []
     _text(rest, found.end(), first.stop)
     rest += body[1:]
-    arguments = _split(source, rest) if rest or ":" in found[3] else ()
+    if flags:
+        arguments = _sillytavern_arguments(source, rest, found[3].strip())
+    else:
+        arguments = _split(source, rest) if rest or ":" in found[3] else ()
     name = found[2].lower()
     plain = name.lstrip("!?~>#" + whitespace)
     if plain != name and (flags or (name[0] == "#" and plain in SCOPED)):
         return Macro(start, stop, plain, body, arguments, keeps_space="#" in name)
     return Macro(start, stop, name, body, arguments)
+
+
+def _sillytavern_arguments(
+    source: str, nodes: list[Node], separator: str
+) -> tuple[tuple[Node, ...], ...]:
+    """Return the arguments: several only after `::`, without the white space around each."""
+    split = _split(source, nodes) if separator == "::" else (tuple(nodes),)
+    arguments = tuple(tuple(_stripped(source, each)) for each in split)
+    return arguments if separator or any(arguments) else ()
+
+
+def _stripped(source: str, nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes without the literal white space at both ends."""
+    found = list(nodes)
+    if found and isinstance(first := found[0], Literal):
+        text = source[first.start : first.stop]
+        found[:1] = _literals(first.stop - len(text.lstrip()), first.stop)
+    if found and isinstance(last := found[-1], Literal):
+        text = source[last.start : last.stop]
+        found[-1:] = _literals(last.start, last.start + len(text.rstrip()))
+    return found
+
+
+def _literals(start: int, stop: int) -> list[Literal]:
+    return [Literal(start, stop)] if start < stop else []
 
 
 def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
@@ -197,7 +236,7 @@ def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
     return tuple(arguments)
 
 
-def _with_scopes(nodes: list[Node]) -> list[Node]:
+def _with_scopes(nodes: list[Node], flags: bool) -> list[Node]:
     """Return the nodes, each macro that has an end with what stands before that end."""
     if not any(isinstance(node, Macro) and node.name[:1] == "/" for node in nodes):
         return nodes
@@ -222,7 +261,9 @@ def _with_scopes(nodes: list[Node]) -> list[Node]:
                 scope_start=macro.stop,
                 scope_stop=node.start,
             )
-        elif name in SCOPED:
+        elif isinstance(node, Macro) and (
+            opens(name, len(node.arguments)) if flags else name in SCOPED
+        ):
             opened.setdefault(name, []).append(len(found))
         found.append(node)
     return found
