@@ -21,7 +21,7 @@ from dataclasses import replace
 from tests.benchmarks.compose import conversation
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.lorebooks.turns import with_lore_timers
+from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.chat_settings import ChatSettings

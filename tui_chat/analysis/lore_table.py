@@ -18,7 +18,7 @@ from tui_chat.context.lorebooks.explanation import (
     book_entries,
     lore_counter,
 )
-from tui_chat.context.lorebooks.turns import TurnInputs, conversation_setup, reply_places
+from tui_chat.context.lorebooks.timers import TurnInputs, conversation_setup, reply_places
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import EntryState

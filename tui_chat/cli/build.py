@@ -24,7 +24,7 @@ from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
 from tui_chat.context.generation import of_kind
-from tui_chat.context.lorebooks.turns import with_lore_timers
+from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history

@@ -315,7 +315,7 @@ class Requests:
         )
         if not inputs.lorebooks:
             return inputs
-        from tui_chat.context.lorebooks.turns import with_lore_timers  # few sessions have books
+        from tui_chat.context.lorebooks.timers import with_lore_timers  # few sessions have books
 
         return with_lore_timers(inputs)
 

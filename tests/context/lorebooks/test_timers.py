@@ -1,16 +1,154 @@
-"""The timers that a session keeps after a request."""
+"""The timers after a request, and those over the turns of a conversation."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs
-from tui_chat.context.lorebooks.timers import next_timers
+from tui_chat.context.inputs import prefilled_history
+from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
+from tui_chat.context.lorebooks.timers import TurnInputs, next_timers, with_lore_timers
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.semantics import MessageSemantics
 from tui_chat.tokens import counter_for
+
+STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)
+
+
+def chat(*texts: str) -> tuple[Message, ...]:
+    """Messages of user and assistant in turn."""
+    return tuple(
+        Message("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
+    )
+
+
+def inputs(*texts: str, draft: str = "x", book: Lorebook = STICKY) -> Inputs:
+    return Inputs(ENDPOINT, Preset("p"), chat(*texts), draft, lorebooks=(book,))
+
+
+def active(request: Inputs) -> str:
+    """The active entries of a request with the timers of its history."""
+    request = with_lore_timers(request)
+    found = LoreExplanation(request, lore_counter(request))
+    return " ".join(found.outcome(n).entry for n, state in enumerate(found.states) if state == 1)
+
+
+def test_a_sticky_entry_stays_as_long_as_it_says():
+    assert active(inputs("a fox", "1")) == "s"
+    assert active(inputs("a fox", "1", "x", "2")) == ""
+    assert active(inputs("x", "a fox")) == "", "no reply was requested with it"
+
+
+def test_a_message_of_the_user_is_the_draft_typed_or_stored():
+    assert active(inputs("a fox", "1", "x", draft="")) == active(inputs("a fox", "1"))
+
+
+def test_another_version_of_a_message_has_its_own_timers():
+    assert active(inputs("a wolf", "1")) == ""
+    assert active(inputs("a fox", "another 1")) == "s"
+
+
+def test_an_opening_of_the_assistant_is_no_reply():
+    book = replace(STICKY, entries=(replace(STICKY.entries[0], constant=True, cooldown=9),))
+    history = (Message("assistant", "a fox", "0"),)
+    assert with_lore_timers(replace(inputs(book=book), history=history)).chat.timers == ()
+
+
+def test_a_cooldown_follows():
+    book = replace(STICKY, entries=(replace(STICKY.entries[0], sticky=0, cooldown=4),))
+    assert active(inputs("a fox", "1", draft="a fox", book=book)) == ""
+    assert active(inputs("a fox", "1", "a fox", "2", draft="a fox", book=book)) == "s"
+
+
+def test_recursion_from_an_entry_without_timers_begins_one():
+    book = replace(STICKY, entries=(*STICKY.entries, LorebookEntry("r", "the fox", ("den",))))
+    assert active(inputs("a den", "1", book=book)) == "s"
+
+
+def test_an_imported_chat_brings_its_timers():
+    timers = (LoreTimer("b", "s", "sticky", 3, 9),)
+    history = chat("x", "y", "x", "y")
+    marked = replace(history[-1], semantics=MessageSemantics(lore_timers=timers))
+    request = replace(inputs(), history=(*history[:-1], marked))
+    assert active(request) == "s"
+    assert active(replace(request, history=prefilled_history(request.history), draft="")) == "s"
+    none = replace(marked, semantics=MessageSemantics(lore_timers=()))
+    request = replace(inputs(), history=(*chat("a fox", "y"), *history[2:-1], none))
+    assert with_lore_timers(request).chat.timers == ()
+
+
+def test_a_book_without_timers_costs_nothing():
+    book = replace(STICKY, entries=(replace(STICKY.entries[0], sticky=0),))
+    request = inputs("a fox", "1", book=book)
+    assert with_lore_timers(request) is request
+    request = inputs("x", "1")
+    assert with_lore_timers(request) is request
+
+
+def test_the_past_is_not_drawn_again():
+    entries = tuple(
+        LorebookEntry(str(n), "S", ("fox",), probability=50, sticky=2) for n in range(30)
+    )
+    book = replace(STICKY, entries=entries)
+    sent = replace(inputs(draft="a fox", book=book), session_seed=5, seed=1)
+    request = replace(inputs("a fox", "1", book=book), session_seed=5, seed=2)
+    assert active(sent) != active(replace(sent, session_seed=6))
+    timed = {timer.entry for timer in with_lore_timers(request).chat.timers}
+    assert timed == set(active(sent).split())
+
+
+WORDS = st.sampled_from(("fox", "den", "owl", "x"))
+ENTRIES = st.lists(
+    st.builds(
+        LorebookEntry,
+        st.integers(0, 99).map(str),
+        WORDS,
+        st.lists(WORDS, max_size=2).map(tuple),
+        constant=st.booleans(),
+        sticky=st.sampled_from((0, 0, 1, 3)),
+        cooldown=st.sampled_from((0, 0, 2)),
+        groups=st.sampled_from(((), ("g",))),
+        probability=st.sampled_from((100, 50)),
+        delay=st.sampled_from((0, 3)),
+    ),
+    max_size=4,
+    unique_by=lambda entry: entry.id,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ENTRIES, st.lists(WORDS, max_size=9), st.integers(0, 9))
+def test_timers_are_those_of_all_requests_one_after_the_other(
+    entries: list[LorebookEntry], texts: list[str], known: int
+):
+    request = inputs(*texts, book=Lorebook("b", tuple(entries), token_budget=9))
+    with_lore_timers(replace(request, history=request.history[:known]))  # is taken over
+    timers: tuple[LoreTimer, ...] = ()
+    for at, message in enumerate(request.history):
+        if message.role == "assistant":
+            chat_then = replace(request.chat, timers=timers)
+            then = replace(request, history=request.history[:at], draft="", chat=chat_then)
+            timers = next_timers(then, lore_counter(then))
+    assert with_lore_timers(request).chat.timers == timers
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_the_inputs_of_each_reply(timed: bool):
+    book = STICKY if timed else Lorebook("b", (LorebookEntry("s", "S", ("fox",)),))
+    turns = TurnInputs(inputs("a fox", "1", "x", "2", "x", "3", book=book))
+    assert [len(each.history) for each in turns] == [1, 3, 5]
+    assert [len(each.chat.timers) for each in turns] == ([0, 1, 1] if timed else [0, 0, 0])
+    assert all(each.draft == "" for each in turns)
+
 
 BOOK = Lorebook(
     "b",
@@ -26,7 +164,7 @@ BOOK = Lorebook(
 def after(said: int, draft: str, *timers: LoreTimer) -> set[tuple[str, str, int, int]]:
     """The timers after a request with so many messages before the draft."""
     history = tuple(Message("user", "x", str(number)) for number in range(said))
-    inputs = Inputs(
+    request = Inputs(
         ENDPOINT,
         Preset("p"),
         history,
@@ -34,7 +172,7 @@ def after(said: int, draft: str, *timers: LoreTimer) -> set[tuple[str, str, int,
         lorebooks=(BOOK,),
         chat=ChatSettings(timers=timers),
     )
-    found = next_timers(inputs, counter_for("gpt-4o"))
+    found = next_timers(request, counter_for("gpt-4o"))
     return {(timer.entry, timer.kind, timer.start, timer.end) for timer in found}
 
 
@@ -59,3 +197,13 @@ def test_a_timer_goes_if_messages_were_removed():
 def test_a_cooldown_follows_the_end_of_a_sticky_entry():
     timer = LoreTimer("b", "both", "sticky", 4, 6)
     assert after(5, "a wolf", timer) == {("both", "cooldown", 6, 10)}
+
+
+def test_a_cooldown_begins_anew_where_a_sticky_entry_ends():
+    timers = LoreTimer("b", "both", "sticky", 4, 6), LoreTimer("b", "both", "cooldown", 4, 8)
+    assert after(5, "a fox", *timers) >= {("both", "cooldown", 6, 10)}
+
+
+def test_timers_of_entries_that_have_none_do_not_hold():
+    sticky = LoreTimer("b", "none", "sticky", 3, 9)
+    assert active(replace(inputs(), lorebooks=(BOOK,), chat=ChatSettings(timers=(sticky,)))) == ""

@@ -24,6 +24,7 @@ and budgets hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
 from tui_chat.context.inputs import Inputs
@@ -34,17 +35,13 @@ from tui_chat.context.lorebooks.book_index import (
     entry_name,
     resolve_entry,
 )
-from tui_chat.context.lorebooks.conditions import is_drawn
-from tui_chat.context.lorebooks.groups import remaining
-from tui_chat.context.lorebooks.key_search import KeySearch
-from tui_chat.context.lorebooks.keys import (
-    NumberedEntry,
-)
-from tui_chat.context.lorebooks.lore_budget import LoreBudget
+from tui_chat.context.lorebooks.conditions import LoreBudget, is_drawn, remaining, session_limit
+from tui_chat.context.lorebooks.key_search import KeySearch, has_blank_key
+from tui_chat.context.lorebooks.keys import NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
-from tui_chat.models.message import MessageOrigin
+from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
 
 MAX_ROUNDS = 50
@@ -58,7 +55,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     if not inputs.lorebooks:
         return NOTHING_TO_ADD
     books_index = book_index(inputs)
-    search = Activation(inputs, count, books_index)
+    search = Activation(inputs, count, books_index, session_limit(inputs))
     search.run()
     notes = [note for book in books_index.books for note in book.notes]
     messages: list[ResolvedMessage] = []
@@ -77,15 +74,27 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     )
 
 
+class Cause(NamedTuple):
+    """What activates an entry."""
+
+    kind: Literal["constant", "sticky", "blank key", "text", "entry", "other"]
+    key: int = -1
+    where: Message | LorebookEntry | str | None = None
+    """Where the key occurs; None for the typed draft."""
+
+
 class Activation(KeySearch):
     """The rounds in which the entries of one request are activated."""
 
-    def __init__(self, inputs: Inputs, count: Counter, books_index: BookIndex) -> None:
+    def __init__(
+        self, inputs: Inputs, count: Counter, books_index: BookIndex, limit: int | None
+    ) -> None:
+        """`limit`: the session's budget, see `session_limit`."""
         super().__init__(inputs, books_index)
         self._seed = f"{inputs.session_seed} {self.length}"
         """The seed of draws: the same for all requests for one reply."""
-        self._budget = LoreBudget(inputs, count)
-        self.activated: dict[int, ResolvedMessage] = {}
+        self._budget = LoreBudget(inputs.lorebooks, count, limit)
+        self.activated: dict[int, Cause] = {}
         """By rank, in the order of activation."""
         self._done: set[int] = set()
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
@@ -95,16 +104,16 @@ class Activation(KeySearch):
         """Number of further activated entries, whose content is not searched."""
         self._hit_round_limit = False
         """True if `MAX_ROUNDS` ended the search."""
-        self.lost: dict[int, tuple[str, str]] = {}
+        self.lost: dict[int, tuple[str, Cause]] = {}
         """By rank, of entries whose keys occur and that were not activated: the rule that held each
         back, and why it would be active."""
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        levels = sorted(self.index.levels) if self._by_places else []
+        levels = sorted(self.index.levels) if self.by_places else []
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
         rounds = self.index.rounds
-        if self._by_places:
+        if self.by_places:
             rounds = max(book.max_recursion for book in self._inputs.lorebooks) + 1
         rounds = min(rounds, MAX_ROUNDS + 1)
         step = 0
@@ -114,17 +123,14 @@ class Activation(KeySearch):
                 for entry in self._searched_entries[searched:]:
                     for key in self._occurring(number, book.index, entry):
                         self.first_in_entries[number].setdefault(key, entry)
-            self._searched_now = self._searched_entries[:searched_before]
+            self.add_round_text(self._searched_entries[searched:])
             self._round(step, state, level)
             step += 1
             searched = searched_before
-            if self._budget.overflowed:
-                grows = False
-            elif state == "wider":
-                grows = self.index.recursive and bool(self._searched_entries)
-            else:
-                grows = self._has_found(searched_before)
-            if grows:
+            has_more = len(self._searched_entries) > searched_before
+            if state == "wider" and self.has_round_text:
+                has_more = True
+            if has_more and self.index.recursive and not self._budget.overflowed:
                 state = "recursion"
             elif self._widens():
                 state = "wider"
@@ -133,10 +139,6 @@ class Activation(KeySearch):
             else:
                 return
         self._hit_round_limit = self.index.rounds > MAX_ROUNDS + 1
-
-    def _has_found(self, before: int) -> bool:
-        """True if the last round activated entries whose content is to be searched."""
-        return self.index.recursive and len(self._searched_entries) > before
 
     def _widens(self) -> bool:
         """Search one message more if too few entries are active; return False if that is not to be
@@ -155,10 +157,10 @@ class Activation(KeySearch):
 
     def _round(self, step: int, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
-        found: dict[int, str] = {}
+        found: dict[int, Cause] = {}
         for rank in sorted(self.possible() - self._done):
-            if self._may_activate(rank, step, state, level) and (why := self.reason(rank, state)):
-                found[rank] = why
+            if self._may_activate(rank, step, state, level) and (cause := self.cause(rank, state)):
+                found[rank] = cause
         if not found:
             return
         candidates = self.index.candidates
@@ -175,7 +177,7 @@ class Activation(KeySearch):
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
-            if not self._by_places:
+            if not self.by_places:
                 self._done.add(rank)
             entry, sticky = candidate.keyed.entry, self.conditions.is_sticky(candidate)
             if rank not in kept:
@@ -186,10 +188,14 @@ class Activation(KeySearch):
             elif self._budget.charge(candidate, self._content(entry)):
                 self._done.add(rank)
                 self.lost.pop(rank, None)
-                self._add(rank, candidate, found[rank])
+                self.activated[rank] = found[rank]
+                self._add_searched(candidate)
                 continue
             else:
                 rule = "It does not fit into the token budget of lore."
+                if self.by_places and self.lost.get(rank, ("",))[0] != rule:
+                    # SillyTavern searches it, if the search goes on
+                    self._add_searched(candidate)
             self.lost[rank] = rule, found[rank]
 
     def _rule_of_group(self, entry: LorebookEntry, chosen: Iterable[int]) -> str:
@@ -201,10 +207,10 @@ class Activation(KeySearch):
         groups = ", ".join(f"“{group}”" for group in entry.groups)
         return f"Another entry of its group {groups} was chosen."
 
-    def _add(self, rank: int, candidate: RankedEntry, why: str) -> None:
-        entry, book = candidate.keyed.entry, candidate.book
-        self.activated[rank] = resolve_entry(candidate.indexed, entry, why)
-        if (book.recursive or self._by_places) and not entry.prevent_recursion:
+    def _add_searched(self, candidate: RankedEntry) -> None:
+        """Have the content of an entry searched in the following rounds."""
+        entry = candidate.keyed.entry
+        if (candidate.book.recursive or self.by_places) and not entry.prevent_recursion:
             if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
                 self._searched_entries.append(entry)
             else:
@@ -214,7 +220,7 @@ class Activation(KeySearch):
         """Return the ranks that have a matching key or need none."""
         books_index = self.index
         ranks = {*books_index.constants, *self.conditions.sticky_ranks(books_index)}
-        if self._by_places:
+        if self.by_places:
             ranks.update(books_index.with_sources)
         for number in range(len(books_index.books)):
             found = (
@@ -222,8 +228,7 @@ class Activation(KeySearch):
                 | self.first_in_entries[number].keys()
                 | self._in_others[number].keys()
             )
-            spanning = books_index.books[number].index.spanning if self._by_places else ()
-            for key in (*found, *spanning):
+            for key in found | self._may_span[number]:
                 ranks.update(books_index.by_key.get((number, key), ()))
         return ranks
 
@@ -233,7 +238,7 @@ class Activation(KeySearch):
         entry, book = candidate.keyed.entry, candidate.book
         if self.conditions.held_back(candidate):
             return False
-        if self._by_places:
+        if self.by_places:
             if self.conditions.is_sticky(candidate):
                 return True
             if state != "recursion":
@@ -245,57 +250,73 @@ class Activation(KeySearch):
             return False
         return bool(step or not entry.delay_until_recursion)
 
-    def reason(self, rank: int, state: str) -> str:
-        """Return why an entry is activated; empty if it is not."""
+    def cause(self, rank: int, state: str) -> Cause | None:
+        """Return what activates an entry; None if nothing does."""
         candidate = self.index.candidates[rank]
-        keyed, index = candidate.keyed, candidate.indexed.index
+        keyed = candidate.keyed
         if keyed.entry.constant:
-            return "This lore entry is always active."
+            return Cause("constant")
         if self.conditions.is_sticky(candidate):
-            return f"This lore entry {self.conditions.sticky_words(candidate)}."
-        depth = self.depth(candidate)
-        if depth <= 0:
-            return ""
+            return Cause("sticky")
+        depth, is_blank = self.depth(candidate), self.by_places and has_blank_key(keyed.entry)
+        if depth <= 0:  # nothing is searched
+            holds = not keyed.secondary or _secondary_hold(keyed, {}, 0, set())
+            return Cause("blank key") if is_blank and holds else None
         in_texts = self.in_texts(candidate)
-        in_entries = self._in_entries(candidate, state)
+        in_entries = self.in_entries(candidate, state)
         in_others = self.others(candidate, state)
         places = [in_texts.get(key, depth) for key in keyed.keys]
         place = min(places, default=depth)
-        is_blank = self._by_places and _has_blank_key(keyed.entry)
-        if (
-            place >= depth
-            and in_entries.keys().isdisjoint(keyed.keys)
-            and in_others.keys().isdisjoint(keyed.keys)
-            and not is_blank
-        ):
-            return ""
-        if not _secondary_hold(keyed, in_texts, depth, in_entries.keys() | in_others.keys()):
-            return ""
         if place < depth:
-            key = keyed.keys[places.index(place)]
-            text = self.newest[place]
-            where = "the draft" if text is None else MessageOrigin(text).label
+            cause = Cause("text", keyed.keys[places.index(place)], self.newest[place])
         elif is_blank:
-            return "This lore entry is active because one of its keys is blank."
-        elif key := next((key for key in keyed.keys if key in in_others), None):
-            where = f"the {in_others[key]}"
-        elif not in_entries.keys().isdisjoint(keyed.keys):
+            cause = Cause("blank key")
+        elif (key := next((key for key in keyed.keys if key in in_others), -1)) >= 0:
+            cause = Cause("other", key, in_others[key])
+        elif in_entries and not in_entries.keys().isdisjoint(keyed.keys):
             entry = next(
                 e for e in self._searched_entries if any(in_entries.get(k) is e for k in keyed.keys)
             )
             key = next(key for key in keyed.keys if in_entries.get(key) is entry)
-            where = f"the lore entry “{entry_name(entry)}”"
-        else:  # key 0
-            key = next(key for key in keyed.keys if key in in_others)
-            where = f"the {in_others[key]}"
-        return f"This lore entry is active because “{index.keys[key].text}” occurs in {where}."
+            cause = Cause("entry", key, entry)
+        else:
+            return None
+        if keyed.secondary:
+            elsewhere = in_entries.keys() | in_others.keys()
+            if not _secondary_hold(keyed, in_texts, depth, elsewhere):
+                return None
+        return cause
+
+    def why(self, rank: int, cause: Cause) -> str:
+        """Return what activates an entry, as a sentence."""
+        candidate = self.index.candidates[rank]
+        match cause.kind:
+            case "constant":
+                return "This lore entry is always active."
+            case "sticky":
+                return f"This lore entry {self.conditions.sticky_words(candidate)}."
+            case "blank key":
+                return "This lore entry is active because one of its keys is blank."
+            case "text" | "entry" | "other":
+                pass
+        match cause.where:
+            case None:
+                where = "the draft"
+            case Message():
+                where = MessageOrigin(cause.where).label
+            case LorebookEntry():
+                where = f"the lore entry “{entry_name(cause.where)}”"
+            case str():
+                where = f"the {cause.where}"
+        key = candidate.indexed.index.keys[cause.key].text
+        return f"This lore entry is active because “{key}” occurs in {where}."
 
     def _score(self, rank: int) -> int:
         """Return how many keys of an entry occur."""
         candidate = self.index.candidates[rank]
         keyed, depth = candidate.keyed, self.depth(candidate)
         in_texts = self.in_texts(candidate)
-        others = self._in_entries(candidate, "").keys() | self.others(candidate, "").keys()
+        others = self.in_entries(candidate, "").keys() | self.others(candidate, "").keys()
 
         def occurring(keys: tuple[int, ...]) -> int:
             return sum(in_texts.get(key, depth) < depth or key in others for key in keys)
@@ -326,25 +347,19 @@ class Activation(KeySearch):
     def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
         """Yield the activated entries with their messages, the most important last."""
         candidates = self.index.candidates
-        if self._by_places:
+        if self.by_places:
             latest_first = tuple(reversed(self.activated))
             ranks = sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order)
         else:
             ranks = sorted(self.activated, reverse=True)
         for rank in ranks:
-            yield candidates[rank].keyed.entry, self.activated[rank]
-
-
-def _has_blank_key(entry: LorebookEntry) -> bool:
-    """True if a key is only white space, which SillyTavern finds in every text."""
-    return any(key and not key.strip() for key in entry.keys)
+            entry, indexed = candidates[rank].keyed.entry, candidates[rank].indexed
+            yield entry, resolve_entry(indexed, entry, self.why(rank, self.activated[rank]))
 
 
 def _secondary_hold(
     keyed: NumberedEntry, in_texts: Mapping[int, int], depth: int, elsewhere: set[int]
 ) -> bool:
-    if not keyed.secondary:
-        return True
     occur = [in_texts.get(key, depth) < depth or key in elsewhere for key in keyed.secondary]
     match keyed.entry.secondary_logic:
         case "and_any":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import chain
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
@@ -69,11 +70,23 @@ class BookIndex:
     """Ranks of the entries that may be active without a key of theirs in the conversation."""
     levels: set[int] = field(default_factory=set[int])
     """The levels of `delay_until_recursion`."""
+    timed: dict[tuple[str, str], list[int]] = field(
+        default_factory=dict[tuple[str, str], list[int]]
+    )
+    """Ranks of the entries with timers, by book and entry as timers name them."""
+
+    def timed_ranks(self) -> set[int]:
+        """Return the ranks of the entries with timers."""
+        return set(chain.from_iterable(self.timed.values()))
 
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    books = [_indexed(book, inputs.user_name, inputs.char_name) for book in inputs.lorebooks]
+    policies = inputs.preset.policies
+    rules = policies.depths == "joined", policies.expand_history
+    books = [
+        _indexed(book, inputs.user_name, inputs.char_name, *rules) for book in inputs.lorebooks
+    ]
     return _rank_entries(inputs.lorebooks, books, inputs.lore_rules.tiers)
 
 
@@ -102,6 +115,8 @@ def _rank_entries(
             index_.with_sources.append(rank)
         if entry.delay_until_recursion:
             index_.levels.add(int(entry.delay_until_recursion))
+        if entry.sticky or entry.cooldown:
+            index_.timed.setdefault((candidate.book.name, entry.id), []).append(rank)
         for key in set(candidate.keyed.keys):
             index_.by_key.setdefault((candidate.number, key), []).append(rank)
         index_.scan_depths[candidate.number] = max(
@@ -114,9 +129,9 @@ def _rank_entries(
 
 
 @Memo
-def _indexed(book: Lorebook, user: str, char: str) -> IndexedBook:
-    """Index a book, once for the names that its keys may contain."""
-    index = KeyIndex(book, {"user": user, "char": char})
+def _indexed(book: Lorebook, user: str, char: str, joined: bool, aliases: bool) -> IndexedBook:
+    """Index a book, once for the names that its keys may contain; see `KeyIndex`."""
+    index = KeyIndex(book, {"user": user, "char": char}, joined=joined, aliases=aliases)
     return IndexedBook(book.name, index, tuple(_key_notes(book, index)))
 
 

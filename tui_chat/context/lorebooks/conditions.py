@@ -1,4 +1,4 @@
-"""What holds an entry back besides its keys: filters and timing; and what it is searched for in.
+"""What holds an entry back besides its keys: filters, timing, chance, its group, and the budgets.
 
 1. An entry may be limited to kinds of generation, to roles by name, and to roles by tag.
 2. `delay`: not before there are so many messages. `sticky`: active for so many messages once it
@@ -6,17 +6,44 @@
    that began with as many messages as there are now does not hold, since messages were removed,
    unless it is protected. A cooldown follows when a sticky entry ends.
 3. Sources are texts besides the conversation that are searched for an entry's keys.
+4. Of the entries of one inclusion group that a round activates, one remains.
+   a. Entries that stay active from before win, all of them.
+   b. With scoring, only the entries with the most matching keys may win.
+   c. A group with an active entry admits no other, unless that entry is in several groups.
+   d. Among entries that override, the one of the highest `order` wins; without any, one is drawn by
+      weight: the same for a seed.
+   e. An entry that two groups remove takes the least important one with it, as in SillyTavern.
+5. Each book has its budget, and the session has one. The session's counts the texts of a round
+   together, and of earlier rounds those whose content is searched, as SillyTavern does: an entry
+   with which they reach the budget is left out, and after it all others but those that ignore it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.book_index import BookIndex, RankedEntry
+from tui_chat.context.lorebooks.book_index import (
+    BookIndex,
+    RankedEntry,
+    entry_name,
+    entry_origin,
+    resolve_entry,
+)
 from tui_chat.context.macros.environment import draw_number
+from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.resolved_message import NO_EXPANSIONS, text_of
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lore_rules import LoreTimer
-from tui_chat.models.lorebook import LorebookEntry, MatchSource
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, MatchSource
+from tui_chat.tokens import Counter
+
+_FRAMING = 6
+"""Tokens that SillyTavern's count of a text adds."""
+_BYTES = 4
+"""Maximum bytes of a character."""
+_SPECIAL = 8
+"""More than the tokens that a vocabulary puts around two texts."""
 
 
 def is_drawn(candidate: RankedEntry, seed: str) -> bool:
@@ -40,9 +67,9 @@ class Conditions:
         self._name = "" if role is None else role.name
         self._card = None if role is None else role.character
         self._tags = self._card.tags if self._card is not None else ()
-        self._timers: dict[tuple[str, str, str], LoreTimer] = {
-            (timer.kind, timer.book, timer.entry): timer for timer in inputs.chat.timers
-        }
+        timers = inputs.chat.timers
+        self._sticky = {(t.book, t.entry): t for t in timers if t.kind == "sticky"}
+        self._cooldown = {(t.book, t.entry): t for t in timers if t.kind == "cooldown"}
 
     def held_back(self, candidate: RankedEntry) -> str:
         """Return the rule that holds an entry back, as a sentence; empty if none does."""
@@ -57,43 +84,46 @@ class Conditions:
                 return f"It is not active with the tags of the role {self._name}."
         if self._length < entry.delay:
             return f"It is not active before there are {entry.delay} messages."
-        if self._is_running("cooldown", candidate) and not self.is_sticky(candidate):
-            timer = self._timer("cooldown", candidate)
-            end = self._length if timer is None else timer.end
-            return f"It was active and is in its cooldown until there are {end:,} messages."
-        if entry.cooldown and self._has_ended("sticky", candidate):
-            end = self._length + entry.cooldown
+        if end := self._end_of_cooldown(candidate):
             return f"It was active and is in its cooldown until there are {end:,} messages."
         return ""
 
+    def _end_of_cooldown(self, candidate: RankedEntry) -> int:
+        """Return the number of messages with which an entry's cooldown ends; 0 if it has none."""
+        entry = candidate.keyed.entry
+        if not (entry.cooldown and (self._cooldown or self._sticky)):
+            return 0
+        key = candidate.book.name, entry.id
+        if entry.sticky and self._has_ended(self._sticky.get(key)):
+            return self._length + entry.cooldown
+        timer = self._cooldown.get(key)
+        if timer is not None and self._is_running(timer) and not self.is_sticky(candidate):
+            return timer.end
+        return 0
+
     def is_sticky(self, candidate: RankedEntry) -> bool:
         """True if an entry stays active from an earlier request."""
-        return bool(self._timers) and self._is_running("sticky", candidate)
+        if not (self._sticky and candidate.keyed.entry.sticky):
+            return False
+        timer = self._sticky.get((candidate.book.name, candidate.keyed.entry.id))
+        return timer is not None and self._is_running(timer)
 
     def sticky_words(self, candidate: RankedEntry) -> str:
         """Say how long an entry stays active."""
-        timer = self._timer("sticky", candidate)
-        assert timer is not None  # it is sticky
+        timer = self._sticky[candidate.book.name, candidate.keyed.entry.id]
         return f"stays active until there are {timer.end:,} messages"
 
     def sticky_ranks(self, index: BookIndex) -> Iterator[int]:
         """Yield the ranks of the entries that stay active."""
-        if self._timers:
-            for rank, candidate in enumerate(index.candidates):
-                if self.is_sticky(candidate):
+        for key in self._sticky:
+            for rank in index.timed.get(key, ()):
+                if self.is_sticky(index.candidates[rank]):
                     yield rank
 
-    def _timer(self, kind: str, candidate: RankedEntry) -> LoreTimer | None:
-        return self._timers.get((kind, candidate.book.name, candidate.keyed.entry.id))
+    def _is_running(self, timer: LoreTimer) -> bool:
+        return self._length < timer.end and (timer.start < self._length or timer.protected)
 
-    def _is_running(self, kind: str, candidate: RankedEntry) -> bool:
-        timer = self._timer(kind, candidate)
-        if timer is None or (self._length <= timer.start and not timer.protected):
-            return False
-        return self._length < timer.end
-
-    def _has_ended(self, kind: str, candidate: RankedEntry) -> bool:
-        timer = self._timer(kind, candidate)
+    def _has_ended(self, timer: LoreTimer | None) -> bool:
         return timer is not None and timer.start < self._length and self._length >= timer.end
 
     def source_texts(self, entry: LorebookEntry) -> Iterator[tuple[str, str]]:
@@ -112,3 +142,189 @@ class Conditions:
                 return card.depth_prompt.content if card.depth_prompt is not None else ""
             case _:
                 return getattr(card, source)
+
+
+def remaining(
+    found: Mapping[int, LorebookEntry],
+    active: Sequence[LorebookEntry],
+    sticky: set[int],
+    scoring: bool,
+    score: Callable[[int], int],
+    seed: str,
+) -> list[int]:
+    """Return the ranks that remain of `found`, entries by rank in the order of their importance.
+
+    `active` are the entries of earlier rounds, `sticky` the ranks that stay active; `score` counts
+    the matching keys of a rank.
+    """
+    kept = list(found)
+    if not any(entry.groups for entry in found.values()):
+        return kept
+
+    def remove(ranks: Iterable[int]) -> None:
+        for rank in ranks:
+            if rank in kept:
+                kept.remove(rank)
+            elif kept:  # SillyTavern then removes the last one
+                kept.pop()
+
+    groups: dict[str, list[int]] = {}
+    for rank, entry in found.items():
+        for group in entry.groups:
+            groups.setdefault(group, []).append(rank)
+    taken = {entry.groups[0] for entry in active if len(entry.groups) == 1}
+    with_sticky = {name for name, ranks in groups.items() if not sticky.isdisjoint(ranks)}
+    for name, ranks in groups.items():
+        if name in with_sticky:
+            remove(rank for rank in ranks if rank not in sticky)
+    for name, ranks in groups.items():
+        if name not in with_sticky and any(scoring or found[rank].group_scoring for rank in ranks):
+            lower = _with_lower_score(ranks, found, scoring, score)
+            remove(lower)
+            groups[name] = [rank for rank in ranks if rank not in lower]
+    for name, ranks in groups.items():
+        if name in with_sticky:
+            continue
+        winner = None if name in taken else _winner(name, ranks, found, seed)
+        remove(rank for rank in ranks if rank != winner)
+    return kept
+
+
+def _with_lower_score(
+    ranks: Sequence[int],
+    found: Mapping[int, LorebookEntry],
+    scoring: bool,
+    score: Callable[[int], int],
+) -> list[int]:
+    """Return the ranks that do not have the highest score, of those that are scored."""
+    scores = {rank: score(rank) for rank in ranks}
+    most = max(scores.values())
+    return [
+        rank
+        for rank in ranks
+        if scores[rank] < most and (scoring if (own := found[rank].group_scoring) is None else own)
+    ]
+
+
+def _winner(
+    name: str, ranks: Sequence[int], found: Mapping[int, LorebookEntry], seed: str
+) -> int | None:
+    if len(ranks) < 2:
+        return next(iter(ranks), None)
+    overriding = [rank for rank in ranks if found[rank].group_override]
+    if overriding:
+        return max(overriding, key=lambda rank: found[rank].order)
+    weights = [found[rank].group_weight for rank in ranks]
+    place = draw_number(seed, "lore group", name) % max(sum(weights), 1)
+    for rank, weight in zip(ranks, weights, strict=True):
+        if place < weight:
+            return rank
+        place -= weight
+    return ranks[-1]
+
+
+class LoreBudget:
+    """What the entries of one request cost."""
+
+    def __init__(self, books: Sequence[Lorebook], count: Counter, limit: int | None) -> None:
+        """`limit` is what all entries must cost less than together; None for no limit."""
+        self._books = books
+        self._count = count
+        self._limit = limit
+        self._round = ""
+        """The contents of this round."""
+        self._searched = ""
+        """The contents of earlier rounds that are searched."""
+        self._next_searched: list[str] = []
+        self._spent: dict[int, int] = {}
+        """Tokens, by book."""
+        self._left_out: dict[int, list[RankedEntry]] = {}
+        """Entries that exceeded their book's budget. A book in here adds no more."""
+        self._beyond: list[RankedEntry] = []
+        """Entries that exceeded the session's budget."""
+
+    @property
+    def overflowed(self) -> bool:
+        """True if the session's budget is used up."""
+        return bool(self._beyond)
+
+    def begin_round(self) -> None:
+        """Begin a round of activation."""
+        if self._next_searched:
+            self._searched = "\n".join(self._next_searched) + "\n" + self._searched
+        self._round, self._next_searched = "", []
+
+    def charge(self, candidate: RankedEntry, content: str) -> bool:
+        """Charge an entry with its expanded content; return False if it does not fit."""
+        entry = candidate.keyed.entry
+        if not self._charge_session(candidate, content):
+            return False
+        budget, number = candidate.book.token_budget, candidate.number
+        if budget is None or entry.ignore_budget:
+            return True
+        line = resolve_entry(candidate.indexed, entry, "")
+        cost = self._count.alone(text_of(line, NO_EXPANSIONS))
+        spent = self._spent.get(number, 0) + cost
+        if number in self._left_out or spent > budget:
+            self._left_out.setdefault(number, []).append(candidate)
+            return False
+        self._spent[number] = spent
+        return True
+
+    def _charge_session(self, candidate: RankedEntry, content: str) -> bool:
+        if self._limit is None:
+            return True
+        entry = candidate.keyed.entry
+        if self._beyond and not entry.ignore_budget:
+            self._beyond.append(candidate)
+            return False
+        self._round += f"{content}\n"
+        if not entry.ignore_budget and self._reaches(self._limit):
+            self._beyond.append(candidate)
+            return False
+        if not entry.prevent_recursion:
+            self._next_searched.append(content)
+        return True
+
+    def _reaches(self, limit: int) -> bool:
+        """True if the texts reach a limit."""
+        characters = len(self._searched) + len(self._round)
+        if self._count.scaled(_BYTES * characters) + _SPECIAL + 2 * _FRAMING < limit:
+            return False  # a token has a byte or more
+        return self._tokens(self._searched) + self._tokens(self._round) >= limit
+
+    def _tokens(self, text: str) -> int:
+        return self._count.count(text) + _FRAMING if text else 0
+
+    def notes(self) -> Iterator[Note]:
+        """Yield notes about the entries that were left out."""
+        for number, candidates in self._left_out.items():
+            book = self._books[number]
+            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in candidates)
+            sentence = (
+                f"The lorebook “{book.name}” uses {self._spent.get(number, 0):,} of its "
+                f"{book.token_budget:,} tokens; left out: {names}."
+            )
+            origin = entry_origin(book.name, candidates[0].keyed.entry)
+            yield Note(Level.WARNING, "lore-left-out", sentence, origin)
+        if self._beyond:
+            first = self._beyond[0]
+            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in self._beyond)
+            sentence = f"Lore entries may use {self._limit:,} tokens; left out: {names}."
+            origin = entry_origin(first.book.name, first.keyed.entry)
+            yield Note(Level.WARNING, "lore-left-out", sentence, origin)
+
+
+def session_limit(inputs: Inputs) -> int | None:
+    """Return the tokens that all entries may cost together; None for no limit."""
+    rules = inputs.lore_rules
+    limit = rules.token_budget
+    if rules.budget_percent is not None:
+        asked = parameters(inputs)
+        context = context_limit(inputs, asked)
+        if context is not None:
+            room = context - reply_reserve(inputs, asked, context)
+            limit = max(int(rules.budget_percent * room / 100 + 0.5), 1)
+            if rules.budget_cap:
+                limit = min(limit, rules.budget_cap)
+    return limit

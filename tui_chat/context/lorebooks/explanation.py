@@ -8,6 +8,7 @@ from functools import cached_property
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index, entry_name
+from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.parameters import parameters
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry, SecondaryLogic
@@ -53,7 +54,7 @@ class LoreExplanation:
 
     def __init__(self, inputs: Inputs, count: Counter) -> None:
         self._index = book_index(inputs)
-        self._search = Activation(inputs, count, self._index)
+        self._search = Activation(inputs, count, self._index, session_limit(inputs))
         self._search.run()
         self.entries = book_entries(inputs.lorebooks)
 
@@ -92,7 +93,7 @@ class LoreExplanation:
         search = self._search
         if rank in search.activated:
             return EntryState.ACTIVE
-        if rank in search.lost or search.reason(rank, "recursion"):
+        if rank in search.lost or search.cause(rank, "recursion"):
             return EntryState.HELD_BACK
         found = self._found_keys(self._index.candidates[rank])
         return EntryState.HELD_BACK if found else EntryState.ABSENT
@@ -109,22 +110,28 @@ class LoreExplanation:
         places = [in_texts[key] for key in self._found_keys(candidate)]
         return self._search.newest[min(places)] if places else None
 
+    def _why(self, rank: int) -> str:
+        """Return why an entry would be active but for what holds it back; empty for no reason."""
+        cause = self._search.cause(rank, "recursion")
+        return "" if cause is None else self._search.why(rank, cause)
+
     def _sentence(self, rank: int) -> str:
         search = self._search
         if rank in search.activated:
-            return search.activated[rank].why
+            return search.why(rank, search.activated[rank])
         candidate = self._index.candidates[rank]
         if held_back := search.conditions.held_back(candidate):
-            return _although(held_back, search.reason(rank, "recursion"))
+            return _although(held_back, self._why(rank))
         if rank in search.lost:
-            return _although(*search.lost[rank])
+            rule, cause = search.lost[rank]
+            return _although(rule, search.why(rank, cause))
         keyed, keys = candidate.keyed, candidate.indexed.index.keys
         if not keyed.keys:
             return "It has no keys and is not always active."
         depth = search.depth(candidate)
         if depth <= 0:
             return "Its scan depth is 0, so nothing is searched for its keys."
-        found, why = self._found_keys(candidate), search.reason(rank, "recursion")
+        found, why = self._found_keys(candidate), self._why(rank)
         if not found and why:
             rule = "The content of other entries does not activate it."
             if keyed.entry.delay_until_recursion:

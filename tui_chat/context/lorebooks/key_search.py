@@ -1,8 +1,18 @@
-"""Which keys of lorebooks occur in the texts that are searched for one request."""
+"""Which keys of lorebooks occur in the texts that are searched for one request.
+
+1. The newest messages are searched, each with the name of its speaker if the session says so. By
+   SillyTavern's rules they have their scripts applied, and the texts of the card, the profile and
+   the author's note, and the content of entries, are searched with their macros expanded.
+2. What occurs in a message is remembered with it: a keystroke searches the draft only, and another
+   turn the message that was added.
+3. Keys that may span texts are searched for in all texts of an entry together, newest first, where
+   each begins with the sign U+0001.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import (
@@ -12,26 +22,165 @@ from tui_chat.context.lorebooks.book_index import (
     entry_origin,
 )
 from tui_chat.context.lorebooks.conditions import Conditions
-from tui_chat.context.lorebooks.history_keys import history_keys
 from tui_chat.context.lorebooks.keys import (
+    MARK,
+    NO_KEYS,
     SEARCHED_CHARACTERS,
     KeyIndex,
     KeyNumbers,
     Occurrences,
 )
-from tui_chat.context.lorebooks.searched import (
-    MARK,
-    SearchedTexts,
-    joined,
-    marked,
-    named_text,
-    newest_texts,
-    scripted,
-)
+from tui_chat.context.macros.environment import MacroEnvironment
+from tui_chat.context.macros.expander import expand
+from tui_chat.context.macros.syntax import has_macros, parse
+from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.context.session_texts import searched_texts
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+
+SPOKEN = ("user", "assistant")
+"""The roles of the messages that are searched, unless all are."""
+_LORE = Origin(OriginKind.LORE, "lore", "lore")
+
+
+def named_text(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
+    """Return a message's text as it is searched with the name of its speaker."""
+    if names is None:
+        return text
+    speaker = name or (names[0] if role == "user" else names[1])
+    return f"{MARK}{speaker}: {text}"
+
+
+def has_blank_key(entry: LorebookEntry) -> bool:
+    """True if a key is only white space, which SillyTavern finds in every text."""
+    return any(key and not key.strip() for key in entry.keys)
+
+
+class SearchedTexts:
+    """The texts of one request as they are searched."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._environment: MacroEnvironment | None = None
+        self._contents: dict[int, str] = {}
+        """The expanded content of entries, by their identity."""
+
+    def expanded(self, text: str, *, is_card: bool = False) -> str:
+        """Return a text with its macros expanded; what it sets holds for later ones."""
+        aliases = self._inputs.preset.policies.expand_history
+        if not has_macros(text, aliases):
+            return text
+        if self._environment is None:
+            self._environment = MacroEnvironment(self._inputs)
+        return expand(
+            text, parse(text, aliases), _LORE, self._environment, is_card=is_card
+        ).text.plain
+
+    def content(self, entry: LorebookEntry) -> str:
+        """Return the content of an entry, expanded once for a request."""
+        if id(entry) not in self._contents:
+            self._contents[id(entry)] = self.expanded(entry.content)
+        return self._contents[id(entry)]
+
+
+def scripted(text: str, role: str, scripts: tuple[TextScript, ...], depth: int) -> str:
+    """Return the text of a message after its scripts; `depth` messages follow it."""
+    if not scripts:
+        return text
+    return apply_scripts(Text.of(text, GLUE), scripts_for(scripts, role, depth)).plain
+
+
+def _in_message(
+    index: KeyIndex,
+    message: Message,
+    names: tuple[str, str] | None,
+    scripts: tuple[TextScript, ...],
+    depth: int,
+) -> Occurrences:
+    """Return the keys that occur in a message that `depth` messages follow."""
+    if names is None and not scripts:
+        return index.in_message(message)
+    text = scripted(message.content, message.role, scripts, depth)
+    return index.in_named(message, named_text(text, message.role, message.name, names))
+
+
+def _newest(history: tuple[Message, ...], depth: int, every_role: bool) -> tuple[Message, ...]:
+    """Return the newest messages that are searched, newest first."""
+    searched = (m for m in reversed(history) if every_role or m.role in SPOKEN)
+    return tuple(islice(searched, max(depth, 0)))
+
+
+@recent_memo(8)
+def newest_texts(
+    history: tuple[Message, ...],
+    depth: int,
+    names: tuple[str, str] | None,
+    every_role: bool,
+    scripts: tuple[TextScript, ...],
+    follow: int,
+) -> tuple[str, ...]:
+    """Return the newest messages as they are searched together, newest first; `follow` messages
+    follow the last one.
+    """
+    return tuple(
+        marked(
+            scripted(message.content, message.role, scripts, follow + place),
+            *(message.role, message.name, names),
+        )
+        for place, message in enumerate(_newest(history, depth, every_role))
+    )
+
+
+def marked(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
+    """Return a message's text as it is searched together with others."""
+    return MARK + named_text(text, role, name, names).removeprefix(MARK).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryKeys:
+    """The keys of a book that occur in the newest messages of a history."""
+
+    texts: tuple[Message, ...]
+    """The messages that were searched, the newest first."""
+    first: dict[int, int]
+    """By key: the index of the first message in which it occurs."""
+    undecided: tuple[tuple[int, Message], ...]
+    """Places and messages in which patterns with back-references may occur."""
+    spanning: KeyNumbers
+    """Patterns that may occur in all texts together."""
+
+
+@recent_memo(64)  # books that are active at once
+def history_keys(
+    index: KeyIndex,
+    history: tuple[Message, ...],
+    depth: int,
+    names: tuple[str, str] | None,
+    every_role: bool,
+    scripts: tuple[TextScript, ...],
+    follow: int,
+) -> HistoryKeys:
+    """Search the newest messages; remembered, so that a keystroke searches the draft only.
+    `follow` messages follow the last one.
+    """
+    texts = _newest(history, depth, every_role)
+    first: dict[int, int] = {}
+    undecided: list[tuple[int, Message]] = []
+    spanning = NO_KEYS
+    for place, message in enumerate(texts):
+        occurrences = _in_message(index, message, names, scripts, follow + place)
+        for key in occurrences.found:
+            first.setdefault(key, place)
+        if occurrences.undecided:
+            undecided.append((place, message))
+        if occurrences.spanning:
+            spanning |= occurrences.spanning
+    return HistoryKeys(texts, first, tuple(undecided), spanning)
 
 
 class KeySearch:
@@ -40,24 +189,26 @@ class KeySearch:
     def __init__(self, inputs: Inputs, books_index: BookIndex) -> None:
         self._inputs = inputs
         self._rules = inputs.lore_rules
-        self._by_places = inputs.preset.policies.depths == "joined"
+        self.by_places = inputs.preset.policies.depths == "joined"
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
         self._texts = SearchedTexts(inputs)
-        self._scripts = inputs.chat.scripts if self._by_places else ()
+        self._scripts = inputs.chat.scripts if self.by_places else ()
         self._follow = inputs.has_draft - (inputs.chat.kind == "continue")
         """How many messages follow the newest one of the history, as scripts count them."""
         self.newest: tuple[Message | None, ...] = ()
         """The searched texts, newest first; None is the typed draft."""
-        self._searched_now: Sequence[LorebookEntry] = ()
-        """The entries of earlier rounds whose content is searched."""
+        self._round_texts: list[str] = []
+        """The contents of the entries of each earlier round."""
         self._steps: dict[tuple[int, int], int] = {}
         """Steps of backtracking, by book and key."""
         self._too_slow: set[tuple[int, int]] = set()
         """Keys, by book, that exceeded their step limit."""
         self._wider: int = 0
         """How many messages more than usual are searched."""
+        self._may_span = [set(book.index.always_possible) for book in books_index.books]
+        """For each book: its keys that may occur in all texts together."""
         self._also_searched = [line.message for line in searched_texts(inputs)]
         self.first_in_texts = [self._first_texts(n) for n in range(len(books_index.books))]
         """For each book: its keys that occur in the newest texts, and the first text of each."""
@@ -67,7 +218,7 @@ class KeySearch:
         """For each book: its keys that occur in activated entries, and the first entry of each."""
 
     def _content(self, entry: LorebookEntry) -> str:
-        return self._texts.content(entry) if self._by_places else entry.content
+        return self._texts.content(entry) if self.by_places else entry.content
 
     def _keys_in_others(self, number: int) -> dict[int, str]:
         """Return the keys of a book that occur in the author's note and the like."""
@@ -75,7 +226,7 @@ class KeySearch:
         found: dict[int, str] = {}
         for message in self._also_searched:
             text = message.content
-            if self._by_places:
+            if self.by_places:
                 text = self._texts.expanded(text, is_card=message.id == "depth_prompt")
             for key in self._in_string(number, index, text):
                 found.setdefault(key, message.name)
@@ -94,14 +245,15 @@ class KeySearch:
         if depth <= 0:
             return {}
         has_draft, draft = self._inputs.has_draft, self._inputs.answered
-        prefixes = self._prefixes
+        prefixes = self.prefixes
         first: dict[int, int] = {}
         if has_draft:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
         history = history_keys(
             *(index, self._inputs.history, depth - has_draft, prefixes),
-            *(self._by_places, self._scripts, self._follow),
+            *(self.by_places, self._scripts, self._follow),
         )
+        self._may_span[number] |= history.spanning
         for key, place in history.first.items():
             first.setdefault(key, place + has_draft)
         for place, message in history.undecided:
@@ -112,7 +264,7 @@ class KeySearch:
         return first
 
     @property
-    def _prefixes(self) -> tuple[str, str] | None:
+    def prefixes(self) -> tuple[str, str] | None:
         """The names before the texts of messages of user and character; None for no names."""
         if not self._rules.names:
             return None
@@ -123,14 +275,14 @@ class KeySearch:
     ) -> KeyNumbers:
         """Return the keys of a book that occur in a text; None is the draft."""
         if source is None:
-            text = named_text(self._draft_text(), "user", "", self._prefixes)
+            text = named_text(self._draft_text(), "user", "", self.prefixes)
             return self._decided(number, index, text, index.in_draft(text))
         if isinstance(source, Message):
-            if self._prefixes is None and not self._scripts:
+            if self.prefixes is None and not self._scripts:
                 known = index.in_message(source)
             else:
                 text = source.content if source is not self._inputs.answered else self._draft_text()
-                text = named_text(text, source.role, source.name, self._prefixes)
+                text = named_text(text, source.role, source.name, self.prefixes)
                 return self._decided(number, index, text, index.in_named(source, text))
         elif (content := self._content(source)) != source.content:
             return self._in_string(number, index, content)
@@ -146,6 +298,8 @@ class KeySearch:
         known: Occurrences,
     ) -> KeyNumbers:
         """Return the keys that occur, those with back-references decided."""
+        if known.spanning:
+            self._may_span[number] |= known.spanning
         if not known.undecided:
             return known.found
         occurring: set[int] = set()
@@ -167,48 +321,53 @@ class KeySearch:
         is_own = candidate.keyed.entry.scan_depth is not None
         return candidate.depth if is_own else candidate.depth + self._wider
 
+    def add_round_text(self, entries: Iterable[LorebookEntry]) -> None:
+        """Have the content of a round's entries searched together with the other texts."""
+        if text := "\n".join(map(self._content, entries)):
+            self._round_texts.append(text)
+
+    @property
+    def has_round_text(self) -> bool:
+        """True if the content of entries of an earlier round is searched."""
+        return bool(self._round_texts)
+
     def in_texts(self, candidate: RankedEntry) -> Mapping[int, int]:
         """Return the keys that occur in the newest texts, each with its first text."""
-        found = self.first_in_texts[candidate.number]
-        spanning = candidate.indexed.index.spanning
-        if not (self._by_places and spanning):
-            return found
-        return {key: place for key, place in found.items() if key not in spanning}
+        return self.first_in_texts[candidate.number]
 
-    def _in_entries(self, candidate: RankedEntry, state: str) -> Mapping[int, LorebookEntry]:
+    def in_entries(self, candidate: RankedEntry, state: str) -> Mapping[int, LorebookEntry]:
         """Return the keys that occur in active entries, each with its first entry."""
-        found = {} if state == "wider" else self.first_in_entries[candidate.number]
-        spanning = candidate.indexed.index.spanning
-        if not (self._by_places and spanning):
-            return found
-        return {key: entry for key, entry in found.items() if key not in spanning}
+        return {} if state == "wider" else self.first_in_entries[candidate.number]
 
-    def others(self, candidate: RankedEntry, state: str) -> dict[int, str]:
+    def others(self, candidate: RankedEntry, state: str) -> Mapping[int, str]:
         """Return the keys that occur in other texts or in all together, and where."""
-        others = self._in_others[candidate.number]
-        keyed, index = candidate.keyed, candidate.indexed.index
-        spanning = index.spanning if self._by_places else {}
-        spans = [key for key in (*keyed.keys, *keyed.secondary) if key in spanning]
-        if not (keyed.entry.sources or spans):
+        number, keyed = candidate.number, candidate.keyed
+        others = self._in_others[number]
+        if not (keyed.entry.sources or keyed.in_all_texts):
             return others
-        found = {key: where for key, where in others.items() if key not in spanning}
+        index, found = candidate.indexed.index, dict(others)
         for words, text in self._sources(keyed.entry):
-            for key in self._in_string(candidate.number, index, text):
-                if key not in spanning:
-                    found.setdefault(key, words)
-        if spans:
-            text = self._all_texts(candidate, state)[:SEARCHED_CHARACTERS]
+            for key in self._in_string(number, index, text):
+                found.setdefault(key, words)
+        if spans := [key for key in keyed.in_all_texts if key in self._may_span[number]]:
+            text = self._all_texts(candidate, state)
             for key in spans:
-                if spanning[key].occurs_in(text):
+                if self._occurs_in_all(index, key, text):
                     found[key] = "conversation"
         return found
+
+    def _occurs_in_all(self, index: KeyIndex, key: int, text: str) -> bool:
+        if key in index.with_macros:
+            wanted = self._texts.expanded(index.keys[key].text)
+            return index.expanded_occurs(key, wanted, text)
+        return index.occurs_in_all(key, text[:SEARCHED_CHARACTERS])
 
     def _sources(self, entry: LorebookEntry) -> Iterator[tuple[str, str]]:
         """Yield the texts besides the conversation that are searched for an entry: what they are
         called, and their content.
         """
         for words, text in self.conditions.source_texts(entry):
-            if self._by_places:
+            if self.by_places:
                 text = self._texts.expanded(text, is_card=words != "persona")
             yield words, text
 
@@ -217,17 +376,57 @@ class KeySearch:
         inputs, depth = self._inputs, self.depth(candidate)
         texts: list[str] = []
         if inputs.has_draft:
-            texts.append(marked(self._draft_text(), "user", "", self._prefixes))
+            texts.append(marked(self._draft_text(), "user", "", self.prefixes))
         texts += newest_texts(
-            *(inputs.history, max(depth - len(texts), 0), self._prefixes),
-            *(self._scripts, self._follow),
+            *(inputs.history, max(depth - len(texts), 0), self.prefixes),
+            *(self.by_places, self._scripts, self._follow),
         )
         texts += (MARK + text for _, text in self._sources(candidate.keyed.entry) if text)
         others = (message for message in self._also_searched)
         texts += (MARK + self._texts.expanded(message.content) for message in others)
         if state != "wider":
-            texts += (MARK + self._content(entry) for entry in self._searched_now)
-        return joined(texts)
+            texts += (MARK + text for text in self._round_texts)
+        return "\n".join(texts)
+
+    def is_searched(self, message: Message) -> bool:
+        """True if a message of the conversation is searched."""
+        return self.by_places or message.role in SPOKEN
+
+    def keys_in(self, index: KeyIndex, message: Message) -> KeyNumbers | None:
+        """Return the keys that may occur in a message; None if that differs with its depth."""
+        if any(s.min_depth is not None or s.max_depth is not None for s in self._scripts):
+            return None
+        return _in_message(index, message, self.prefixes, self._scripts, 0).possible
+
+    def keys_in_content(self, index: KeyIndex, entry: LorebookEntry) -> KeyNumbers | None:
+        """Return the keys that may occur in an entry's content; None if that differs between
+        requests.
+        """
+        if not self.by_places or self._keeps(entry.content):
+            return index.in_entry(entry).possible
+        return self._keys_in_macros(index, entry.content)
+
+    def _keeps(self, text: str) -> bool:
+        """True if a text has no macros."""
+        return not has_macros(text, self._inputs.preset.policies.expand_history)
+
+    def _keys_in_macros(self, index: KeyIndex, text: str) -> KeyNumbers | None:
+        text = index.with_names(text)
+        return index.in_string(text).possible if self._keeps(text) else None
+
+    def may_be_active(self, candidate: RankedEntry) -> bool:
+        """True if an entry may be active whatever the messages of the conversation are."""
+        keyed, index = candidate.keyed, candidate.indexed.index
+        if keyed.entry.constant or (self.by_places and has_blank_key(keyed.entry)):
+            return True
+        if not index.always_possible.isdisjoint(keyed.keys):
+            return True
+        sources = (text for _, text in self.conditions.source_texts(keyed.entry))
+        for text in chain((message.content for message in self._also_searched), sources):
+            keys = self._keys_in_macros(index, text)
+            if keys is None or not keys.isdisjoint(keyed.keys):
+                return True
+        return False
 
     def _slow_key_notes(self) -> Iterator[Note]:
         """Yield a note about each key that takes too long to match."""

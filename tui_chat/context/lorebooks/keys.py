@@ -9,11 +9,11 @@
    apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. An invalid one
    is taken as plain text, with a note.
 4. A text is searched once, for all keys of a book, and the result is remembered with the message.
-   Each text is searched by itself: no key is found across two messages.
-5. A book may have a hundred thousand keys. Those that are whole ASCII words, as most are, are
-   looked up in the text's words. Of all others, and of the literals that patterns require, the
-   longest word is looked up in each different word of the conversation, by one of its substrings;
-   only what has it is searched for.
+   Each text is searched by itself, and most keys cannot match across two texts. By SillyTavern's
+   rules those that can (see `spans_texts`) are searched for in all texts of an entry together, and
+   by itself a text only tells whether they may occur.
+5. A key with other macros is another key in every request, and is searched for in all texts
+   together, too.
 6. Patterns with back-references are searched for by backtracking, in at most `step_limit` steps
    over all texts, so that the work is bounded and the result is the same on any machine.
 """
@@ -23,15 +23,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, is_word, utf16_units
-from tui_chat.context.lorebooks.searched import spans_texts
+from tui_chat.context.lorebooks.literals import Literals, PlainKeys, SearchedText
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, utf16_units
+from tui_chat.context.macros.syntax import has_macros
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Message
 
+MARK = "\x01"
+"""What each of the texts that are searched together begins with."""
 SEARCHED_CHARACTERS = 10_000
 """Length of the end of a text that regular expressions search."""
 BACKTRACKING_STEPS = 2_000_000
@@ -46,14 +52,15 @@ KeyNumbers = frozenset[int]
 """The numbers of the keys that occur."""
 NO_KEYS: KeyNumbers = frozenset()
 
-_GRAM = 4
-"""Length of the substrings by which literals are found; shorter literals have their own index."""
-_WORDS = re.compile(r"\w+")
-_ASCII_WORDS = re.compile(r"\w+", re.ASCII)
-_LONGEST_WORD = 40
-"""Length up to which words are remembered."""
-_REMEMBERED_WORDS = 20_000
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
+_ACROSS = re.compile(r"\^|\$|\\[nrWDSxupP]|\[\^|\(\?<?!|\\s[*+?]?(?:\Z|[|)])|(?:^|[|(])\\s")
+
+
+def spans_texts(source: str, flags: str) -> bool:
+    """True if a pattern is to be searched for in all texts together: it depends on where a text
+    begins or ends, or may match line breaks.
+    """
+    return _ACROSS.search(source) is not None or ("s" in flags and "." in source) or "y" in flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,13 @@ class Occurrences:
     found: KeyNumbers
     undecided: tuple[int, ...] = ()
     """Patterns with back-references that may occur; `KeyIndex.backtrack` decides."""
+    spanning: KeyNumbers = NO_KEYS
+    """Patterns that may occur in all texts together; `KeyIndex.occurs_in_all` decides."""
+
+    @property
+    def possible(self) -> KeyNumbers:
+        """The keys that occur or may occur."""
+        return self.found.union(self.undecided, self.spanning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,150 +96,8 @@ class NumberedEntry:
     entry: LorebookEntry
     keys: tuple[int, ...]
     secondary: tuple[int, ...]
-
-
-class _SearchedText:
-    """A text in the form in which keys are searched for, and its words."""
-
-    __slots__ = ("text", "words")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.words = set(_WORDS.findall(text))
-
-
-class _Literals:
-    """Literals that are searched for in one pass.
-
-    What a literal's longest word is part of is remembered by the words of texts, as these repeat;
-    only literals without a word are looked for in whole texts.
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, list[int]] = {}
-        self._with_word: dict[str, list[str]] = {}
-        """The literals, by the longest word of each."""
-        self._without_word: list[str] = []
-        self._by_gram: list[_ByGram] | None = None
-        """The longest words by their substrings."""
-        self._others_by_gram: list[_ByGram] = []
-        """The literals without a word by theirs."""
-        self._in_word: dict[str, tuple[str, ...]] = {}
-        """By a word of a text: the literals that may occur where it does."""
-
-    def add(self, number: int, literal: str) -> None:
-        """Add a literal; several may have the same number."""
-        if literal not in self._numbers:
-            self._numbers[literal] = []
-            if word := max(_WORDS.findall(literal), key=len, default=""):
-                self._with_word.setdefault(word, []).append(literal)
-            else:
-                self._without_word.append(literal)
-            self._by_gram = None
-        self._numbers[literal].append(number)
-
-    def found(self, searched: _SearchedText) -> Iterator[tuple[str, list[int]]]:
-        """Yield the literals that occur, and their numbers."""
-        if not self._numbers:
-            return
-        if self._by_gram is None:
-            self._by_gram = _by_gram(self._with_word)
-            self._others_by_gram = _by_gram(self._without_word)
-            self._in_word.clear()
-        possible: set[str] = set()
-        for word in searched.words:
-            literals = self._in_word.get(word)
-            if literals is None:
-                literals = self._search_word(word, self._by_gram)
-            if literals:
-                possible.update(literals)
-        if self._others_by_gram:
-            possible.update(_parts_of(searched.text, self._others_by_gram))
-        for literal in possible:
-            if literal in searched.text:
-                yield literal, self._numbers[literal]
-
-    def _search_word(self, word: str, by_gram: list[_ByGram]) -> tuple[str, ...]:
-        parts = _parts_of(word, by_gram)
-        literals = tuple(literal for part in parts for literal in self._with_word[part])
-        if len(word) <= _LONGEST_WORD:
-            if len(self._in_word) >= _REMEMBERED_WORDS:
-                self._in_word.clear()
-            self._in_word[word] = literals
-        return literals
-
-
-_ByGram = tuple[int, dict[str, list[str]]]
-"""A length, and texts by one of their substrings of that length."""
-
-
-def _by_gram(texts: Iterable[str]) -> list[_ByGram]:
-    """Index texts by the substring of each that fewest others have: of length 4, or of their own
-    length if they are shorter.
-    """
-    known = tuple(texts)
-    index: list[_ByGram] = []
-    for size in (1, 2, 3, _GRAM):
-        members = [
-            (text, [text[at : at + size] for at in range(len(text) - size + 1)])
-            for text in known
-            if len(text) == size or len(text) > size == _GRAM
-        ]
-        shared = Counter(chain.from_iterable(grams for _, grams in members))
-        by_gram: dict[str, list[str]] = {}
-        for text, grams in members:
-            rarest = min(grams, key=shared.__getitem__)
-            by_gram.setdefault(rarest, []).append(text)
-        if by_gram:
-            index.append((size, by_gram))
-    return index
-
-
-def _parts_of(text: str, index: list[_ByGram]) -> Iterator[str]:
-    """Yield the indexed texts that occur in a text."""
-    for size, by_gram in index:
-        grams = {text[at : at + size] for at in range(len(text) - size + 1)}
-        for gram in by_gram.keys() & grams:
-            for each in by_gram[gram]:
-                if len(each) == size or each in text:
-                    yield each
-
-
-class _Plain:
-    """Keys that are literals."""
-
-    def __init__(self) -> None:
-        self._words: dict[str, list[int]] = {}
-        """Key numbers by whole ASCII word."""
-        self._anywhere = _Literals()
-        self._whole_words = _Literals()
-        """Literals that must be whole words."""
-
-        self.is_empty = True
-
-    def add(self, number: int, wanted: str, whole_words: bool) -> None:
-        """Add a key."""
-        self.is_empty = False
-        if whole_words and _ASCII_WORDS.fullmatch(wanted):
-            self._words.setdefault(wanted, []).append(number)
-        elif whole_words and len(wanted.split()) == 1:
-            self._whole_words.add(number, wanted)
-        else:
-            self._anywhere.add(number, wanted)
-
-    def found(self, searched: _SearchedText) -> Iterator[int]:
-        """Yield the numbers of the keys that occur."""
-        if self._words:
-            text, words = searched.text, searched.words
-            for word in self._words.keys() & (
-                words if text.isascii() else set(_ASCII_WORDS.findall(text))
-            ):
-                yield from self._words[word]
-        for _, numbers in self._anywhere.found(searched):
-            yield from numbers
-        for wanted, numbers in self._whole_words.found(searched):
-            if _is_whole_word(wanted, searched.text):
-                yield from numbers
+    in_all_texts: tuple[int, ...]
+    """Those of both that are searched for in all texts together."""
 
 
 class _Patterns:
@@ -233,10 +105,10 @@ class _Patterns:
 
     def __init__(self) -> None:
         self._patterns: dict[int, Pattern] = {}
-        self._required = _Literals()
-        """The literals of which a pattern requires one, with the patterns' numbers."""
-        self._also_required: dict[int, tuple[tuple[str, ...], ...]] = {}
-        """By pattern: further literals, of each of these tuples one."""
+        self._required: dict[int, tuple[tuple[str, ...], ...]] = {}
+        """By pattern: literals, of each of these tuples one is required."""
+        self._literals: Literals | None = None
+        """Of these one tuple for each pattern, with the pattern's number."""
         self._without_literal: list[int] = []
         """Patterns that require no literal."""
         self._by_test: dict[Test, list[tuple[frozenset[Test], int]]] | None = None
@@ -246,40 +118,72 @@ class _Patterns:
         self._characters: set[str] = set()
         self.backtracking: set[int] = set()
         """The patterns with back-references."""
+        self.spanning: dict[int, Pattern] = {}
+        """Patterns that are searched for in all texts together."""
+        self.always: set[int] = set()
+        """Of these, those that may occur in any texts."""
 
-    def add(self, number: int, pattern: Pattern) -> None:
-        """Add a pattern."""
-        self._patterns[number] = pattern
-        first, *others = pattern.required_texts or ((),)
-        for literal in first:
-            self._required.add(number, literal)
-        if others:
-            self._also_required[number] = tuple(others)
-        if not first:
-            self._without_literal.append(number)
-            self._by_test = None
-        if pattern.has_back_references:
-            self.backtracking.add(number)
+    def add(self, number: int, pattern: Pattern, *, spans: bool) -> None:
+        """Add a pattern; `spans`: it is searched for in all texts together."""
+        required = pattern.required_texts
+        if spans:
+            self.spanning[number] = pattern
+            required = tuple(  # of these, no literal is in two texts
+                literals
+                for literals in required
+                if not any("\n" in literal or MARK in literal for literal in literals)
+            )
+            if not required:
+                self.always.add(number)
+        else:
+            self._patterns[number] = pattern
+            if not required:
+                self._without_literal.append(number)
+                self._by_test = None
+            if pattern.has_back_references:
+                self.backtracking.add(number)
+        if required:
+            self._required[number] = required
+            self._literals = None
 
-    def found(self, text: str, lower: _SearchedText | None) -> Iterator[int]:
-        """Yield the numbers of the patterns that occur or, with back-references, may occur; `lower`
-        is the text in lower case.
+    def _index_literals(self) -> Literals:
+        """Index patterns by the required literals that are longest, and that fewest others have."""
+        sharing = Counter(
+            literal for required in self._required.values() for each in required for literal in each
+        )
+
+        def share(literals: tuple[str, ...]) -> float:
+            return sum(sharing[literal] for literal in literals) / min(map(len, literals)) ** 2
+
+        index = Literals()
+        for number, required in self._required.items():
+            for literal in min(required, key=share):
+                index.add(number, literal)
+        return index
+
+    def found(self, text: str, lower: SearchedText | None) -> Iterator[int]:
+        """Yield the numbers of the patterns that occur or, with back-references or if they are
+        searched for in all texts together, may occur; `lower` is the text in lower case.
         """
-        if not self._patterns:
+        if not (self._patterns or self.spanning):
             return
         start = max(len(text) - SEARCHED_CHARACTERS, 0)
         numbers = set(self._possible_without_literal(text[start:]))
         if lower is None or start or not text.isascii():
-            lower = _SearchedText(text[start:].casefold())
-        for _, requiring in self._required.found(lower):
+            lower = SearchedText(text[start:].casefold())
+        if self._literals is None:
+            self._literals = self._index_literals()
+        for _, requiring in self._literals.found(lower):
             numbers.update(requiring)
+        if start:  # all texts together may begin with what precedes it
+            numbers.update(self.spanning)
         for number in sorted(numbers):
-            for literals in self._also_required.get(number, ()):
-                if not any(literal in lower.text for literal in literals):
-                    break
-            else:
-                if self._patterns[number].occurs_in(text, start):
-                    yield number
+            if number in self.spanning:
+                yield number
+                continue
+            required = self._required.get(number, ())
+            if _has_all(required, lower.text) and self._patterns[number].occurs_in(text, start):
+                yield number
 
     def _possible_without_literal(self, text: str) -> Iterator[int]:
         if not self._without_literal:
@@ -322,38 +226,96 @@ class _Patterns:
         return self._patterns[number].backtrack(text, start, limit)
 
 
+def _has_all(required: Iterable[tuple[str, ...]], text: str) -> bool:
+    """True if a text has one of the literals of each tuple."""
+    for literals in required:
+        for literal in literals:
+            if literal in text:
+                break
+        else:
+            return False
+    return True
+
+
 def _always(_: str) -> bool:
     return True
 
 
-def _is_whole_word(wanted: str, text: str) -> bool:
-    """True if a key occurs in a text as a whole word."""
-    at = text.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if not is_word(text[at - 1 : at]) and not is_word(text[end : end + 1]):
-            return True
-        at = text.find(wanted, at + 1)
-    return False
+class _Keys:
+    """Numbered keys that are searched for in one pass."""
+
+    def __init__(self) -> None:
+        self._folded = PlainKeys()
+        self._exact = PlainKeys()
+        self.patterns = _Patterns()
+
+    def add(self, number: int, key: LoreKey, *, joined: bool) -> None:
+        """Add a key whose text is what is searched for. With `joined`, patterns that may span texts
+        are searched for in all of them together. Raises BadPattern for a pattern that cannot be
+        used, once it is added as plain text.
+        """
+        if written := _PATTERN.fullmatch(key.text):
+            try:
+                pattern = Pattern(written[1], written[2])
+            except BadPattern:
+                self._add_plain(number, key)
+                raise
+            is_spanning = joined and not pattern.has_back_references
+            spans = is_spanning and spans_texts(written[1], written[2])
+            self.patterns.add(number, pattern, spans=spans)
+        else:
+            self._add_plain(number, key)
+
+    def _add_plain(self, number: int, key: LoreKey) -> None:
+        if key.case_sensitive:
+            self._exact.add(number, key.text, key.whole_words)
+        else:
+            self._folded.add(number, key.text.lower(), key.whole_words)
+
+    def occurrences(self, text: str) -> Occurrences:
+        """Return the keys that occur in a text."""
+        lower = None if self._folded.is_empty else SearchedText(text.lower())
+        folded = () if lower is None else self._folded.found(lower)
+        exact = () if self._exact.is_empty else self._exact.found(SearchedText(text))
+        found = frozenset((*folded, *exact, *self.patterns.found(text, lower)))
+        undecided = tuple(sorted(found & self.patterns.backtracking))
+        spanning = found & self.patterns.spanning.keys()
+        return Occurrences(found.difference(undecided, spanning), undecided, spanning)
+
+
+@lru_cache(maxsize=256)
+def _single_key(key: LoreKey) -> _Keys:
+    """Return a key alone, to be searched for in all texts together."""
+    keys = _Keys()
+    with suppress(BadPattern):
+        keys.add(0, key, joined=False)
+    return keys
 
 
 class KeyIndex:
     """The distinct keys of a book, numbered."""
 
-    def __init__(self, book: Lorebook, names: dict[str, str]) -> None:
+    def __init__(
+        self, book: Lorebook, names: dict[str, str], *, joined: bool = False, aliases: bool = False
+    ) -> None:
+        """`names` are the values of macros in keys by their words. With `joined`, patterns that may
+        span texts are searched for in all of them together; `aliases`: `<user>` is a macro, too.
+        """
         self._names = names
+        self._joined = joined
+        self._aliases = aliases
         self._numbers: dict[LoreKey, int] = {}
         self.keys: list[LoreKey] = []
         """By number."""
         self.faults: list[tuple[LorebookEntry, str, str]] = []
         """Entry, key and the fault of the key."""
-        self._folded = _Plain()
-        self._exact = _Plain()
-        self._patterns = _Patterns()
-        self.spanning: dict[int, Pattern] = {}
-        """Patterns that SillyTavern's rules search for in all texts together."""
+        self._keys = _Keys()
+        self.with_macros: set[int] = set()
+        """Keys that are other ones in every request."""
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
-        backtracking = self._patterns.backtracking
+        self.always_possible = frozenset(self._keys.patterns.always | self.with_macros)
+        """Keys that may occur in all texts together, whatever occurs in each of them."""
+        backtracking = self._keys.patterns.backtracking
         self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), MIN_STEPS_PER_KEY)
         """Maximum steps of each pattern with back-references over all texts of a request."""
         self.in_message: Memo[Message, Occurrences] = Memo(
@@ -390,25 +352,33 @@ class KeyIndex:
 
     def occurrences(self, text: str) -> Occurrences:
         """Return the keys that occur in a text."""
-        lower = None if self._folded.is_empty else _SearchedText(text.lower())
-        folded = () if lower is None else self._folded.found(lower)
-        exact = () if self._exact.is_empty else self._exact.found(_SearchedText(text))
-        plain = (*folded, *exact)
-        patterns = tuple(self._patterns.found(text, lower))
-        if not self._patterns.backtracking:
-            return Occurrences(frozenset((*plain, *patterns)))
-        undecided = tuple(n for n in patterns if n in self._patterns.backtracking)
-        return Occurrences(frozenset((*plain, *patterns)).difference(undecided), undecided)
+        return self._keys.occurrences(text)
+
+    def occurs_in_all(self, number: int, text: str) -> bool:
+        """True if a pattern that may span texts occurs in all of them together."""
+        pattern = self._keys.patterns.spanning[number]
+        return _has_all(pattern.required_texts, text.casefold()) and pattern.occurs_in(text)
+
+    def expanded_occurs(self, number: int, wanted: str, text: str) -> bool:
+        """True if a key with macros, expanded to `wanted`, occurs in all texts together."""
+        if not wanted:
+            return False
+        written = self.keys[number]
+        keys = _single_key(LoreKey(wanted.strip(), written.case_sensitive, written.whole_words))
+        found = keys.occurrences(text)
+        if not wanted.strip() or found.found:
+            return True
+        return bool(found.undecided) and keys.patterns.backtrack(0, text, MIN_STEPS_PER_KEY)[0]
 
     def backtrack(self, number: int, source: Message | LorebookEntry | str) -> tuple[bool, int]:
         """Return whether an undecided key occurs, and the steps taken: negative if they were not
         enough; then the key counts as absent.
         """
         if isinstance(source, str):
-            return self._patterns.backtrack(number, source, self.step_limit)
+            return self._keys.patterns.backtrack(number, source, self.step_limit)
         decided = self._decided(source)
         if number not in decided:
-            decided[number] = self._patterns.backtrack(number, source.content, self.step_limit)
+            decided[number] = self._keys.patterns.backtrack(number, source.content, self.step_limit)
         return decided[number]
 
     def _keyed(self, entry: LorebookEntry, book: Lorebook) -> NumberedEntry:
@@ -418,35 +388,27 @@ class KeyIndex:
         def numbers(texts: Iterable[str]) -> tuple[int, ...]:
             return tuple(self._number(LoreKey(t, case, whole), entry) for t in texts if t.strip())
 
-        return NumberedEntry(entry, numbers(entry.keys), numbers(entry.secondary_keys))
+        keys, secondary = numbers(entry.keys), numbers(entry.secondary_keys)
+        spanning = self._keys.patterns.spanning
+        in_all = (n for n in (*keys, *secondary) if n in spanning or n in self.with_macros)
+        return NumberedEntry(entry, keys, secondary, tuple(in_all))
 
     def _number(self, key: LoreKey, entry: LorebookEntry) -> int:
         if key not in self._numbers:
             number = self._numbers[key] = len(self.keys)
             self.keys.append(key)
-            self._prepare(number, key, entry)
-        return self._numbers[key]
-
-    def _prepare(self, number: int, key: LoreKey, entry: LorebookEntry) -> None:
-        wanted = self._wanted(number)
-        if written := _PATTERN.fullmatch(wanted):
+            wanted = self.with_names(key.text.strip())
+            if has_macros(wanted, self._aliases):
+                self.with_macros.add(number)
+                return number
             try:
-                pattern = Pattern(written[1], written[2])
-                self._patterns.add(number, pattern)
-                if spans_texts(written[1], written[2]) and not pattern.has_back_references:
-                    self.spanning[number] = pattern
+                self._keys.add(number, replace(key, text=wanted), joined=self._joined)
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
-            else:
-                return
-        if key.case_sensitive:
-            self._exact.add(number, wanted, key.whole_words)
-        else:
-            self._folded.add(number, wanted.lower(), key.whole_words)
+        return self._numbers[key]
 
-    def _wanted(self, number: int) -> str:
-        """Return the key's text with the names inserted."""
-        text = self.keys[number].text.strip()
+    def with_names(self, text: str) -> str:
+        """Return a key's text with the names inserted."""
         if "{{" in text:
             for name, value in self._names.items():
                 text = re.sub(

@@ -1,56 +1,263 @@
-"""The timers of lore entries after a request, which hold in the next one.
+"""The timers of lore entries over the turns of a conversation: what stays active, and what pauses.
+
+A turn is a reply with the messages before it; the last turn is the request itself. Timers follow
+from the messages alone, as if each reply had been requested with the present books and settings:
+versions, forks and deleted messages need no record of their own, and the same conversation gives
+the same bytes anywhere. They agree with those that SillyTavern keeps in a chat, since it too
+changes them only where a reply is requested, and forgets those of messages that were removed. The
+timers that a chat was imported with are kept with its last message, and hold from there.
 
 1. An active entry with `sticky` or `cooldown` begins a timer of so many messages, unless it has
    one.
 2. A timer ends with its last message, and goes if messages were removed since it began. Where a
-   sticky timer ends, the entry's cooldown begins; it holds also if no message was added.
-
-These are SillyTavern's timed effects.
+   sticky timer ends, the entry's cooldown begins, also if it has one from before; it holds also if
+   no message was added.
+3. Draws depend on the session and the number of messages, so the past can be computed again.
+4. Entries are activated only for the turns in which a timer may begin or holds: where a key of an
+   entry with timers, or of one whose content may activate it, is near enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import RankedEntry, book_index
+from tui_chat.context.inputs import EPOCH, Inputs
+from tui_chat.context.lorebooks.activation import MAX_WIDER, Activation
+from tui_chat.context.lorebooks.book_index import book_index
+from tui_chat.context.lorebooks.conditions import session_limit
+from tui_chat.context.lorebooks.explanation import lore_counter
+from tui_chat.context.lorebooks.key_search import KeySearch
+from tui_chat.context.lorebooks.keys import NO_KEYS
+from tui_chat.context.session_texts import author_note
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lore_rules import LoreTimer
-from tui_chat.tokens import Counter
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.message import Message
+from tui_chat.tokens import NO_CORRECTION, Counter
+
+NO_TIMERS: tuple[LoreTimer, ...] = ()
 
 
 def next_timers(inputs: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
     """Return the timers that hold after a request with these inputs. Pure."""
-    length = len(inputs.history) + inputs.has_draft
-    index = book_index(inputs)
-    search = Activation(inputs, count, index)
+    search = Activation(inputs, count, book_index(inputs), session_limit(inputs))
+    return _timers_after(inputs, search)
+
+
+def _timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
     search.run()
+    length, index = search.length, search.index
     timers = {
         (timer.kind, timer.book, timer.entry): timer
         for timer in inputs.chat.timers
         if length < timer.end and (timer.start < length or timer.protected)
     }
     ended = {
-        (timer.book, timer.entry)
+        rank
         for timer in inputs.chat.timers
         if timer.kind == "sticky" and timer.start < length and timer.end <= length
+        for rank in index.timed.get((timer.book, timer.entry), ())
     }
-    for rank, candidate in enumerate(index.candidates):
-        for timer in _begun(candidate, rank in search.activated, length, ended):
-            timers.setdefault((timer.kind, timer.book, timer.entry), timer)
+    for rank in sorted(ended | search.activated.keys()):
+        entry, book = index.candidates[rank].keyed.entry, index.candidates[rank].book.name
+        if rank in ended and entry.sticky and entry.cooldown:
+            end = length + entry.cooldown
+            cooldown = LoreTimer(book, entry.id, "cooldown", length, end, protected=True)
+            timers["cooldown", book, entry.id] = cooldown
+        elif rank in search.activated:
+            for timer in _begun(book, entry, length):
+                timers.setdefault((timer.kind, book, entry.id), timer)
     return tuple(timers.values())
 
 
-def _begun(
-    candidate: RankedEntry, active: bool, length: int, ended: set[tuple[str, str]]
-) -> Iterator[LoreTimer]:
-    """Yield the timers that a request begins for an entry."""
-    entry, book = candidate.keyed.entry, candidate.book.name
-    if entry.cooldown and (book, entry.id) in ended:
-        end = length + entry.cooldown
-        yield LoreTimer(book, entry.id, "cooldown", length, end, protected=True)
-    elif active:
-        if entry.sticky:
-            yield LoreTimer(book, entry.id, "sticky", length, length + entry.sticky)
-        if entry.cooldown:
-            yield LoreTimer(book, entry.id, "cooldown", length, length + entry.cooldown)
+def _begun(book: str, entry: LorebookEntry, length: int) -> Iterator[LoreTimer]:
+    """Yield the timers that an active entry begins."""
+    if entry.sticky:
+        yield LoreTimer(book, entry.id, "sticky", length, length + entry.sticky)
+    if entry.cooldown:
+        yield LoreTimer(book, entry.id, "cooldown", length, length + entry.cooldown)
+
+
+def with_lore_timers(inputs: Inputs) -> Inputs:
+    """Return the inputs with the timers that hold after the replies of their history."""
+    if not _are_timed(inputs.lorebooks):
+        return inputs
+    history = inputs.history
+    timers = _timeline(history, conversation_setup(inputs)).at(len(history))
+    chat = inputs.chat
+    return inputs if timers == chat.timers else replace(inputs, chat=replace(chat, timers=timers))
+
+
+class TurnInputs(Sequence[Inputs]):
+    """The inputs of the replies of a history."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._setup = conversation_setup(inputs)
+        self._history = inputs.history
+        self._lengths = reply_places(inputs.history)
+        timed = _are_timed(inputs.lorebooks)
+        self._timeline = _timeline(self._history, self._setup) if timed else None
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __getitem__(self, index: int) -> Inputs:  # type: ignore[override]
+        length = self._lengths[index]
+        timers = NO_TIMERS if self._timeline is None else self._timeline.at(length)
+        return _at(self._setup, self._history[:length], timers)
+
+
+@recent_memo()
+def reply_places(history: tuple[Message, ...]) -> tuple[int, ...]:
+    """Return the indexes of the replies; a message of the assistant that opens the conversation is
+    none.
+    """
+    return tuple(at for at, message in enumerate(history) if at and message.role == "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class _Timeline:
+    """The timers over a history."""
+
+    history: tuple[Message, ...]
+    setup: Inputs
+    timed: _TimedEntries
+    changes: tuple[tuple[int, tuple[LoreTimer, ...]], ...]
+    """The timers after the message at an index, wherever they changed."""
+
+    def at(self, length: int) -> tuple[LoreTimer, ...]:
+        """Return the timers that hold in a request with so many messages before the draft."""
+        found = (timers for after, timers in reversed(self.changes) if after < length)
+        return next(found, NO_TIMERS)
+
+
+@recent_memo()
+def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
+    """Compute the timers; those of the messages that another history shares are taken over."""
+    known = [each for each in _timeline.results() if each.setup == setup]
+    shared = [common_prefix(history, each.history) for each in known]
+    start = max(shared, default=0)
+    changes: list[tuple[int, tuple[LoreTimer, ...]]] = []
+    if start:
+        before = known[shared.index(start)]
+        changes = [change for change in before.changes if change[0] < start]
+    timers = changes[-1][1] if changes else NO_TIMERS
+    timed = known[0].timed if known else _TimedEntries(setup)
+    may_begin = timed.turns(history, start)
+    index, count, limit = book_index(setup), lore_counter(setup), session_limit(setup)
+    for at in range(start, len(history)):
+        message, after, near = history[at], timers, next(may_begin)
+        if message.semantics.lore_timers is not None:
+            after = message.semantics.lore_timers
+        elif message.role == "assistant" and at and (timers or near):
+            request = _at(setup, history[:at], timers)
+            after = _timers_after(request, Activation(request, count, index, limit))
+        if after != timers:
+            timers = after
+            changes.append((at, timers))
+    return _Timeline(history, setup, timed, tuple(changes))
+
+
+def conversation_setup(inputs: Inputs) -> Inputs:
+    """Return the inputs without what differs between the requests of a conversation."""
+    return replace(
+        inputs,
+        history=(),
+        draft="",
+        draft_parts=(),
+        answered=None,
+        now=EPOCH,
+        seed=0,
+        correction=NO_CORRECTION,
+        chat=replace(inputs.chat, kind="normal", quiet_prompt="", timers=NO_TIMERS),
+    )
+
+
+def _at(setup: Inputs, history: tuple[Message, ...], timers: tuple[LoreTimer, ...]) -> Inputs:
+    return replace(setup, history=history, chat=replace(setup.chat, timers=timers))
+
+
+def _are_timed(books: tuple[Lorebook, ...]) -> bool:
+    return any(map(_is_timed, books))
+
+
+@Memo
+def _is_timed(book: Lorebook) -> bool:
+    return any(entry.enabled and (entry.sticky or entry.cooldown) for entry in book.entries)
+
+
+class _TimedEntries:
+    """Tells in which turns an entry with timers may become active: those in which a key of such an
+    entry is near enough, or a key of an entry whose content may activate it.
+    """
+
+    def __init__(self, setup: Inputs) -> None:
+        chat = replace(setup.chat, hidden_user_messages=author_note(setup)[0].interval)
+        self._search = KeySearch(replace(setup, chat=chat), book_index(setup))  # a note is due
+        self._keys = [set[int]() for _ in self._search.index.books]
+        """For each book: the primary keys of the entries that matter."""
+        self._depth = 0
+        """The most messages that are searched for one of them."""
+        self._always = False
+        """True if one of them may be active in any turn."""
+        activating, changing = self._activating()
+        wanted = self._search.index.timed_ranks() | changing
+        waiting = list(wanted)
+        while waiting:
+            candidate = self._search.index.candidates[waiting.pop()]
+            keys = candidate.keyed.keys
+            self._keys[candidate.number].update(keys)
+            self._depth = max(self._depth, candidate.depth)
+            self._always = self._always or self._search.may_be_active(candidate)
+            for key in keys:
+                more = activating.get((candidate.number, key), set[int]()) - wanted
+                waiting += more
+                wanted |= more
+        if setup.lore_rules.min_activations:
+            self._depth += MAX_WIDER
+
+    def _activating(self) -> tuple[dict[tuple[int, int], set[int]], set[int]]:
+        """Return the ranks of the entries whose content may have a key, by book and key, and the
+        ranks of those whose content differs between requests.
+        """
+        index = self._search.index
+        found: dict[tuple[int, int], set[int]] = {}
+        changing: set[int] = set()
+        for rank, candidate in enumerate(index.candidates):
+            if candidate.keyed.entry.prevent_recursion:
+                continue
+            for number, book in enumerate(index.books):
+                keys = self._search.keys_in_content(book.index, candidate.keyed.entry)
+                if keys is None:
+                    changing.add(rank)
+                for key in keys or ():
+                    found.setdefault((number, key), set()).add(rank)
+        return found, changing
+
+    def turns(self, history: tuple[Message, ...], start: int) -> Iterator[bool]:
+        """Yield for each length of a history, from `start` on, whether they may be active after so
+        many messages.
+        """
+        begin, before = start, 0
+        while begin and before < self._depth:
+            begin -= 1
+            before += self._search.is_searched(history[begin])
+        searched, latest = 0, -self._depth
+        for at in range(begin, len(history)):
+            if at >= start:
+                yield self._always or searched - latest < self._depth
+            if self._search.is_searched(history[at]):
+                searched += 1
+                if self._has_key(history[at]):
+                    latest = searched
+
+    def _has_key(self, message: Message) -> bool:
+        """True if a message may have a key of the entries that matter."""
+        for book, keys in zip(self._search.index.books, self._keys, strict=True):
+            found = self._search.keys_in(book.index, message) if keys else NO_KEYS
+            if found is None or not keys.isdisjoint(found):
+                return True
+        return False
