@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.setting_types import NOTE_ROLES
 from tui_chat.models.settings import (
     AuthorNote,
+    LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,

@@ -22,8 +22,7 @@ from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
 from tui_chat.offline import HttpRequest

@@ -29,8 +29,7 @@ from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.tokens import NO_CORRECTION, Correction
 

@@ -23,15 +23,12 @@ from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
-from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
-from tui_chat.models.settings import AuthorNote
+from tui_chat.models.role import Character, DepthPrompt, Profile, Role
+from tui_chat.models.settings import AuthorNote, LoreRules
 
 WORDS = (__doc__ or "").split()
 PLACES: tuple[LorePosition, ...] = ("before_character", "after_character", "depth")

@@ -13,7 +13,7 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 import aiohttp
 
 from tests.cli.served import Visitor, visiting
-from tui_chat.cli.serve_access import Access, authority_of, granted_access
+from tui_chat.cli.serve import Access, authority_of, granted_access
 from tui_chat.errors import InputError
 
 NEVER = "exit 1"

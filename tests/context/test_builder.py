@@ -28,7 +28,7 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 

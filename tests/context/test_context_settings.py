@@ -8,14 +8,12 @@ import pytest
 
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.models.character import Character
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lore_rules import SILLYTAVERN_RULES, LoreRules
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.settings import AuthorNote, Settings
+from tui_chat.models.role import Character, Profile
+from tui_chat.models.settings import SILLYTAVERN_RULES, AuthorNote, LoreRules, Settings
 from tui_chat.models.text import OriginKind
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.chat_settings import (
     NO_CHAT_SETTINGS,
     ChatSettings,
@@ -18,15 +17,13 @@ from tui_chat.models.chat_settings import (
 )
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
-from tui_chat.models.lore_rules import LoreRules, LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, DepthPrompt, Profile, Role
 from tui_chat.models.semantics import MessageSemantics
-from tui_chat.models.settings import AuthorNote
+from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import counter_for
 

@@ -20,7 +20,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.common import lenient_json
 from tui_chat.protocols.gemini import stream as gemini_stream
-from tui_chat.providers import HttpClient, client, list_models, model_catalogue
+from tui_chat.providers import HttpClient, client, discovery, list_models
 
 SIZE = 2_000_000
 LONGEST_STEP = 0.5
@@ -164,7 +164,7 @@ async def test_many_small_values_in_one_event_are_refused(make_workspace, reduce
 async def test_an_endless_list_of_models_is_not_read(
     name: str, monkeypatch: pytest.MonkeyPatch, steps: list[float]
 ):
-    monkeypatch.setattr(model_catalogue, "MAX_LIST_BYTES", 300_000)
+    monkeypatch.setattr(discovery, "MAX_LIST_BYTES", 300_000)
     http_client = HttpClient()
     async with serve_hostile(SIZE) as server:
         kind = Refused if "error" in name else ProviderError
@@ -176,11 +176,11 @@ async def test_an_endless_list_of_models_is_not_read(
 
 
 async def test_a_list_of_too_many_models_is_refused():
-    names = [{"id": f"m{number}"} for number in range(model_catalogue.MAX_MODELS + 1)]
-    assert len(model_catalogue.model_names({"data": names[1:]})) == model_catalogue.MAX_MODELS
+    names = [{"id": f"m{number}"} for number in range(discovery.MAX_MODELS + 1)]
+    assert len(discovery.model_names({"data": names[1:]})) == discovery.MAX_MODELS
     with pytest.raises(ProviderError, match="lists 10,001 models"):
-        model_catalogue.model_names({"data": names})
-    assert model_catalogue.model_names({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
+        discovery.model_names({"data": names})
+    assert discovery.model_names({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])

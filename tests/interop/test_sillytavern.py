@@ -10,8 +10,7 @@ from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import sillytavern as reader
 from tui_chat.interop.readable_parts import siblings
-from tui_chat.models.lore_rules import LoreTimer
-from tui_chat.models.settings import AuthorNote
+from tui_chat.models.settings import AuthorNote, LoreTimer
 
 
 def chat(*messages: dict[str, Any], **facts: Any) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from tui_chat import paths
 from tui_chat.errors import InputError
 from tui_chat.library.library import Library, file_name
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 
 
 @pytest.fixture

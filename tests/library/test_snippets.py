@@ -14,7 +14,7 @@ from tui_chat.errors import InputError
 from tui_chat.library.library import Library
 from tui_chat.library.snippets import MAX_BLANKS, Blank, Snippet, expanded, read_snippet
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 
 
 def test_text_blanks_and_description():

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import EVERY_SETTING, any_settings
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.setting_json import setting_text, settings_json
 from tui_chat.models.setting_types import (
     SETTINGS,
@@ -18,7 +17,14 @@ from tui_chat.models.setting_types import (
     read_settings,
     typed_setting_name,
 )
-from tui_chat.models.settings import NO_SETTINGS, ResponseFormat, Settings, ToolChoice, WebSearch
+from tui_chat.models.settings import (
+    NO_SETTINGS,
+    LoreRules,
+    ResponseFormat,
+    Settings,
+    ToolChoice,
+    WebSearch,
+)
 
 
 def test_every_field_has_a_type_and_the_sample_a_value():

@@ -14,7 +14,7 @@ from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.text import OriginKind
 from tui_chat.protocols.registry import protocol_of

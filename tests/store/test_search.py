@@ -32,9 +32,8 @@ from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
 from tui_chat.store.search import planner, scans
-from tui_chat.store.search.secondary_text import secondary_texts_of
-from tui_chat.store.search.snippets import TermMatcher
-from tui_chat.store.search.words import Term, fold, index_words, parse_terms
+from tui_chat.store.search.index import secondary_texts_of
+from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
 
 Make = Callable[..., RequestRecord]
 Opener = Callable[[], Awaitable[Store]]

@@ -14,12 +14,12 @@ import pytest
 from tests.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.tap.http_proxy import read_http_proxy
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.upstreams import (
     Upstream,
     behind_proxy,
     protocol_of_call,
+    read_http_proxy,
     read_upstream,
     route_to,
 )

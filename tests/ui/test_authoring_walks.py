@@ -25,8 +25,8 @@ from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.forecast_line import ForecastLine, forecast_sentences
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.summary import ForecastLine, forecast_sentences
 from tui_chat.ui.areas.inspector.views import ContextView, View, ViewTabs
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.rows import PresetRows

@@ -12,7 +12,7 @@ from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat import message_parts
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
-from tui_chat.ui.crash_log import CRASH_LOG
+from tui_chat.ui.lifecycle import CRASH_LOG
 
 SECRET = "sk-the-value-of-a-variable"
 

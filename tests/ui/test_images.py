@@ -19,8 +19,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.file_views import MOST_PIXELS, ImagePreview
 from tui_chat.ui.dialogs.base import PathPrompt
-from tui_chat.ui.dialogs.image_preview import MOST_PIXELS, ImagePreview
 from tui_chat.ui.terminal.external_programs import open_outside
 
 
@@ -71,7 +71,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
 async def test_without_the_extra_a_picture_opens_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_chat.ui.dialogs.image_preview.find_spec", lambda name: None)
+    monkeypatch.setattr("tui_chat.ui.areas.file_views.find_spec", lambda name: None)
     path = tmp_path / "flag.png"
     path.write_bytes(picture())
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:

@@ -23,9 +23,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealMessageRequested
-from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.summary import RequestSummary
+from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.views import RowsView, View
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -161,7 +161,7 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
     app = make_app(tmp_path)
     handed: list[str] = []
     monkeypatch.setattr(
-        "tui_chat.ui.terminal.clipboard.copy_with_command",
+        "tui_chat.ui.terminal.clipboard_and_notifications.copy_with_command",
         lambda text, environ: handed.append(text),
     )
     monkeypatch.setattr("tui_chat.ui.terminal.external_programs.open_link", lambda url: False)

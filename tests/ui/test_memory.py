@@ -24,8 +24,8 @@ from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.line_painter import LinePainter
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
-from tui_chat.ui.areas.inspector.forecast_line import ForecastLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.summary import ForecastLine
 from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 

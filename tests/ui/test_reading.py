@@ -17,9 +17,16 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Usage
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.token_strip import LEAST_TURNS, TokenStrip
+from tui_chat.ui.areas.chat.token_strip import (
+    LEAST_TURNS,
+    TokenStrip,
+    facts_of,
+    tokens_of,
+    turn_at,
+    user_turns,
+    words_of,
+)
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
 
 TURNS = 15
 

@@ -10,14 +10,13 @@ from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
 from tests.ui.test_images import picture as picture_of_size
-from tui_chat.models.character import Character
 from tui_chat.models.media import format_size
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.file_views import ImagePreview
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.forms import RoleForm
-from tui_chat.ui.dialogs.image_preview import ImagePreview
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

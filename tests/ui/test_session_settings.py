@@ -9,8 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, OptionList, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.ui.app import TuiChat

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.theme_files import chosen_theme, file_states, save_choice
+from tui_chat.ui.themes import chosen_theme, file_states, save_choice
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -12,8 +12,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.workspace.captured_requests import save_summary, text_or_file
 

@@ -10,8 +10,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tests.interop.exports import chatgpt, node
 from tests.store.direct import replace_variables
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch
 from tui_chat.workspace.events import Failed
 

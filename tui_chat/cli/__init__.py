@@ -9,24 +9,23 @@ workspace         opens the workspace of a command, and uses what a command line
 ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
 build             prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply (har: of HAR files)
-session_changes   shows, renames, tags, archives, deletes and forks sessions
-library_output    lists and shows presets, roles and profiles
+library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
-sillytavern       builds the request that SillyTavern would build
+sillytavern       builds the request that SillyTavern would build, checks a folder of its files
 endpoints         lists and tests the providers, prints facts, serves the offline one
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 prices            shows and updates prices; prints what replies cost (`usage`)
 refresh_prices    writes the prices that ship; for maintainers, not a command
 refresh_facts     writes the published facts about models; for maintainers, not a command
-serve             shows the app in a browser (serve_access: who may use it)
+serve             shows the app in a browser and decides who may use it
 config_file       shows, opens and checks config.toml
 keys              keys in the system's keyring
 doctor            checks this machine
 completion        names for the shells' completion
 db                maintains the database file
 import_export     conversations from files and to files, or from files to the screen
-sessions          lists and searches sessions
+sessions          lists, searches, shows, renames, tags, archives, deletes and forks sessions
 output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 

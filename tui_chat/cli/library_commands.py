@@ -48,7 +48,7 @@ def sillytavern_check(folder: Path, as_json: bool) -> None:
     Example:
       tui-chat sillytavern check SillyTavern/data/default-user
     """
-    from tui_chat.cli.sillytavern_check import run_check_folder
+    from tui_chat.cli.sillytavern import run_check_folder
 
     run_check_folder(folder, as_json=as_json)
 
@@ -330,7 +330,7 @@ def lorebooks_list(common: CommonOptions, as_json: bool) -> None:
     Example:
       tui-chat lorebooks list --json
     """
-    from tui_chat.cli.lorebook_output import list_lorebooks
+    from tui_chat.cli.library_output import list_lorebooks
 
     list_lorebooks(common, as_json=as_json)
 
@@ -346,7 +346,7 @@ def lorebooks_show(common: CommonOptions, lorebook: str, as_json: bool) -> None:
     Example:
       tui-chat lorebooks show sample_presets/lorebooks/saltmarsh.json
     """
-    from tui_chat.cli.lorebook_output import show_lorebook
+    from tui_chat.cli.library_output import show_lorebook
 
     show_lorebook(common, lorebook, as_json=as_json)
 
@@ -365,7 +365,7 @@ def lorebooks_export(common: CommonOptions, lorebook: str, output: Path | None) 
     Example:
       tui-chat lorebooks export sample_presets/lorebooks/saltmarsh.json --output world.json
     """
-    from tui_chat.cli.lorebook_output import run_lorebook_export
+    from tui_chat.cli.library_output import run_lorebook_export
 
     run_lorebook_export(common, lorebook, output)
 

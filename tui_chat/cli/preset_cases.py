@@ -34,7 +34,7 @@ from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message, MessageRole
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
 from tui_chat.turn_file import is_turn
 

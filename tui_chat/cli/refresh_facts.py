@@ -43,7 +43,7 @@ from tui_chat.models import model_facts
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import MEDIA, canonical_model_name, is_openai_model, spellings
 from tui_chat.models.sanitize import one_line
-from tui_chat.providers.model_catalogue import get_request
+from tui_chat.providers.discovery import get_request
 
 OUTPUT = Path(model_facts.__file__).with_name("published_facts.json")
 MOST_BYTES = 32 * 2**20

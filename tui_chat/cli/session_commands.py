@@ -139,7 +139,7 @@ def sessions_show(common: CommonOptions, session: str, as_json: bool) -> None:
       tui-chat sessions show "A walk"
       tui-chat sessions show 0198a --json
     """
-    from tui_chat.cli.session_changes import show
+    from tui_chat.cli.sessions import show
 
     show(common, session, as_json=as_json)
 
@@ -155,7 +155,7 @@ def sessions_rename(common: CommonOptions, session: str, title: str) -> None:
     Example:
       tui-chat sessions rename 0198a "Salt marshes"
     """
-    from tui_chat.cli.session_changes import rename
+    from tui_chat.cli.sessions import rename
 
     rename(common, session, title)
 
@@ -177,7 +177,7 @@ def sessions_tag(
     Example:
       tui-chat sessions tag "A walk" 0198b --add outdoors --remove draft
     """
-    from tui_chat.cli.session_changes import tag
+    from tui_chat.cli.sessions import tag
 
     tag(common, sessions, add, remove)
 
@@ -194,7 +194,7 @@ def sessions_archive(common: CommonOptions, sessions: tuple[str, ...], undo: boo
       tui-chat sessions archive "A walk"
       tui-chat sessions archive --undo "A walk"
     """
-    from tui_chat.cli.session_changes import archive
+    from tui_chat.cli.sessions import archive
 
     archive(common, sessions, undo=undo)
 
@@ -211,7 +211,7 @@ def sessions_delete(common: CommonOptions, sessions: tuple[str, ...], undo: bool
       tui-chat sessions delete "A walk"
       tui-chat sessions delete --undo "A walk"
     """
-    from tui_chat.cli.session_changes import delete
+    from tui_chat.cli.sessions import delete
 
     delete(common, sessions, undo=undo)
 
@@ -230,7 +230,7 @@ def sessions_fork(common: CommonOptions, session: str, message: str, title: str)
     Example:
       tui-chat ask -s "$(tui-chat sessions fork 'A walk')" "And if it had rained?"
     """
-    from tui_chat.cli.session_changes import fork
+    from tui_chat.cli.sessions import fork
 
     fork(common, session, message, title)
 
@@ -255,7 +255,7 @@ def sessions_list(common: CommonOptions, as_json: bool, **filters: Any) -> None:
       tui-chat sessions list --tag outdoors --limit 20
       tui-chat sessions list --deleted --json
     """
-    from tui_chat.cli.session_output import Filters, run_list
+    from tui_chat.cli.sessions import Filters, run_list
 
     run_list(common, Filters(**filters), as_json=as_json)
 
@@ -295,7 +295,7 @@ def search_command(
     Example:
       tui-chat search '"north wall" garden*' --newest
     """
-    from tui_chat.cli.session_output import run_search
+    from tui_chat.cli.sessions import run_search
     from tui_chat.models.search import Query
 
     query = Query(

@@ -38,7 +38,6 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import sanitize
 from tui_chat.tap.calls import Call
 from tui_chat.tap.exchange import RecordedExchange
-from tui_chat.tap.http_proxy import read_http_proxy
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.recorder import RecordedCall, Recorder
 from tui_chat.tap.sessions import SessionWriter
@@ -46,6 +45,7 @@ from tui_chat.tap.upstreams import (
     BASE_URL_VARIABLES,
     Upstream,
     behind_proxy,
+    read_http_proxy,
     read_upstream,
     route_to,
 )

@@ -17,16 +17,20 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.lore_rules import NO_LORE_RULES, SILLYTAVERN_RULES, LoreRules
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
-from tui_chat.models.settings import Settings, setting_values
+from tui_chat.models.settings import (
+    NO_LORE_RULES,
+    SILLYTAVERN_RULES,
+    LoreRules,
+    Settings,
+    setting_values,
+)
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 

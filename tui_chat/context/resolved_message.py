@@ -18,8 +18,7 @@ from tui_chat.models.envelope import CacheMark, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import CacheLifetime, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind, Text
 
 

@@ -22,8 +22,7 @@ from tui_chat.models.chat_settings import Injection
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import AuthorNote, NotePlacement
 from tui_chat.models.text import Origin, OriginKind, Text
 

@@ -12,7 +12,7 @@ from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile
 from tui_chat.context.scan import AnchorNeighbors, MessageGroups
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Placement
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 
 Placed = tuple[ResolvedMessage, Placement]
 """A message and its placement."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
-from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.steps import (
     Result,
     Step,

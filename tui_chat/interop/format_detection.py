@@ -6,6 +6,8 @@
    the rest is read; if the text itself breaks off, reading ends.
 3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
    are read completely or not at all.
+
+`FORMATS` has all formats in the order in which they are tried. A new one adds its line there.
 """
 
 from __future__ import annotations
@@ -16,25 +18,71 @@ from itertools import chain
 from typing import cast
 
 from tui_chat.errors import InputError
-from tui_chat.interop import claude, messages
+from tui_chat.interop import (
+    aichat,
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    gemini_cli,
+    gptme,
+    har,
+    librechat,
+    llm,
+    messages,
+    open_webui,
+    opencode,
+    own_json,
+    sillytavern,
+)
 from tui_chat.interop.foreign_database import MAGIC, open_database
 from tui_chat.interop.formats import (
     DatabaseFormat,
+    Format,
     ImportSource,
     LinesFormat,
     ObjectFormat,
     StreamedFormat,
     TextFormat,
 )
-from tui_chat.interop.json_lines import BadLine, JsonLines, parse_line, split_lines
-from tui_chat.interop.json_stream import LARGEST, BadText, BadValue, JsonStream
-from tui_chat.interop.registry import FORMATS, KNOWN
+from tui_chat.interop.json_stream import (
+    LARGEST,
+    BadLine,
+    BadText,
+    BadValue,
+    JsonLines,
+    JsonStream,
+    parse_line,
+    split_lines,
+)
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 
 _SAMPLE_LINES = 40
 _SAMPLE_BYTES = 8 * 2**20
 """How much of a text is looked at to find a record of a known format."""
+
+
+FORMATS: tuple[Format, ...] = (
+    *own_json.FORMATS,
+    chatgpt.FORMAT,
+    claude.FORMAT,
+    sillytavern.FORMAT,
+    *claude_code.FORMATS,
+    codex.FORMAT,
+    *gemini_cli.FORMATS,
+    open_webui.FORMAT,
+    librechat.FORMAT,
+    llm.FORMAT,
+    gptme.FORMAT,
+    *opencode.FORMATS,
+    aichat.FORMAT,
+    har.FORMAT,
+    messages.FORMAT,
+)
+
+KNOWN = f"Known formats: {', '.join(dict.fromkeys(each.label for each in FORMATS))}."
+"""The advice for a file of none of them."""
 
 
 def read_conversations(

@@ -14,8 +14,7 @@ from typing import TypeAlias
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.json_lines import JsonLines
-from tui_chat.interop.json_stream import JsonStream
+from tui_chat.interop.json_stream import JsonLines, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.transcript import SessionTranscript

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
-from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.steps import (
     Result,
     Step,

@@ -23,7 +23,7 @@ from pathlib import Path
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import read_toml
 from tui_chat.interop.formats import ImportSource, LinesFormat
-from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder

@@ -16,7 +16,7 @@ from typing import Any
 
 from tui_chat.interop.foreign_database import ForeignDatabase
 from tui_chat.interop.formats import DatabaseFormat, ImportSource, ObjectFormat, Reading
-from tui_chat.interop.json_lines import BadLine, parse_line
+from tui_chat.interop.json_stream import BadLine, parse_line
 from tui_chat.interop.steps import Result, Step, add_steps, call_arguments, part_of_url, result_text
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id

@@ -19,7 +19,7 @@ from dataclasses import field, replace
 from hashlib import sha256
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
-from tui_chat.interop.json_lines import JsonLines
+from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.sillytavern_chat import (
     chat_variables,
     kept_line,
@@ -36,10 +36,9 @@ from tui_chat.interop.transcript_builder import (
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.models.settings import MAX_TEXT, Settings
+from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,

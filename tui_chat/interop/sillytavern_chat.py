@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from tui_chat.interop.readable_parts import active_branch, siblings
-from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
@@ -25,6 +24,7 @@ from tui_chat.models.settings import (
     MAX_TEXT,
     NOTE_DEPTH,
     AuthorNote,
+    LoreTimer,
     NotePlacement,
 )
 from tui_chat.models.text import clean

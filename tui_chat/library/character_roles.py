@@ -14,10 +14,9 @@ from typing import Any
 from tui_chat.library.character_cards import CardFile
 from tui_chat.library.file_reader import as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.models.character import Character, DepthPrompt
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, DepthPrompt, Role
 from tui_chat.models.text import clean
 
 MAX_DEPTH = 10_000

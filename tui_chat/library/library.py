@@ -16,8 +16,7 @@ from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
 from tui_chat.library.presets import load_preset, save_preset
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 
 if TYPE_CHECKING:
     from tui_chat.library.snippets import Snippet

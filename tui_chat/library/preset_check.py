@@ -17,14 +17,12 @@ from tui_chat.context import Inputs, build_context
 from tui_chat.library.file_reader import Finding, as_object
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
-from tui_chat.models.character import Character
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
 

@@ -26,13 +26,13 @@ from tui_chat.library.file_reader import (
     require_number,
 )
 from tui_chat.models.envelope import Level
-from tui_chat.models.profile import (
+from tui_chat.models.role import (
     MAX_PROFILE_DEPTH,
     PROFILE_DEPTH,
     Profile,
     ProfilePlacement,
+    Role,
 )
-from tui_chat.models.role import Role
 from tui_chat.models.settings import NO_SETTINGS, Settings
 
 M = TypeVar("M", bound=FileModel)

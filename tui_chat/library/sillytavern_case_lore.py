@@ -10,9 +10,9 @@ from typing import Any, Literal, cast
 
 from tui_chat.library.file_reader import as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.models.lore_rules import LoreRules, LoreTimer
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
+from tui_chat.models.settings import LoreRules, LoreTimer
 
 
 class CaseLore:

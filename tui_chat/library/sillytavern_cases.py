@@ -38,8 +38,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile, ProfilePlacement
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, ProfilePlacement, Role
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import AuthorNote, NotePlacement
 from tui_chat.models.text import GLUE, Text, clean

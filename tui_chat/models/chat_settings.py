@@ -10,10 +10,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules, LoreTimer
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind
-from tui_chat.models.settings import NotePlacement
+from tui_chat.models.settings import NO_LORE_RULES, LoreRules, LoreTimer, NotePlacement
 
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 

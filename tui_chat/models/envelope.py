@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.semantics import (
@@ -18,7 +17,7 @@ from tui_chat.models.semantics import (
     MessageSemantics,
     Semantics,
 )
-from tui_chat.models.settings import AuthorNote, ResponseFormat, ToolChoice
+from tui_chat.models.settings import AuthorNote, LoreRules, ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin, Text
 
 T = TypeVar("T")

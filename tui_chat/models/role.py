@@ -1,12 +1,88 @@
-"""A role: a named assistant that a session is bound to when it is created."""
+"""Roles that sessions are bound to, their character cards, and the profiles of users."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import field
+from types import MappingProxyType
+from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.character import Character
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings
+
+ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
+PROFILE_PLACEMENTS: tuple[ProfilePlacement, ...] = (
+    *("anchor", "note_top", "note_bottom", "depth", "none"),
+)
+PROFILE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
+MAX_PROFILE_DEPTH = 1_000_000
+PROFILE_DEPTH = 2
+"""Depth of a profile that names none, as in SillyTavern."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Profile:
+    """A name and what the model should know about the person."""
+
+    name: str
+    content: str
+    placement: ProfilePlacement = "anchor"
+    """Where its content goes: to the preset's anchor, to the top or bottom of the author's note, or
+    to a depth in the history. `{{persona}}` is independent of it."""
+    depth: int = PROFILE_DEPTH
+    """Messages of the conversation after it, for `depth`."""
+    role: MessageRole = "system"
+    """For `depth`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthPrompt:
+    """A text that a card injects into the history."""
+
+    content: str
+    depth: int = 4
+    """Messages of the conversation after it."""
+    role: MessageRole = "system"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Character:
+    """A character card. All texts may contain macros."""
+
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    first_message: str = ""
+    alternate_greetings: tuple[str, ...] = ()
+    example_dialogues: str = ""
+    """Blocks that begin with `<START>`; see `context/examples`."""
+    system_prompt: str = ""
+    """Replaces the preset's message that has `card_field` `system_prompt`; `{{original}}` in it is
+    the text of that message."""
+    post_history: str = ""
+    """Replaces the preset's message with `card_field` `post_history`."""
+    depth_prompt: DepthPrompt | None = None
+    creator: str = ""
+    creator_notes: str = ""
+    """For people; not sent."""
+    version: str = ""
+    tags: tuple[str, ...] = ()
+    nickname: str = ""
+    """Character cards of version 3; SillyTavern ignores it."""
+    book: Lorebook | None = None
+    """The lorebook in the card."""
+    world: str = ""
+    """The name of a lorebook that the card is linked to; empty for none."""
+    card: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """The JSON of the card's file, with what is unknown here; an export writes it again."""
+
+    @property
+    def greetings(self) -> tuple[str, ...]:
+        """The texts that may open a conversation, the default first."""
+        return tuple(filter(None, (self.first_message, *self.alternate_greetings)))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -22,8 +22,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.lore_rules import LoreTimer
-from tui_chat.models.settings import DEFAULT_SEARCH, WebSearch
+from tui_chat.models.settings import DEFAULT_SEARCH, LoreTimer, WebSearch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tui_chat.models.lore_rules import NO_LORE_RULES, LoreRules
 from tui_chat.models.setting_types import LORE_FIELDS, PLACE_FIELDS, SEARCH_FIELDS, SETTINGS
 from tui_chat.models.settings import (
+    NO_LORE_RULES,
     NOTE_DEPTH,
     AuthorNote,
+    LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,

@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.settings import (
     EFFORTS,
     MAX_LORE,
@@ -31,6 +30,7 @@ from tui_chat.models.settings import (
     NOTE_DEPTH,
     NOTE_PLACEMENTS,
     AuthorNote,
+    LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,

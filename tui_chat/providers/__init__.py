@@ -14,8 +14,7 @@ reply belongs to `protocols`.
 """
 
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
-from tui_chat.providers.discovery import discover_endpoints, merge_discovered
-from tui_chat.providers.model_catalogue import list_models
+from tui_chat.providers.discovery import discover_endpoints, list_models, merge_discovered
 from tui_chat.providers.response_recorder import ResponseRecorder, recorded_events
 from tui_chat.providers.retry import RetryPause, open_with_retries
 

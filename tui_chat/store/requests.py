@@ -3,8 +3,8 @@
 Recipes and hashes are kept for ever; they are small. A body holds the whole conversation, so
 the bodies of a long session would soon outweigh everything else: only the latest are kept.
 A revision is the JSON of a preset, role, profile or lorebook that recipes name by its SHA-256.
+Requests that are no part of a conversation are kept apart; see `models.request.SideRequest`.
 """
-# ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
-from tui_chat.models.request import RawResponse, RequestRecord, StoredRequest
+from tui_chat.models.request import RawResponse, RequestRecord, SideRequest, StoredRequest
 from tui_chat.models.text import clean
+from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.errors import decoding
+from tui_chat.store.rows import cost_of_text, cost_text, usage_values
+
+SIDE_BODIES_KEPT = 50
+"""The number of exact bodies that are kept; that of a summary holds a conversation."""
+
+_PRUNE = """
+    UPDATE side_requests SET body = NULL WHERE body IS NOT NULL AND seq <= (
+        SELECT seq FROM side_requests WHERE body IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?
+    )
+"""
+# ruff: noqa: S608 - only our own column names and constants are put into SQL
+
 
 BODIES_KEPT = 200
 """The number of exact bodies that are kept: a few days of normal use, and tens of megabytes at
@@ -63,6 +76,70 @@ _PRUNE_RESPONSES = """
         WHERE number > ? OR (weight > ? AND number > 1)
     )
 """
+
+
+class SideRequestStore:
+    """The side requests in the database."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def add(self, request: SideRequest) -> None:
+        """Store a request that has ended, and drop old bodies; of one without a session only what
+        it cost. Raises StoreError, also if its session is gone.
+        """
+        now = self._now()
+
+        async def work(tx: Transaction) -> None:
+            if not request.session_id:
+                await tx.run(
+                    "INSERT INTO new_chat_requests (kind, endpoint, model, status, created, "
+                    "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
+                    "cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    *(request.kind, request.endpoint, request.model, request.status, now),
+                    *usage_values(request.usage),
+                    *(cost_text(request.cost), request.priced),
+                )
+                return
+            await tx.run(
+                "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
+                "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
+                "cost, priced, error, reply, body) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(request.session_id, request.kind, request.endpoint, request.model),
+                *(request.status, now, *usage_values(request.usage), cost_text(request.cost)),
+                *(request.priced, clean(request.error), clean(request.reply), request.body),
+            )
+            await tx.run(_PRUNE, SIDE_BODIES_KEPT)
+
+        await self._database.write(work)
+
+    async def list(self, session_id: str) -> tuple[SideRequest, ...]:
+        """Return the side requests of a session, oldest first."""
+        rows = await self._database.read(
+            lambda tx: tx.rows(
+                "SELECT session_id, kind, endpoint, model, status, body, reply, usage_input, "
+                "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
+                "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
+                session_id,
+            )
+        )
+        return tuple(map(_side_request_of, rows))
+
+
+def _side_request_of(row: Row) -> SideRequest:
+    with decoding("side request"):
+        session_id, kind, endpoint, model, status, body, reply = row[:7]
+        cost, priced, error, created = row[12:]
+        return SideRequest(
+            *(session_id, kind, endpoint, model, status, body or b"", reply),
+            usage=Usage(*row[7:12]),
+            cost=cost_of_text(cost),
+            priced=priced,
+            error=error,
+            created=created,
+        )
 
 
 class RequestStore:

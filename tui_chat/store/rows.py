@@ -9,10 +9,9 @@ from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Literal, cast
 
-from tui_chat.models.character import Character
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings

@@ -13,11 +13,10 @@ from tui_chat.store.database import IN_MEMORY, Database
 from tui_chat.store.drafts import DraftStore, SettingStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
-from tui_chat.store.requests import RequestStore, RevisionStore
+from tui_chat.store.requests import RequestStore, RevisionStore, SideRequestStore
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
-from tui_chat.store.side_requests import SideRequestStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.side_request import SideRequestKind
+from tui_chat.models.request import SideRequestKind
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding

@@ -30,20 +30,17 @@ from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
 from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.crash_log import CrashLog
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_bindings import KeyBindings
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
-from tui_chat.ui.lifecycle import Lifecycle
+from tui_chat.ui.lifecycle import CrashLog, Lifecycle
 from tui_chat.ui.main_screen import MainScreen
 from tui_chat.ui.notifications import ErrorOutdated, Notifications, show_error
 from tui_chat.ui.panes import MEDIUM, WIDE
-from tui_chat.ui.terminal.clipboard import Clipboard
-from tui_chat.ui.terminal.desktop_notification import ReplyAlerts
-from tui_chat.ui.theme_files import ThemeFiles
-from tui_chat.ui.themes import THEME_DEFAULTS, origin_defaults
+from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
+from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, origin_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:

@@ -1,16 +1,26 @@
-"""Opening the workspace after the first frame, and closing it however the app ends."""
+"""Opening the workspace after the first frame, and closing it however the app ends.
+
+The error that ended the app last has a file of its own, with its traceback.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
+from traceback import format_exc
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import StoreDamaged, TuiChatError
+from textual.app import App
+
+from tui_chat.errors import InputError, StoreDamaged, TuiChatError
+from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
+from tui_chat.ui.notifications import show_error
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -18,10 +28,49 @@ if TYPE_CHECKING:
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
+CRASH_LOG = "crash.log"
+"""Its name in the data directory."""
 OPENING_SECONDS = 3.0
 """How long the end by a signal waits for the workspace to open, if something was typed."""
 CHECK_AFTER = 1.0
 """Seconds after the workspace was opened until it is checked for changes by other programs."""
+
+
+class CrashLog:
+    """Writes tracebacks, without the values of variables: among those are what was typed and what
+    providers sent.
+    """
+
+    def __init__(self, app: App[None], folder: Path) -> None:
+        self._app = app
+        self._file = folder / CRASH_LOG
+
+    def write(self) -> str:
+        """Write the traceback of the current exception; return a sentence that says where it is."""
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(self._file, "w", encoding="utf-8", opener=_open_privately) as log:
+                log.write(sanitize(format_exc()))
+        except OSError:
+            return "The details could not be written to the data directory."
+        return f"The details are in {sanitize(str(self._file))}; please report it."
+
+    @contextmanager
+    def report_errors(self, sentence: str) -> Generator[None]:
+        """Show an exception of any kind in a notification instead of ending the app; `sentence`
+        says what failed. For code that depends on a session's content: if one session cannot be
+        shown, the others must stay usable.
+        """
+        try:
+            yield
+        except TuiChatError as error:
+            show_error(self._app, error)
+        except Exception:
+            show_error(self._app, InputError(sentence, advice=self.write()))
+
+
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
 
 
 def _import_the_rest() -> None:

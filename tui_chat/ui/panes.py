@@ -9,16 +9,19 @@
    the focus moves elsewhere, and shown again when there is room beside the chat. A pane that has
    the focus is visible at any width.
 
-The mouse and keys move the borders between the panes. Which panes are open and how wide they are
-is remembered between starts; where the terminal is too small for that, the chat keeps `MIN_CHAT`.
-Messages that lead from one area to another, such as to the origin of a piece, are handled here.
+The mouse and keys move the borders between the panes. Which panes are open and how wide they are is
+remembered between starts, in a file; where the terminal is too small for that, the chat keeps
+`MIN_CHAT`. Messages that lead from one area to another, such as to the origin of a piece, are
+handled here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+import json
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -26,13 +29,14 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui_chat.files import make_private_folder
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
-from tui_chat.ui.layout_file import PaneLayout, SideArea, read_layout, write_layout
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
@@ -43,6 +47,12 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.ui.areas.presets.pane import PresetPane
 
+SideArea = Literal["sessions", "presets", "inspector"]
+SIDE_AREAS: tuple[SideArea, ...] = ("sessions", "presets", "inspector")
+
+MAX_COLUMNS = 1_000
+_MAX_SIZE = 10_000
+"""Bytes of the file that are read."""
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""
 
@@ -60,6 +70,62 @@ MIN_SESSIONS, MIN_CHAT, MIN_RIGHT = 16, 40, 30
 """Columns that a pane keeps when a border is moved or the terminal is small."""
 DEFAULT_RIGHT = 48
 """Columns at least at the right of the chat, unless the user chose fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaneLayout:
+    """Panes and their widths in columns; None for a width that depends on the terminal."""
+
+    closed: frozenset[SideArea] = frozenset({"presets"})
+    """Panes that the user closed."""
+    requested: SideArea | None = None
+    """The pane that was opened last where not all fit."""
+    left: int | None = None
+    """The width of the session list."""
+    right: int | None = None
+    """The width of preset editor and inspector."""
+
+
+def read_layout(path: Path) -> PaneLayout:
+    """Return the layout of a file; the default one as far as the file does not say."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            found: Any = json.loads(file.read(_MAX_SIZE))
+    except (OSError, ValueError, RecursionError):
+        return PaneLayout()
+    if not isinstance(found, dict):
+        return PaneLayout()
+    values = cast("dict[str, Any]", found)
+    closed, requested = values.get("closed"), values.get("requested")
+    return PaneLayout(
+        closed=frozenset(name for name in SIDE_AREAS if name in cast("Collection[Any]", closed))
+        if isinstance(closed, list)
+        else PaneLayout().closed,
+        requested=next((name for name in SIDE_AREAS if name == requested), None),
+        left=_columns(values.get("left")),
+        right=_columns(values.get("right")),
+    )
+
+
+def write_layout(path: Path, layout: PaneLayout) -> None:
+    """Write a layout. If it cannot be written, the next start has the one before."""
+    values = {
+        "closed": sorted(layout.closed),
+        "requested": layout.requested,
+        "left": layout.left,
+        "right": layout.right,
+    }
+    try:
+        make_private_folder(path.parent)
+        path.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    except OSError:
+        return
+
+
+def _columns(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_COLUMNS:
+        return value
+    return None
 
 
 class AreaStack(Vertical, OnePassWidget):

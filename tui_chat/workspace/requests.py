@@ -6,12 +6,16 @@
    state changed meanwhile.
 3. What lorebooks find in a message is remembered, too, but the first search of a long conversation
    may take seconds; see `is_lore_searched`.
+
+Estimated token counts are corrected by what providers counted, for each endpoint and model. The
+corrections are stored between runs of the program.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,21 +26,28 @@ from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.context.generation import with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
 from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.tokens import counter_for
+from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
 from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
-from tui_chat.workspace.token_calibration import TokenCalibration
 
 if TYPE_CHECKING:
+    from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
+_SETTING = "corrections"
+"""The name of the stored setting that holds the corrections."""
+
+_MAX_MODELS = 100
+"""Models whose correction is stored, the latest ones."""
 LONG_SEARCH = 200
 """Lore entries and messages from which a first search may take longer than a frame."""
 
@@ -63,6 +74,57 @@ _ingredients = attrgetter(
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredCorrection:
+    endpoint: str
+    model: str
+    correction: Correction
+
+
+class TokenCalibration:
+    """Corrects token estimates by what providers reported."""
+
+    def __init__(self) -> None:
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """By endpoint and model; the one learned last is last."""
+
+    def correction(self, endpoint: str, model: str) -> Correction:
+        """Return the correction of estimates for a model at an endpoint."""
+        return self._corrections.get((endpoint, model), NO_CORRECTION)
+
+    def learn(self, composed: Composed, reported: int | None) -> None:
+        """Learn from the number of input tokens that the provider reported for a request."""
+        budget = composed.envelope.budget
+        if budget is not None:
+            key = composed.endpoint.name, composed.model
+            known = self._corrections.pop(key, NO_CORRECTION)
+            self._corrections[key] = known.after(budget.uncorrected, reported)
+
+    async def load(self, store: Store) -> None:
+        """Read the corrections that an earlier run stored. Raises StoreError."""
+        text = await store.settings.get(_SETTING)
+        self._corrections = read_corrections(text or "") | self._corrections
+
+    async def save(self, store: Store) -> None:
+        """Store the corrections for the next run. Raises StoreError."""
+        await store.settings.set(_SETTING, dump_corrections(self._corrections))
+
+
+def dump_corrections(corrections: Mapping[tuple[str, str], Correction]) -> str:
+    """Return the latest corrections as text."""
+    latest = list(corrections.items())[-_MAX_MODELS:]
+    return pack(tuple(_StoredCorrection(*key, correction) for key, correction in latest))
+
+
+def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
+    """Return the corrections in a text; none if it cannot be read."""
+    try:
+        stored: tuple[_StoredCorrection, ...] = unpack(tuple[_StoredCorrection, ...], text)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return {}
+    return {(each.endpoint, each.model): each.correction for each in stored}
 
 
 class Requests:

@@ -29,14 +29,17 @@ from tui_chat.workspace.file_index import (
     FileContent,
     FileHeading,
     ListedFile,
+    Subagents,
+    call_of_file,
     find_files,
     heading_of,
     holds_words,
     read_listed,
     require_transcript,
+    session_of,
     spellings,
+    subagent_files,
 )
-from tui_chat.workspace.subagents import Subagents, call_of_file, session_of, subagent_files
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges

@@ -19,8 +19,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.session import Session
 from tui_chat.models.setting_types import (
     SettingError,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.reply import Reply
-from tui_chat.models.side_request import SideRequest, SideRequestKind
+from tui_chat.models.request import SideRequest, SideRequestKind
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive

@@ -15,9 +15,8 @@ from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
-from tui_chat.models.profile import Profile
 from tui_chat.models.request import RawResponse
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool

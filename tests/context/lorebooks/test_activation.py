@@ -17,7 +17,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.profile import Profile
+from tui_chat.models.role import Profile
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
 

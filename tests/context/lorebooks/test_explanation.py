@@ -11,12 +11,12 @@ from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.lorebooks.explanation import explain_lorebooks
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lore_rules import LoreRules
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
+from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
 

@@ -20,15 +20,13 @@ from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.timers import with_lore_timers
-from tui_chat.models.character import Character
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lore_rules import LoreRules, LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
-from tui_chat.models.role import Role
-from tui_chat.models.settings import AuthorNote
+from tui_chat.models.role import Character, Role
+from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
 from tui_chat.tokens import Counter
 
 PRESET = Preset("p", policies=Policies(depths="joined", expand_history=True))

@@ -14,11 +14,11 @@ from tui_chat.context.inputs import prefilled_history
 from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
 from tui_chat.context.lorebooks.timers import TurnInputs, next_timers, with_lore_timers
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.settings import LoreTimer
 from tui_chat.tokens import counter_for
 
 STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)

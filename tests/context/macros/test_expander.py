@@ -20,8 +20,7 @@ from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.profile import Profile
-from tui_chat.models.role import Role
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind
 
 NOW = datetime(2024, 5, 1, 13, 5, 59, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui_chat.library.editing import groups_of, switch_group
-from tui_chat.library.editing.groups import heading_title
+from tui_chat.library.editing.edits import heading_title
 from tui_chat.models.preset import Preset, PresetMessage
 
 

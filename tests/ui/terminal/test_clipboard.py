@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.ui.terminal.clipboard import copy_commands, copy_with_command
+from tui_chat.ui.terminal.clipboard_and_notifications import copy_commands, copy_with_command
 from tui_chat.ui.terminal.external_programs import open_link
 
 

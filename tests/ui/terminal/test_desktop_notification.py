@@ -12,7 +12,7 @@ from tests.ui.terminal.test_clipboard import program
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.terminal.desktop_notification import (
+from tui_chat.ui.terminal.clipboard_and_notifications import (
     Notify,
     describe_ending,
     is_hidden_in_tmux,
@@ -106,7 +106,7 @@ async def test_a_long_reply_notifies_an_absent_user(
         told.append(text)
         return ""
 
-    module = "tui_chat.ui.terminal.desktop_notification"
+    module = "tui_chat.ui.terminal.clipboard_and_notifications"
     monkeypatch.setattr(f"{module}.notification_sequence", sequence)
     monkeypatch.setattr(f"{module}.LONG_REPLY", 2 if seconds < 2 else 0)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -1,4 +1,4 @@
-"""What holds an entry back besides its keys: filters, timing, chance, its group, and the budgets.
+"""What holds an entry back besides its keys: filters and timing; and what it is searched for in.
 
 1. An entry may be limited to kinds of generation, to roles by name, and to roles by tag.
 2. `delay`: not before there are so many messages. `sticky`: active for so many messages once it
@@ -6,16 +6,6 @@
    that began with as many messages as there are now does not hold, since messages were removed,
    unless it is protected. A cooldown follows when a sticky entry ends.
 3. Sources are texts besides the conversation that are searched for an entry's keys.
-4. Of the entries of one inclusion group that a round activates, one remains.
-   a. Entries that stay active from before win, all of them.
-   b. With scoring, only the entries with the most matching keys may win.
-   c. A group with an active entry admits no other, unless that entry is in several groups.
-   d. Among entries that override, the one of the highest `order` wins; without any, one is drawn by
-      weight: the same for a seed.
-   e. An entry that two groups remove takes the least important one with it, as in SillyTavern.
-5. Each book has its budget, and the session has one. The session's counts the texts of a round
-   together, and of earlier rounds those whose content is searched, as SillyTavern does: an entry
-   with which they reach the budget is left out, and after it all others but those that ignore it.
 """
 
 from __future__ import annotations
@@ -34,8 +24,8 @@ from tui_chat.context.macros.environment import draw_number
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import NO_EXPANSIONS, text_of
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, MatchSource
+from tui_chat.models.settings import LoreTimer
 from tui_chat.tokens import Counter
 
 _FRAMING = 6

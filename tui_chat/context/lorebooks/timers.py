@@ -1,20 +1,11 @@
-"""The timers of lore entries over the turns of a conversation: what stays active, and what pauses.
-
-A turn is a reply with the messages before it; the last turn is the request itself. Timers follow
-from the messages alone, as if each reply had been requested with the present books and settings:
-versions, forks and deleted messages need no record of their own, and the same conversation gives
-the same bytes anywhere. They agree with those that SillyTavern keeps in a chat, since it too
-changes them only where a reply is requested, and forgets those of messages that were removed. The
-timers that a chat was imported with are kept with its last message, and hold from there.
+"""The timers of lore entries after a request, which hold in the next one.
 
 1. An active entry with `sticky` or `cooldown` begins a timer of so many messages, unless it has
    one.
 2. A timer ends with its last message, and goes if messages were removed since it began. Where a
-   sticky timer ends, the entry's cooldown begins, also if it has one from before; it holds also if
-   no message was added.
-3. Draws depend on the session and the number of messages, so the past can be computed again.
-4. Entries are activated only for the turns in which a timer may begin or holds: where a key of an
-   entry with timers, or of one whose content may activate it, is near enough.
+   sticky timer ends, the entry's cooldown begins; it holds also if no message was added.
+
+These are SillyTavern's timed effects.
 """
 
 from __future__ import annotations
@@ -32,10 +23,10 @@ from tui_chat.context.lorebooks.keys import NO_KEYS
 from tui_chat.context.session_texts import author_note
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.lore_rules import LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
+from tui_chat.models.settings import LoreTimer
 from tui_chat.tokens import NO_CORRECTION, Counter
 
 NO_TIMERS: tuple[LoreTimer, ...] = ()

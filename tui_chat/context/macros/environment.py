@@ -21,9 +21,9 @@ from types import MappingProxyType
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.times import duration, time_text
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
-from tui_chat.models.character import Character
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import MAIN_PROMPT
+from tui_chat.models.role import Character
 from tui_chat.models.text import Text
 
 VARIABLE = "variable "

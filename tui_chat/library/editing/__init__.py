@@ -8,13 +8,15 @@ edits    the other edits, and their undo history
 
 from tui_chat.library.editing.edits import (
     EditHistory,
+    MessageGroup,
     add_message,
     change_message,
     duplicate_message,
+    groups_of,
     move_message,
     remove_message,
+    switch_group,
 )
-from tui_chat.library.editing.groups import MessageGroup, groups_of, switch_group
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.slots import (
     Slot,

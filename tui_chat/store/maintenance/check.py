@@ -23,7 +23,7 @@ from tui_chat.store.maintenance.repair import (
     altered_requests,
     undecodable_values,
 )
-from tui_chat.store.search.secondary_text import secondary_texts_of
+from tui_chat.store.search.index import secondary_texts_of
 from tui_chat.store.search.words import index_words
 
 DERIVED_CHECKS = ("counts", "search")

@@ -26,17 +26,18 @@ from math import inf
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.search import Query
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.search.filters import (
+from tui_chat.store.search.index import TEXT, SearchField
+from tui_chat.store.search.scans import (
     Filters,
+    MessageScan,
+    choose_scan,
+    decode_column,
     index_bounds,
     message_filters,
     select_filtered,
     time_filters,
 )
-from tui_chat.store.search.scans import MessageScan, choose_scan, decode_column
-from tui_chat.store.search.secondary_text import TEXT, SearchField
-from tui_chat.store.search.snippets import TermMatcher
-from tui_chat.store.search.words import Term
+from tui_chat.store.search.words import Term, TermMatcher
 
 COMPARED = 150
 """The most matches that are ranked against each other."""

@@ -23,17 +23,15 @@ from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import refuse_bytes
 from tui_chat.store.search import index
-from tui_chat.store.search.filters import select_filtered, title_filters
-from tui_chat.store.search.planner import COMPARED, SearchTask, find_candidates, read_matches
-from tui_chat.store.search.scans import choose_scan
-from tui_chat.store.search.secondary_text import (
+from tui_chat.store.search.index import (
     RANKED_LENGTH,
     SECONDARY,
     SECONDARY_PLACES,
     split_texts,
 )
-from tui_chat.store.search.snippets import TermMatcher
-from tui_chat.store.search.words import parse_terms
+from tui_chat.store.search.planner import COMPARED, SearchTask, find_candidates, read_matches
+from tui_chat.store.search.scans import choose_scan, select_filtered, title_filters
+from tui_chat.store.search.words import TermMatcher, parse_terms
 
 _SCAN_STEP = 400
 """Messages that are read at a time if the query has no words."""

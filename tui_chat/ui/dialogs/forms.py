@@ -17,13 +17,13 @@ from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.message import Part
-from tui_chat.models.profile import (
+from tui_chat.models.role import (
     MAX_PROFILE_DEPTH,
     PROFILE_PLACEMENTS,
     PROFILE_ROLES,
     Profile,
+    Role,
 )
-from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea

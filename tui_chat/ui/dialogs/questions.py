@@ -21,9 +21,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.policies import KIND_TITLES, RequestKind
+from tui_chat.models.request import SideRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.side_request import SideRequest
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.branches import branch_lines
 from tui_chat.ui.dialogs.choices import (

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.models.message import ToolCall
-from tui_chat.ui.areas.chat.edit_tools import diff, summary
-from tui_chat.ui.areas.chat.tool_calls import call_lines, searchable_text
+from tui_chat.ui.areas.chat.tool_calls import call_lines, diff, searchable_text, summary
 
 PATCH = "*** Begin Patch\n*** Update File: wick.txt\n@@\n-dry\n+oiled\n*** End Patch"
 

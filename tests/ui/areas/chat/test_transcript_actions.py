@@ -22,8 +22,8 @@ from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Timing, Usage
 from tui_chat.ui.areas.chat.find import find_spans, word_pattern
 from tui_chat.ui.areas.chat.find_bar import FindBar
-from tui_chat.ui.areas.chat.frame_diff import TranscriptFrame
 from tui_chat.ui.areas.chat.header_footer import token_rate
+from tui_chat.ui.areas.chat.line_painter import TranscriptFrame
 from tui_chat.ui.areas.chat.text_lines import TextLine, indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import (

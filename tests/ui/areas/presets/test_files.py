@@ -16,9 +16,8 @@ from textual.widgets import Button, Input, Static
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.areas.presets.preset_app import SIZE, body, editing, ids, message, preset_of, press
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
+from tui_chat.ui.areas.presets.dialogs import PresetDiff, ReportDialog
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.presets.report_dialog import ReportDialog
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.notifications import Notice

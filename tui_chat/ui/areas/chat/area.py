@@ -16,17 +16,15 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.areas.chat.attachment_area import AttachmentArea
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
-from tui_chat.ui.areas.chat.compaction import HistoryCompaction
-from tui_chat.ui.areas.chat.compaction import offer as offer_compaction
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.composer_area import ComposerArea
+from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
 from tui_chat.ui.areas.chat.conversation_area import NO_MESSAGE_YET, ConversationArea
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
-from tui_chat.ui.areas.chat.side_replies import SideReplies
+from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
+from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
+from tui_chat.ui.areas.chat.tool_question import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tui_chat.errors import InputError
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.areas.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
+from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.area import ChatArea

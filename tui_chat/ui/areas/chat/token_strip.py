@@ -2,6 +2,9 @@
 
 A row stands for one turn, or for several if there are more turns than rows; then it shows the
 largest. The bar of the turn under the cursor is highlighted, and a click goes to a turn.
+
+Here a turn is what the user said and all up to the next time. The table of contents and the export
+of a part use the same turns.
 """
 
 from __future__ import annotations
@@ -16,16 +19,90 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.ui.areas.chat.turns import UserTurn, facts_of, tokens_of, turn_at, user_turns
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import BYTES_PER_TOKEN
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
 
+_WORDS = 60
+"""Characters of the words that a turn is listed by."""
 LEAST_TURNS = 12
 """Turns from which a conversation has a strip."""
 WIDTH = 2
 _BLOCKS = "▏▎▍▌▋▊▉█"
+
+
+@dataclass(slots=True)
+class UserTurn:
+    """One turn."""
+
+    first: int
+    """Index of its first message, which is the user's except for what precedes the first one."""
+    count: int = 0
+    """The number of its messages."""
+    calls: int = 0
+    """The number of tool calls."""
+    reported: int = 0
+    """Tokens that its replies read anew and wrote, as the provider reported them."""
+    characters: int = 0
+    """Characters of its texts and calls."""
+
+
+def user_turns(entries: Sequence[Entry]) -> list[UserTurn]:
+    """Return the turns of a branch, in order."""
+    turns: list[UserTurn] = []
+    for index, entry in enumerate(entries):
+        message = entry.message
+        if message.role == "user" or not turns:
+            turns.append(UserTurn(index))
+        turn, usage = turns[-1], entry.usage
+        turn.count += 1
+        turn.calls += len(message.tool_calls)
+        turn.reported += max((usage.input or 0) - (usage.cached or 0), 0) + (usage.output or 0)
+        turn.characters += len(message.content)
+        turn.characters += sum(len(call.arguments) for call in message.tool_calls)
+    return turns
+
+
+def tokens_of(turns: Sequence[UserTurn]) -> tuple[list[int], bool]:
+    """Return the tokens of each turn, and True if they were reported. Without any report they are
+    estimated from the texts.
+    """
+    if any(turn.reported for turn in turns):
+        return [turn.reported for turn in turns], True
+    return [turn.characters // BYTES_PER_TOKEN for turn in turns], False
+
+
+def words_of(entry: Entry) -> str:
+    """Return the words that a turn is listed by: how its first message begins."""
+    message = entry.message
+    words = one_line(message.content[: 4 * _WORDS], _WORDS)
+    if message.semantics.summary is not None:
+        return f"Summary: {words}"
+    return words or (f"[{message.parts[0].kind}]" if message.parts else f"[{message.role}]")
+
+
+def facts_of(turn: UserTurn, tokens: int, *, is_reported: bool) -> str:
+    """Return the facts about a turn in the table of contents."""
+    about = "" if is_reported else "~"
+    facts = [
+        f"{about}{tokens:,} tokens" if tokens else "",
+        f"{turn.calls:,} call{'s' * (turn.calls != 1)}" if turn.calls else "",
+        f"{turn.count:,} message{'s' * (turn.count != 1)}",
+    ]
+    return " · ".join(filter(None, facts))
+
+
+def turn_at(turns: Sequence[UserTurn], index: int) -> int:
+    """Return the number of the turn that a message belongs to."""
+    low, high = 0, len(turns)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if turns[middle].first <= index else (low, middle)
+    return low
 
 
 class TokenStrip(Widget):

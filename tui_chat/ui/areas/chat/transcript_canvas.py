@@ -28,8 +28,7 @@ from tui_chat.ui.areas.chat.branch_layout import (
     is_other_version,
 )
 from tui_chat.ui.areas.chat.find import TranscriptSearch
-from tui_chat.ui.areas.chat.frame_diff import TranscriptFrame
-from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, text_width
+from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, TranscriptFrame, text_width
 from tui_chat.ui.areas.chat.styles import TranscriptStyles
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport

@@ -10,8 +10,8 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.policies import KIND_TITLES
+from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
-from tui_chat.models.side_request import SideRequest
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
@@ -144,7 +144,7 @@ class InspectorArea(Area):
             await workspace.forecasts.recall(endpoint, workspace.state.request.draft)
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
-        from tui_chat.ui.areas.inspector.forecast_line import forecast_versus_usage
+        from tui_chat.ui.areas.inspector.summary import forecast_versus_usage
         from tui_chat.ui.areas.inspector.views import ReplyDetails
 
         state, viewed = workspace.state, workspace.state.request.viewed

@@ -25,8 +25,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
-from tui_chat.ui.areas.inspector.text_fitting import counted, fitting
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, fitting
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.row_list import RowList
 

@@ -16,8 +16,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
-from tui_chat.ui.areas.inspector.text_fitting import cut, cut_front
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, cut_front
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")

@@ -167,7 +167,7 @@ class PresetsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_choose_profile(self, name: str = "") -> None:
         """Choose who the user is for the model, or nobody, from the next message on."""
-        from tui_chat.models.profile import Profile
+        from tui_chat.models.role import Profile
         from tui_chat.ui.dialogs.forms import ProfileForm
         from tui_chat.ui.dialogs.questions import EDIT_ITEM, NEW_ITEM, ask_profile
 
@@ -327,7 +327,7 @@ class PresetsArea(Area):
     def _show_sentences(
         self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str
     ) -> None:
-        from tui_chat.ui.areas.presets.report_dialog import ReportDialog
+        from tui_chat.ui.areas.presets.dialogs import ReportDialog
 
         self.tui.push_screen(ReportDialog(title, sentences, nothing))
 
@@ -353,7 +353,7 @@ class PresetsArea(Area):
     async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
         """Compare the edited preset with its file, or with another preset."""
         from tui_chat.library.presets import dump_preset
-        from tui_chat.ui.areas.presets.diff_dialog import PresetDiff
+        from tui_chat.ui.areas.presets.dialogs import PresetDiff
         from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
 
         edits, name = workspace.state.preset_edits, workspace.state.preset_name

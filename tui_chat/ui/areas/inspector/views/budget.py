@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tui_chat.analysis import ShareCalculator, Shares
 from tui_chat.models.envelope import Budget
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.text_fitting import counted
-from tui_chat.ui.areas.inspector.text_fitting import shares as divided
+from tui_chat.ui.areas.inspector.row_wrapping import counted
+from tui_chat.ui.areas.inspector.row_wrapping import shares as divided
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

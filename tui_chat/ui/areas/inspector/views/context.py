@@ -20,7 +20,7 @@ from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

@@ -24,7 +24,7 @@ from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.drawn_row import display_kind
-from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.views.rows_view import (
     Part,
     Piece,

@@ -18,7 +18,7 @@ from textual.message import Message
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.text_fitting import counted, cut
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

@@ -12,8 +12,7 @@ from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
-from tui_chat.ui.areas.inspector.text_fitting import cut, size_in_words
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, size_in_words
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

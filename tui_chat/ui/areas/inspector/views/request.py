@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tui_chat.ui.areas.inspector.text_fitting import size_in_words
+from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

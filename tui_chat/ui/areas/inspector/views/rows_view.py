@@ -22,8 +22,7 @@ from textual.strip import Strip
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
-from tui_chat.ui.areas.inspector.text_fitting import cut
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.widgets.row_list import RowList
 
 Piece: TypeAlias = tuple[str, str]

@@ -15,7 +15,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.text_fitting import counted, cut, cut_front
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut, cut_front
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,

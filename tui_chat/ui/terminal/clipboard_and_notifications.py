@@ -1,27 +1,47 @@
-r"""Desktop notifications through the terminal, for when another window has the focus.
+"""What the terminal, or a small command beside it, does for the app: desktop notifications and the
+clipboard. A command may be missing, hang or fail.
 
-iTerm2, kitty, WezTerm, Ghostty and Windows Terminal know `ESC]9;text BEL`, urxvt and foot
-`ESC]777;notify;title;text BEL`; other terminals ignore both. The bell follows, with which any
-terminal can mark its window. tmux passes the sequences on only if `allow-passthrough` is on,
-wrapped and with each escape doubled; the bell it handles in any case.
+Notifications are for when another window has the focus. iTerm2, kitty, WezTerm, Ghostty and Windows
+Terminal know `ESC]9;text BEL`, urxvt and foot `ESC]777;notify;title;text BEL`; other terminals
+ignore both. The bell follows, with which any terminal can mark its window. tmux passes the
+sequences on only if `allow-passthrough` is on, wrapped and with each escape doubled; the bell it
+handles in any case.
+
+Text is copied with an escape sequence, and with a command for terminals that ignore it.
+
+1. Textual writes `ESC]52;c;text BEL`. xterm (by default), GNOME's terminals and macOS's ignore it.
+2. tmux drops it where `set-clipboard` is `external`, as it is unless it is configured; `tmux
+   load-buffer -w` (3.2 and newer) puts the text into its buffer and hands it on to the terminal.
+3. Elsewhere the desktop's own command works if the terminal is on this machine. Over SSH it would
+   fill the clipboard of the wrong machine.
+4. Windows and WSL have `clip.exe`, which reads UTF-16 with a byte order mark, and else the system's
+   code page.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from shutil import which
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.ui.terminal.helper_command import run_helper
 
 if TYPE_CHECKING:
     from tui_chat.workspace.events import WorkspaceEvent
 
+TIMEOUT = 5.0
+"""Seconds to wait for a command."""
+
+Command = tuple[str, ...]
+
+_CLIP: Command = ("clip.exe",)
 Notify = Literal["osc9", "osc777", "bell", "off"]
 """The way to notify."""
 
@@ -35,6 +55,82 @@ _EXCERPT = 1_000
 """Characters of a reply from which the text is taken."""
 _TMUX_TIMEOUT = 2.0
 """Seconds to wait for tmux."""
+
+
+def run_helper(
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    timeout: float,
+    *,
+    given: bytes = b"",
+    wants_output: bool = False,
+) -> bytes | None:
+    """Run a command without a shell, with `given` as its standard input, and return its output.
+
+    The output is empty unless `wants_output`. Returns None if the command is not found, fails or
+    takes longer than `timeout` seconds.
+    """
+    program = which(command[0], path=environ.get("PATH", ""))
+    if program is None:
+        return None
+    try:
+        # Nothing may reach the screen, and some commands stay in the background with our pipes.
+        done = subprocess.run(  # noqa: S603 - fixed commands
+            (program, *command[1:]),
+            input=given,
+            stdout=subprocess.PIPE if wants_output else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=dict(environ),
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout or b""
+
+
+def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Command, ...]:
+    """Return the commands that may copy their standard input, the best one first."""
+    if environ.get("TMUX"):
+        return ("tmux", "load-buffer", "-w", "-"), ("tmux", "load-buffer", "-")
+    if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
+        return ()
+    if platform == "darwin":
+        return (("pbcopy",),)
+    if platform == "win32":
+        return (_CLIP,)
+    found: list[Command] = [_CLIP] if environ.get("WSL_DISTRO_NAME") else []
+    if environ.get("WAYLAND_DISPLAY"):
+        found.append(("wl-copy",))
+    if environ.get("DISPLAY"):
+        found += [("xclip", "-selection", "clipboard", "-in"), ("xsel", "--clipboard", "--input")]
+    return tuple(found)
+
+
+def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:
+    """Copy a text with the first command that succeeds. Return False if none did."""
+    return any(
+        run_helper(command, environ, TIMEOUT, given=_encoded(text, command)) is not None
+        for command in copy_commands(environ)
+    )
+
+
+def _encoded(text: str, command: Command) -> bytes:
+    return text.encode("utf-16" if command == _CLIP else "utf-8", "replace")
+
+
+class Clipboard:
+    """Copies texts with a command, one after the other."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._lock = asyncio.Lock()
+        """Held while a command runs: the last copy must win."""
+
+    async def copy(self, text: str) -> None:
+        """Copy a text, if any command can."""
+        async with self._lock:
+            await asyncio.to_thread(copy_with_command, text, self._environ)
 
 
 def describe_ending(entry: Entry) -> str:
