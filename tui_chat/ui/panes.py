@@ -466,7 +466,7 @@ class Panes(Horizontal, OnePassWidget):
         """Go to a message of the active branch and mark words in it, if it is there."""
         if self.is_narrow:
             self._forget_requested()
-        if self.chat.pane.transcript.show_message(message_id, words):
+        if self.chat.pane.show_message(message_id, words):
             self.chat.pane.transcript.focus()
 
     def show_status(self, text: str) -> None:

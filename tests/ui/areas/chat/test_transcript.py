@@ -449,7 +449,7 @@ async def test_a_message_that_unfolds_past_the_screen_is_still_the_one_that_fold
 async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, branch(20))
-        await pilot.press("y", "k", "k", "y")
+        await pilot.press("y", "k", "y")
         copied = [e.text for e in app.posted if isinstance(e, CopyRequested)]
         assert [text.split("\n")[0] for text in copied] == ["text 19", "text 18"]
         await pilot.press("end", "y")

@@ -80,7 +80,7 @@ def copied(app: Stage) -> list[tuple[str, str]]:
 async def test_keys_act_on_the_message_under_the_cursor(key: str, kind: type[EntryRequest]) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(6))
-        await pilot.press("k", "k", "k", key)
+        await pilot.press("k", "k", key)
         assert [e.entry_id for e in app.posted if type(e) is kind] == ["m3"]
 
 

@@ -18,6 +18,7 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList, HitPreview
 from tui_chat.ui.areas.search.query_text import KnownNames
@@ -241,11 +242,14 @@ async def test_escape_after_a_jump_returns_to_the_draft(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "the purple elephant, an elephant")
+        await pilot.press("shift+tab", "slash", *"purple", "enter")
+        await until(pilot, lambda: app.query_one(FindBar).display)
         await pilot.press("ctrl+f", *"elephant from:user")
         await found(pilot, app)
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Transcript).has_focus)
         await settle(pilot)
+        assert not app.query_one(FindBar).display, "it has other words"
         hint = app.chat.pane.activity.hint
         assert hint.startswith("Hit 1 of 4: n N others, Esc back to the draft, Ctrl+F all results")
         await pilot.press("n")

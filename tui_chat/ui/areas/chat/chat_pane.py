@@ -228,6 +228,14 @@ class ChatPane(Vertical, OnePassWidget):
             await self.mount(self.find_bar, after=self.containers.conversation)
         self.find_bar.open(words)
 
+    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
+        """Go to a message and mark words in it that were found elsewhere. Return False if it is not
+        on this branch.
+        """
+        if self.find_bar is not None:
+            self.find_bar.display = False  # it has other words
+        return self.transcript.show_message(message_id, words)
+
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         """Find other words."""
         self.transcript.find(event.words)

@@ -118,13 +118,15 @@ class Transcript(TranscriptCanvas):
         self._redraw()
 
     def action_message(self, step: int) -> None:
-        """Move the cursor to the previous or next message."""
+        """Move the cursor to the previous or next message, or up to where the current one begins if
+        only its end is in sight.
+        """
         current = self._current
         if current is None:
             return
         top = self._viewport.top
-        if self.cursor is None and step < 0 and (top.message, top.part) != (current, 0):
-            self.go_to(current)
+        if self.cursor is None and step < 0 and top.message == current and top.part > 0:
+            self.go_to(current)  # its beginning is out of sight
         elif current + step >= len(self.entries):
             self.go_to_end()
         else:
