@@ -56,6 +56,14 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert first == WORDS
         scattered = max(entries, key=lambda entry: match_score(entry, "rgnrt"))
         assert scattered.title.startswith("Regenerate")
+        for misspelt, meant in (
+            ("tempreture", "Settings of the session"),
+            ("exprot", "Export conversation…"),
+        ):
+            best = max(entries, key=lambda entry, words=misspelt: match_score(entry, words))
+            assert best.title == meant
+        for words in ("mouse", "voice", "zen"):
+            assert not any(match_score(entry, words) for entry in entries), "not letters of others"
         tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
         assert "tool" in tools[0].title
         assert {entry.title for entry in entries if match_score(entry, "config") >= 60} == {
@@ -118,12 +126,12 @@ async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> 
         await settle(pilot)
         title, keys = app.action_index.help_sections()[0]
         assert title == "Conversation"
-        assert keys[0] == ("y", "Copy the message or the selection")
-        titles = [each for _, each in keys]
+        assert keys[0][:2] == ("y", "Copy the message or the selection")
+        titles = [each.title for each in keys]
         assert titles.index("Regenerate this reply") < titles.index("Up")
         app.chat.pane.composer.focus()
         await settle(pilot)
-        assert app.action_index.help_sections()[0][1][0] == ("Enter", "Send")
+        assert app.action_index.help_sections()[0][1][0][:2] == ("Enter", "Send")
 
 
 async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
@@ -141,6 +149,8 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
         await pilot.press(*"fork")
         await until(pilot, lambda: "Sessions" not in shown())
         assert shown() == ["Conversation", "Typed at the start of a message"]
+        app.screen.query_one(Input).value = "persona"
+        await until(pilot, lambda: shown() == ["Typed at the start of a message"])
         await pilot.press(*"zzz")
         await until(pilot, lambda: shown() == [])
         assert app.screen.query_one(".none").display

@@ -301,7 +301,7 @@ def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
 _SENTENCES: dict[BreakKind, str] = {
     "first": "No request was sent to this endpoint yet.",
     "model": "The last request went to another model, which has its own cache.",
-    "grown": "This request starts with all of the last one; only the rest is new.",
+    "grown": "It begins with the whole last request.",
     "moved": "{what} has moved: {after} after it are not cached.",
     "changed": "{what} has changed: {after} from there on are not cached.",
     "added": "{what} was added: {after} from there on are not cached.",

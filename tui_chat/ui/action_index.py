@@ -17,6 +17,7 @@ from tui_chat.ui.slash_commands import COMMANDS
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
     from tui_chat.ui.command_palette import PaletteEntry
+    from tui_chat.ui.dialogs.base import HelpLine
     from tui_chat.ui.panes import Panes
 
 
@@ -52,11 +53,14 @@ class ActionIndex:
         self._recent: list[str] = []
         """Ids of the palette's entries, the last used first."""
 
-    def help_sections(self) -> tuple[tuple[str, list[tuple[str, str]]], ...]:
+    def help_sections(self) -> tuple[tuple[str, list[HelpLine]], ...]:
         """Return titled lists of keys, or commands, and what they do."""
+        from tui_chat.ui.command_palette import PANE_ALIASES
+        from tui_chat.ui.dialogs.base import HelpLine
+
         keys = self._app.key_bindings.by_action
         everywhere = [
-            (key_names(keys[action.id]), action.title)
+            HelpLine(key_names(keys[action.id]), action.title, " ".join(action.aliases))
             for action in ACTIONS
             if keys[action.id] and self._is_possible(action.run)
         ]
@@ -64,7 +68,7 @@ class ActionIndex:
             (
                 title,
                 [
-                    (key.keys, key.title)
+                    HelpLine(key.keys, key.title, " ".join(PANE_ALIASES.get(key.title, ())))
                     for key in sorted(
                         self._pane_keys(pane),
                         key=lambda key: key.action.partition("(")[0] in _MOVES,
@@ -73,10 +77,19 @@ class ActionIndex:
             )
             for title, pane in self._titled_panes()
         ]
+        aliases = {action.run: " ".join(action.aliases) for action in ACTIONS}
         commands = [
-            *((f"/{each.name} {each.argument}".rstrip(), each.title) for each in COMMANDS),
-            ("@", "Attach a file"),
-            ("//", "Start a message with /"),
+            *(
+                HelpLine(
+                    f"/{each.name} {each.argument}".rstrip(),
+                    each.title,
+                    " ".join((*each.aliases, aliases.get(each.run, ""))),
+                )
+                for each in COMMANDS
+            ),
+            HelpLine("/SETTING VALUE", "A setting of the session: /temperature 0.7", "/set"),
+            HelpLine("@", "Attach a file"),
+            HelpLine("//", "Start a message with /"),
         ]
         typed = [("Typed at the start of a message", commands)]
         if self._panes.chat.pane.composer.disabled:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
+from difflib import get_close_matches
 
 from rich.table import Column, Table
 from rich.text import Text
-from textual.fuzzy import FuzzySearch
 from textual.widgets import Input
 from textual.widgets.option_list import Option
 
@@ -35,8 +36,8 @@ class PaletteEntry:
 
 PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Send": ("submit", "ask"),
-    "Stop the reply": ("stop", "cancel", "abort", "interrupt"),
-    "Find": ("search in conversation", "grep"),
+    "Stop the reply": ("stop", "cancel", "abort", "interrupt", "pause"),
+    "Find": ("search in conversation", "find in chat", "find in conversation", "grep"),
     "Save a picture or file of this message; again, the next": (
         "attachment",
         "download",
@@ -46,16 +47,19 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Unfold reasoning, calls, long text": ("expand", "collapse", "fold", "thinking", "show more"),
     "Previous version": ("swipe left", "sibling", "alternative"),
     "Next version": ("swipe right", "sibling", "alternative"),
-    "Copy the message or the selection": ("copy", "yank", "clipboard"),
+    "Copy the message or the selection": ("copy", "copy last", "copy reply", "yank", "clipboard"),
     "Copy a code block of this message; again, the next": ("copy code", "snippet"),
     "Copy the conversation": ("copy all", "clipboard"),
     "Open a link of this message; again, the next": ("url", "browser", "link"),
     "Regenerate this reply": ("retry", "redo", "swipe", "ask again"),
     "Continue this reply": ("continue", "go on", "more", "resume"),
-    "Edit this message, as another version": ("edit message", "change", "rewrite"),
+    "Edit this message, as another version": (
+        *("edit message", "edit last message", "edit and resend", "resend", "change", "rewrite"),
+    ),
     "Fork session from here": ("fork", "branch off", "duplicate", "clone"),
     "Delete this message and what follows": ("delete message", "remove", "rewind"),
-    "Pin message (always included)": ("keep", "always send", "sticky"),
+    "Pin message (always included)": ("keep", "always send", "sticky", "favorite", "star"),
+    "Payload": ("raw", "json", "body"),
     "Show the request that made the reply": ("payload", "debug", "what was sent"),
     "Show where this message is in the request": ("locate", "reveal"),
     "Enter a tool call's result by hand": ("tools", "tool result", "function call"),
@@ -70,13 +74,11 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Words for the actions of panes, by their titles."""
 
-_FUZZY = FuzzySearch()
-
 
 def match_score(entry: PaletteEntry, query: str) -> float:
     """Return how well an entry matches what is typed; 0 if it does not.
 
-    Whole names go before beginnings, beginnings before words, words before scattered letters;
+    Whole names go before beginnings, beginnings before words, words before misspelt ones;
     titles before aliases, and the app's actions before those of a pane.
     """
     query = " ".join(query.casefold().split())
@@ -94,16 +96,30 @@ def match_score(entry: PaletteEntry, query: str) -> float:
     for holds, score in steps:
         if holds:
             return score if entry.area else score + 1
-    if len(query) < _SHORTEST_SCATTERED:
+    if len(query) < _SHORTEST_MISSPELT:
         return 0
-    scattered = _FUZZY.match(query, title)[0]
-    return min(scattered, 40) if entry.area else min(scattered * 1.1, _MOST_SCATTERED)
+    words = {*_WORD.findall(title), *aliases}
+    is_meant = any(_abbreviates(query, word) for word in words) or get_close_matches(
+        query, words, 1, _LIKENESS
+    )
+    return (_MOST_MISSPELT - bool(entry.area)) if is_meant else 0
 
 
-_MOST_SCATTERED = 41
-"""The score that scattered letters have at most."""
-_SHORTEST_SCATTERED = 3
-"""Letters that are looked for one by one; fewer are in almost every title."""
+_MOST_MISSPELT = 41
+"""The score of an entry that has a misspelt or abbreviated word."""
+_SHORTEST_MISSPELT = 4
+"""Letters that a misspelt or abbreviated word has at least."""
+_LIKENESS = 0.79
+"""How like a word is to one that is misspelt; see `difflib`."""
+_WORD = re.compile(r"\w+")
+
+
+def _abbreviates(query: str, word: str) -> bool:
+    """Return True if a word has these letters in this order, from its first on, and few others."""
+    if not word.startswith(query[0]) or 2 * len(query) < len(word):
+        return False
+    letters = iter(word)
+    return all(letter in letters for letter in query)
 
 
 def _begins_word(text: str, query: str) -> bool:
@@ -121,10 +137,12 @@ class CommandPalette(ChoiceDialog):
     DEFAULT_CSS = """
     CommandPalette {
         align: center top;
-        & > Vertical { margin-top: 3; width: 84; }
+        & > Vertical { margin-top: 3; }
         OptionList { max-height: 60vh; }
     }
     """
+
+    min_width = 84
 
     def __init__(self, entries: Sequence[PaletteEntry], recent: Sequence[str]) -> None:
         """`recent`: ids of the entries that were chosen before, the newest first."""
@@ -141,8 +159,8 @@ class CommandPalette(ChoiceDialog):
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that match, the best first, then what was used last."""
         scores = {c.id: match_score(self._entries[c.id], words) for c in self.choices}
-        # scattered letters count only where nothing has the words
-        least = _MOST_SCATTERED if max(scores.values(), default=0) > _MOST_SCATTERED else 0
+        # misspelt words count only where nothing has the words
+        least = _MOST_MISSPELT if max(scores.values(), default=0) > _MOST_MISSPELT else 0
         found = [choice for choice in self.choices if scores[choice.id] > least]
         oldest = -len(self._recent) - 1
         found.sort(key=lambda c: (-scores[c.id], -self._recent.get(c.id, oldest)))

@@ -274,10 +274,20 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
             self.dismiss(TextAnswer(text, send and self._sends))
 
 
+class HelpLine(NamedTuple):
+    """A key or a command, and what it does."""
+
+    keys: str
+    title: str
+    words: str = ""
+    """Other words that people search for."""
+
+
 class HelpDialog(Dialog[None]):
     """Lists the keys and commands in sections; typing filters them."""
 
     DEFAULT_CSS = """
+    HelpDialog > Vertical { width: 92; }
     HelpDialog .keys { padding: 0 0 1 2; }
     HelpDialog VerticalScroll { margin-top: 1; }
     """
@@ -288,8 +298,8 @@ class HelpDialog(Dialog[None]):
         Binding("pagedown", "scroll(10)", show=False, priority=True),
     ]
 
-    def __init__(self, sections: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> None:
-        """`sections` are titles, each with its keys and what they do."""
+    def __init__(self, sections: Iterable[tuple[str, Iterable[HelpLine]]]) -> None:
+        """`sections` are titles, each with its lines."""
         super().__init__()
         self._sections = [(title, list(keys)) for title, keys in sections]
 
@@ -314,9 +324,9 @@ class HelpDialog(Dialog[None]):
         titles, tables = self.query(".title").results(Static), self.query(".keys").results(Static)
         for (title, keys), heading, table in zip(self._sections, titles, tables, strict=True):
             matching = [
-                (key, what)
-                for key, what in keys
-                if all(word in f"{title} {key} {what}".casefold() for word in words)
+                line
+                for line in keys
+                if all(word in " ".join((title, *line)).casefold() for word in words)
             ]
             heading.display = table.display = bool(matching)
             table.update(_key_table(matching))
@@ -329,8 +339,8 @@ class HelpDialog(Dialog[None]):
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-def _key_table(keys: Iterable[tuple[str, str]]) -> Table:
+def _key_table(lines: Iterable[HelpLine]) -> Table:
     table = Table.grid(Column(width=22, style="bold"), Column(), padding=(0, 0, 0, 2))
-    for key, what in keys:
-        table.add_row(key, what)
+    for line in lines:
+        table.add_row(line.keys, line.title)
     return table

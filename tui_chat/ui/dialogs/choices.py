@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from rich.table import Column, Table
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -34,6 +35,10 @@ class Choice:
     """
 
 
+FEW = 16
+"""Choices whose details may take several lines each; of more, one line of each is shown."""
+MAX_WIDTH = 104
+"""Columns that a dialog takes at most."""
 TYPED = "+"
 """Prefix of the id of a choice that the user typed."""
 
@@ -47,6 +52,8 @@ class ChoiceDialog(Dialog[str | None]):
     ]
     hint: ClassVar[str] = ""
     """The keys, in the last line; empty for none."""
+    min_width: ClassVar[int] = 72
+    """Columns that it takes at least, if the terminal has them."""
 
     def __init__(
         self,
@@ -74,6 +81,8 @@ class ChoiceDialog(Dialog[str | None]):
         """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
+            longest = max((len(choice.detail) for choice in self.choices), default=0)
+            box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)
             yield Input(placeholder="Type to filter")
             options = OptionList()
             options.can_focus = False
@@ -144,6 +153,10 @@ class ChoiceDialog(Dialog[str | None]):
         mark = "● " if choice.id == self._current else "  "
         label = one_line(choice.label)
         line = Text(mark + label)
+        if choice.detail and len(self.choices) <= FEW and len(label) <= self._label_width:
+            table = Table.grid(Column(width=self._label_width + 4), Column(style="dim"))
+            table.add_row(line, Text(one_line(choice.detail)))
+            return Option(table, id=choice.id)
         if choice.detail:
             gap = " " * (max(self._label_width - len(label), 0) + 2)
             line.append(gap + one_line(choice.detail), style="dim")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from textual.app import App
 
 from tui_chat.config import repeats_offline_models
 from tui_chat.errors import InputError, StoreDamaged
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.policies import KIND_TITLES, RequestKind
@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | None:
+async def ask_model(
+    app: App[Any], workspace: Workspace, environ: Mapping[str, str]
+) -> tuple[str, str] | None:
     """Ask for an endpoint and one of its models, which can be made the default of new sessions.
+    Endpoints whose key is not in `environ` come last.
 
     Model servers found on this machine meanwhile are added to the list.
     """
@@ -57,7 +60,7 @@ async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | No
         app.run_worker(setting, group="settings", description="set the default model")
 
     dialog = ModelChoiceDialog(
-        _models(workspace),
+        _models(workspace, environ),
         current,
         f"{default[0].name}\n{default[1]}" if default is not None else "",
         set_default,
@@ -66,7 +69,7 @@ async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | No
     async def search() -> None:
         await workspace.settings.discover_models()
         if dialog.is_attached:
-            dialog.offer(_models(workspace))
+            dialog.offer(_models(workspace, environ))
 
     searching = asyncio.create_task(search())
     chosen = await app.push_screen_wait(dialog)
@@ -77,16 +80,20 @@ async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | No
     return endpoint, model
 
 
-def _models(workspace: Workspace) -> list[Choice]:
+def _models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
+    def lacks_key(endpoint: Endpoint) -> bool:
+        kind, _, name = endpoint.key.partition(":")
+        return kind == "env" and not environ.get(name)
+
     return [
         Choice(
             f"{at.name}\n{model}",
             model,
-            f"{at.name}, {at.protocol.label}",
+            f"{at.name}, {at.protocol.label}{' · no key' * lacks_key(at)}",
             at.name,
             is_repeated=repeats_offline_models(at),
         )
-        for at in workspace.state.config.endpoints
+        for at in sorted(workspace.state.config.endpoints, key=lacks_key)
         for model in at.models
     ]
 
@@ -160,8 +167,8 @@ async def ask_kind(
     for id, each in past.items():
         at = datetime.fromtimestamp(each.created).astimezone()
         ended = "" if each.status == "complete" else f" · {each.status}"
-        about_it = f"{each.endpoint}/{each.model}{ended}"
-        choices.append(Choice(id, f"{each.kind.title()}, sent {at:%Y-%m-%d %H:%M}", about_it))
+        about_it = f"{at:%Y-%m-%d %H:%M} · {each.endpoint}/{each.model}{ended}"
+        choices.append(Choice(id, f"{each.kind.title()}, sent", about_it))
     chosen = await app.push_screen_wait(ChoiceDialog("Show the request of", choices, current))
     if chosen in past:
         return past[chosen]

@@ -355,7 +355,7 @@ class InspectorArea(Area):
         workspace, entry = self.workspace, self._shown_reply()
         if workspace is None or entry is None:
             return
-        chosen = await ask_model(self.tui, workspace)
+        chosen = await ask_model(self.tui, workspace, self.context.environ)
         if chosen is not None:
             workspace.live_request.return_to_live()
             await workspace.replies.replay(entry.message.id, *chosen)

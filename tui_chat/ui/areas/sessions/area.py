@@ -223,7 +223,9 @@ class SessionsArea(Area):
         if workspace is None:
             return
         chosen = (
-            self._named_model(workspace, name) if name else await ask_model(self.tui, workspace)
+            self._named_model(workspace, name)
+            if name
+            else await ask_model(self.tui, workspace, self.context.environ)
         )
         if chosen is not None:
             workspace.live_request.show_in(None)
