@@ -203,13 +203,11 @@ def test_long_texts_are_counted_in_parts_and_the_longest_are_sampled():
 @pytest.fixture
 def no_vocabularies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As where the library has no wheel, or its native part does not load."""
-    caches = vocabularies._loaded, vocabularies._counting
-    for each in caches:
-        each.cache_clear()
+    monkeypatch.setattr(vocabularies, "_counters", {})
+    vocabularies._counting.cache_clear()
     monkeypatch.setitem(sys.modules, "splintr", None)
     yield
-    for each in caches:
-        each.cache_clear()
+    vocabularies._counting.cache_clear()
 
 
 @pytest.mark.usefixtures("no_vocabularies")

@@ -9,7 +9,8 @@ import pytest
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.ui.areas.chat.welcome import keys_found, welcome
+from tui_chat.ui.areas.chat.markdown import markdown_lines
+from tui_chat.ui.areas.chat.welcome import keys_found, welcome, welcome_lines
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 
@@ -21,6 +22,16 @@ def test_it_says_what_this_is_and_offers_three_things_each_with_a_key():
     assert [line.split("**")[1] for line in offers] == ["F4", "Ctrl+O", "Ctrl+P"]
     assert "OPENAI_API_KEY" in text
     assert "OPENAI_API_KEY" not in welcome("gpt-6.1-terra", is_offline=False)
+
+
+@pytest.mark.parametrize("environ", [{}, KEYS, {"OPENAI_API_KEY": "k"}])
+@pytest.mark.parametrize("is_offline", [True, False])
+@pytest.mark.parametrize("width", [14, 30, 47, 72, 200])
+def test_it_is_laid_out_as_the_markdown_that_it_is(
+    environ: dict[str, str], is_offline: bool, width: int
+) -> None:
+    text = welcome("gpt-6.1-terra", is_offline, keys_found(BUILT_IN_ENDPOINTS, environ))
+    assert welcome_lines(text, width) == markdown_lines(text, width)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tui_chat.tokens.counter import (
     Counter,
     how_counted,
 )
-from tui_chat.tokens.vocabularies import counter_for, vocabulary_of
+from tui_chat.tokens.vocabularies import counter_for, is_loaded, vocabulary_of
 
 __all__ = [
     "LOW_DETAIL",
@@ -44,5 +44,6 @@ __all__ = [
     "Counter",
     "counter_for",
     "how_counted",
+    "is_loaded",
     "vocabulary_of",
 ]

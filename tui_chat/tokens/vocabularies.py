@@ -59,20 +59,26 @@ def vocabulary_of(model: str) -> tuple[str, bool]:
 
 
 def counter_for(model: str) -> Counter:
-    """Return the counter of a model; the first call for a vocabulary loads it (up to 0.4 s)."""
-    return _counter(*vocabulary_of(model))
+    """Return the counter of a model; the first call for a vocabulary loads it: 30 MB, and up to
+    0.4 s in which other threads go on.
+    """
+    wanted = vocabulary_of(model)
+    with _loading:  # a second thread waits for the first one's load
+        if wanted not in _counters:
+            _counters[wanted] = _load(*wanted)
+        return _counters[wanted]
 
 
+def is_loaded(model: str) -> bool:
+    """Return True if `counter_for` loads nothing for a model."""
+    return vocabulary_of(model) in _counters
+
+
+_counters: dict[tuple[str, bool], Counter] = {}
 _loading = Lock()
 
 
-def _counter(vocabulary: str, exact: bool) -> Counter:
-    with _loading:  # a second thread waits for the first one's load
-        return _loaded(vocabulary, exact)
-
-
-@cache
-def _loaded(vocabulary: str, exact: bool) -> Counter:
+def _load(vocabulary: str, exact: bool) -> Counter:
     try:
         encode, count_each = _counting(vocabulary)
     except ImportError:

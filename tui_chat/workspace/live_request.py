@@ -3,9 +3,9 @@ shows in its place: a what-if, a request that was sent, or a captured one.
 
 1. Whatever changes the request publishes an event, and whoever shows it calls `compose`, at most
    once a frame. `WorkspaceState.request` then holds the result, and `RequestComposed` is published.
-2. Composing after a keystroke takes a few milliseconds. The first request of a long session, or one
-   with a very long draft, takes longer than a frame: `takes_long` says so, and `compose_in_thread`
-   keeps the event loop free.
+2. Composing after a keystroke takes a few milliseconds. The first request with a vocabulary, the
+   first one of a long session and a very long draft take longer than a frame: `takes_long` says
+   so, and `compose_in_thread` keeps the event loop free.
 3. Looking at another request changes nothing in the session.
 4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
    request. It is shown while its command is typed, or when it is chosen; sending it sends the same
@@ -32,7 +32,7 @@ from tui_chat.models.payload import Payload
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
-from tui_chat.tokens import Counter, counter_for
+from tui_chat.tokens import Counter, counter_for, is_loaded
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
     DiffBase,
@@ -208,6 +208,7 @@ class LiveRequest:
         # These end the history elsewhere, and what is remembered of it is of little use.
         ends_elsewhere = state.request.kind in ("regenerate", "swipe", "continue", "summary")
         is_long = is_long or (ends_elsewhere and len(state.entries) >= LONG_BRANCH)
+        is_long = is_long or not is_loaded(state.effective_model)
         return is_long or len(state.request.draft) > LONG_DRAFT
 
     @property

@@ -153,7 +153,7 @@ class ChatPane(Vertical, OnePassWidget):
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is the Markdown of the first screen, shown if there are no entries.
+        `empty_text` is the Markdown of `welcome`, shown if there are no entries.
         `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
         version of the first message from another session; None if the session is not stored.
         `is_part` is True if earlier entries are still being loaded, `elsewhere` if another

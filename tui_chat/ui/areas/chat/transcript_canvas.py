@@ -32,6 +32,7 @@ from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, TranscriptF
 from tui_chat.ui.areas.chat.styles import TranscriptStyles
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
+from tui_chat.ui.areas.chat.welcome import welcome_lines
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
@@ -161,7 +162,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
             self._viewport.reveal(index)
 
     def show_when_empty(self, text: str) -> None:
-        """Set the Markdown of the first screen, shown while there are no entries."""
+        """Set the Markdown of `welcome`, shown while there are no entries."""
         if text != self._empty_text:
             self._mount_styles()
             self._empty_text, self._empty_lines = text, []
@@ -245,10 +246,8 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         if not self.entries and not self._empty_lines and self._empty_text:
-            from tui_chat.ui.areas.chat.markdown import markdown_lines
-
             width = min(text_width(self._width), EMPTY_TEXT_WIDTH)
-            self._empty_lines = markdown_lines(self._empty_text, width)
+            self._empty_lines = welcome_lines(self._empty_text, width)
         self._viewport.lay_out()
         self._update_scroll_bar()
 

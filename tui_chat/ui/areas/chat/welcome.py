@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tui_chat.ui.areas.chat.text_lines import (
+    BLANK,
+    StyleNames,
+    TextLine,
+    TextRun,
+    indented,
+    safe_run,
+    wrap,
+)
 from tui_chat.ui.key_names import DEFAULT_KEYS
 
 if TYPE_CHECKING:
@@ -12,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_KEYS = 3
 """Providers to offer at most."""
+
+_STYLED = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>.+?)`")
+_BULLET, _BULLET_MARGIN = TextRun("• ", ("list-mark",)), TextRun("  ")
 
 
 def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tuple[Endpoint, ...]:
@@ -60,6 +73,35 @@ def welcome(
         "Type below; **Enter** sends, **Ctrl+J** starts a new line, **/** a command, **@** "
         f"attaches a file. **{keys['help']}** shows all keys.\n"
     )
+
+
+def welcome_lines(source: str, width: int) -> list[TextLine]:
+    """Lay out the Markdown of `welcome` without a parser, whose import would take a fifth of the
+    time until the first screen.
+    """
+    made: list[TextLine] = []
+    for line in source.rstrip("\n").split("\n"):
+        if line.startswith("# "):
+            made += wrap(_runs(line[2:], ("heading-first",)), width)
+        elif line.startswith("- "):
+            made += indented(wrap(_runs(line[2:]), width - 2), (_BULLET,), (_BULLET_MARGIN,))
+        else:
+            made += wrap(_runs(line), width) if line else [BLANK]
+    return made
+
+
+def _runs(line: str, styles: StyleNames = ()) -> list[TextRun]:
+    runs: list[TextRun] = []
+    at = 0
+    for found in _STYLED.finditer(line):
+        if found.start() > at:
+            runs.append(safe_run(line[at : found.start()], *styles))
+        kind = found.lastgroup or ""
+        runs.append(safe_run(found[kind], *styles, kind))
+        at = found.end()
+    if at < len(line):
+        runs.append(safe_run(line[at:], *styles))
+    return runs
 
 
 def _variable(endpoint: Endpoint) -> str:
