@@ -85,8 +85,7 @@ def ours(found: dict[str, Any], idle: float, folder: Path) -> None:
     from tui_chat.ui.app import TuiChat
 
     class Measured(TuiChat):
-        def on_mount(self) -> None:
-            super().on_mount()
+        def on_mount(self) -> None:  # Textual also calls that of the class above
             self.call_after_refresh(self.drawn)
 
         def drawn(self) -> None:
@@ -105,7 +104,7 @@ def ours(found: dict[str, Any], idle: float, folder: Path) -> None:
             self.call_after_refresh(milestone, found, "whole")
             await self.until(lambda: "whole" in found)
             await rest(found, idle)
-            await workspace.replies.submit("Hello")
+            assert await workspace.replies.submit("Hello")
             await self.until(lambda: not workspace.state.is_streaming)
             await self.until(lambda: len(workspace.state.entries) == 2)
             self.call_after_refresh(milestone, found, "message")
