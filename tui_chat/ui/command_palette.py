@@ -152,8 +152,7 @@ class CommandPalette(ChoiceDialog):
         super().__init__("Commands", choices, current="")
 
     def on_mount(self) -> None:
-        """Show all entries."""
-        super().on_mount()
+        """Say what to type; `ChoiceDialog` shows all entries."""
         self.query_one(Input).placeholder = "Type what you want to do"
 
     def matching(self, words: str) -> list[Choice]:
