@@ -196,6 +196,79 @@ def test_entries_without_content_leave_no_line():
     assert lore({"content": ""}, {"content": "Text."}) == "Text."
 
 
+def test_levels_of_disabled_entries_open_too():
+    first = {"content": "x", "delayUntilRecursion": 1, "disable": True}
+    late = {"content": "Late.", "delayUntilRecursion": 2, "order": 200}
+    starts = {"content": "Start.", "key": ["hello"], "preventRecursion": True}
+    once = {"content": "Once.", "key": ["late"], "excludeRecursion": True, "order": 300}
+    assert lore(first, late, starts, once, world={"world_info_recursive": True}) == "Start.\nLate."
+    assert lore(late, starts) == "Start."
+
+
+@pytest.mark.parametrize(
+    ("logic", "secondary", "active"),
+    [(0, [""], False), (0, [" "], True), (1, [""], True), (2, [""], True), (2, [" "], False),
+     (3, ["", "hello"], False), (3, [" ", "hello"], True), (0, [], True)],
+)  # fmt: skip
+def test_a_secondary_key_without_text_is_in_no_text_and_white_space_in_every_text(
+    logic: int, secondary: list[str], active: bool
+):
+    entry = {"content": "x", "keysecondary": secondary, "selectiveLogic": logic, "selective": True}
+    assert lore(entry) == ("x" if active else "")
+
+
+def test_a_blank_key_needs_no_scan_depth():
+    assert lore({"content": "x", "key": [" "], "scanDepth": 0}) == "x"
+    assert lore({"content": "x", "key": ["hello"], "scanDepth": 0}) == ""
+
+
+def test_scoring_counts_no_keys_with_macros_and_nothing_for_entries_without_keys():
+    world = {"world_info_use_group_scoring": True}
+    one = {"content": "One.", "group": "g", "key": ["hello"]}
+    macro = {"content": "Macro.", "group": "g", "key": ["hello", "{{user}}"], "groupWeight": 0}
+    two = {"content": "Two.", "group": "g", "key": ["hello", "user"]}
+    assert lore(one, two, world=world) == "Two."
+    assert lore(one, macro, world=world) == "One."
+    fixed = {"key": [], "constant": True, "keysecondary": ["hello"], "selective": True}
+    assert lore(one, {**fixed, "content": "Fixed.", "group": "g"}, world=world) == "One."
+
+
+def test_a_probability_counts_only_where_it_is_used():
+    assert lore({"content": "x", "probability": 0}) == "x"
+    assert lore({"content": "x", "probability": 0, "useProbability": True}) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "active"),
+    [("{{char}}", True), ("{{getvar::place}}", False), ("/{{user}}: HELLO/i", True),
+     ("{{lower::HELLO}}{{trim}}", False), ("{{if x}}hello{{/if}}", True), ("{{space}}", True)],
+)  # fmt: skip
+def test_macros_in_keys_are_expanded(key: str, active: bool):
+    entry = {"content": "x", "key": [key]}
+    assert lore(entry, chat=[said("Rook", "Caw.")]) == ("x" if active else "")
+    fixed = {"content": "x", "keysecondary": [key], "selective": True}
+    assert lore(fixed, chat=[said("Rook", "Caw.")]) == ("x" if active else "")
+
+
+def test_a_variable_that_content_sets_is_in_the_keys_of_the_next_round():
+    sets = {"content": "{{setvar::place::hello}}Set.", "constant": True}
+    reads = {
+        "content": "Read.",
+        "key": ["{{getvar::place}}"],
+        "order": 200,
+        "excludeRecursion": False,
+    }
+    assert lore(sets, reads, world={"world_info_recursive": True}) == "Set.\nRead."
+
+
+def test_no_more_than_a_thousand_messages_are_searched():
+    anvil = {"content": "Found.", "key": ["anvil"], "scanDepth": 5_000}
+    later = [said("Rook", "Caw.")] * 998
+    for before in (1, 2):
+        chat = [said("Rook", "An anvil."), *later, *[said("Rook", "Caw.")] * (before - 1)]
+        assert ("Found." in contents(entries=(anvil,), chat=chat)) is (before == 1)
+
+
 def test_content_of_white_space_is_sent():
     assert lore({"content": " "}) == " "
 

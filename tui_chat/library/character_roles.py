@@ -149,6 +149,7 @@ def book_entry(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
         "order": entry.get("insertion_order", 100),
         "position": place,
         "disable": entry.get("enabled") is False,
+        "useProbability": True,
     }
     for key, name in _EXTENSION_KEYS.items():
         if extensions.get(key) is not None:

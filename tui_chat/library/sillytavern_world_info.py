@@ -103,7 +103,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         "sources": [name for key, name in SOURCES.items() if found.get(key) is True],
         **_character_filter(found.get("characterFilter")),
     }
-    if get("useProbability", bool, True):
+    if get("useProbability", bool, False):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
     fields.update(_place(get, issues))
     _apply_decorators(fields, issues)

@@ -50,7 +50,7 @@ class Scan:
 
     def run(self) -> list[str]:
         entries = sorted((e for e in self.book.entries if e.enabled), key=lambda e: -e.order)
-        levels = sorted({e.delay_until_recursion for e in entries} - {0})
+        levels = sorted({e.delay_until_recursion for e in self.book.entries} - {0})
         self.level = levels.pop(0) if levels else 0
         rounds, self.state = 0, "initial"
         while self.state and rounds <= self.book.max_recursion:
@@ -213,10 +213,9 @@ ENTRY = st.builds(
     st.just(""),
     CONTENT,
     st.lists(st.sampled_from(KEYS), max_size=2).map(tuple),
+    enabled=st.sampled_from((True, True, True, False)),
     constant=st.sampled_from((False, False, False, True)),
-    secondary_keys=st.lists(st.sampled_from(KEYS), max_size=2).map(
-        lambda keys: tuple(key for key in keys if key.strip())
-    ),
+    secondary_keys=st.lists(st.sampled_from(KEYS), max_size=2).map(tuple),
     secondary_logic=st.sampled_from(("and_any", "and_all", "not_any", "not_all")),
     order=st.integers(0, 4),
     scan_depth=st.sampled_from((None, None, 0, 1, 3)),

@@ -36,7 +36,7 @@ from tui_chat.context.lorebooks.book_index import (
     resolve_entry,
 )
 from tui_chat.context.lorebooks.conditions import LoreBudget, is_drawn, remaining, session_limit
-from tui_chat.context.lorebooks.key_search import KeySearch, has_blank_key
+from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch, has_blank_key
 from tui_chat.context.lorebooks.keys import NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
@@ -46,8 +46,6 @@ from tui_chat.tokens import Counter
 
 MAX_ROUNDS = 50
 MAX_SEARCHED_ENTRIES = 500
-MAX_WIDER = 1_000
-"""How many more messages are searched until enough entries are active."""
 
 
 def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
@@ -141,19 +139,33 @@ class Activation(KeySearch):
         self._hit_round_limit = self.index.rounds > MAX_ROUNDS + 1
 
     def _widens(self) -> bool:
-        """Search one message more if too few entries are active; return False if that is not to be
-        done.
+        """Search more messages, up to the next key, if too few entries are active; return False if
+        that is not to be done.
         """
         rules = self._rules
         if self._budget.overflowed or len(self.activated) >= rules.min_activations:
             return False
-        depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0) + self._wider
-        most = rules.min_activations_depth or self.length
-        if depth > most or depth > self.length or self._wider >= MAX_WIDER:
+        depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0)
+        most = min(rules.min_activations_depth or self.length, self.length)
+        left = min(most - depth + 1, MAX_WIDER) - self._wider
+        if left <= 0:
             return False
-        self._wider += 1
-        self.first_in_texts = [self._first_texts(n) for n in range(len(self.index.books))]
+        self._wider += min(self._steps_to_next_key(), left)
         return True
+
+    def _steps_to_next_key(self) -> int:
+        """Return how many messages more are to be searched for the next key that occurs."""
+        if self.index.has_keys_in_all_texts:  # which may end with any message
+            return 1
+        return 1 + min(
+            (
+                place - book.scan_depth - self._wider
+                for book, first in zip(self._inputs.lorebooks, self.first_in_texts, strict=True)
+                for place in first.values()
+                if place >= book.scan_depth + self._wider
+            ),
+            default=MAX_WIDER,
+        )
 
     def _round(self, step: int, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
@@ -171,7 +183,7 @@ class Activation(KeySearch):
             active,
             {rank for rank in ranks if self.conditions.is_sticky(candidates[rank])},
             self._rules.group_scoring,
-            self._score,
+            lambda rank: self._score(rank, state),
             self._seed,
         )
         self._budget.begin_round()
@@ -260,8 +272,8 @@ class Activation(KeySearch):
             return Cause("sticky")
         depth, is_blank = self.depth(candidate), self.by_places and has_blank_key(keyed.entry)
         if depth <= 0:  # nothing is searched
-            holds = not keyed.secondary or _secondary_hold(keyed, {}, 0, set())
-            return Cause("blank key") if is_blank and holds else None
+            holds = is_blank and _secondary_hold(keyed, {}, 0, set())
+            return Cause("blank key") if holds else None
         in_texts = self.in_texts(candidate)
         in_entries = self.in_entries(candidate, state)
         in_others = self.others(candidate, state)
@@ -281,7 +293,7 @@ class Activation(KeySearch):
             cause = Cause("entry", key, entry)
         else:
             return None
-        if keyed.secondary:
+        if keyed.secondary or keyed.blanks:
             elsewhere = in_entries.keys() | in_others.keys()
             if not _secondary_hold(keyed, in_texts, depth, elsewhere):
                 return None
@@ -311,15 +323,22 @@ class Activation(KeySearch):
         key = candidate.indexed.index.keys[cause.key].text
         return f"This lore entry is active because “{key}” occurs in {where}."
 
-    def _score(self, rank: int) -> int:
-        """Return how many keys of an entry occur."""
+    def _score(self, rank: int, state: str) -> int:
+        """Return how many keys of an entry occur; those with macros do not count, as in
+        SillyTavern.
+        """
         candidate = self.index.candidates[rank]
         keyed, depth = candidate.keyed, self.depth(candidate)
-        in_texts = self.in_texts(candidate)
-        others = self.in_entries(candidate, "").keys() | self.others(candidate, "").keys()
+        if not keyed.keys or depth <= 0:
+            return 0
+        in_texts, known = self.in_texts(candidate), candidate.indexed.index.keys
+        others = self.in_entries(candidate, state).keys() | self.others(candidate, state).keys()
 
         def occurring(keys: tuple[int, ...]) -> int:
-            return sum(in_texts.get(key, depth) < depth or key in others for key in keys)
+            return sum(
+                (in_texts.get(key, depth) < depth or key in others) and "{{" not in known[key].text
+                for key in keys
+            )
 
         primary, secondary = occurring(keyed.keys), occurring(keyed.secondary)
         match keyed.entry.secondary_logic:
@@ -361,6 +380,9 @@ def _secondary_hold(
     keyed: NumberedEntry, in_texts: Mapping[int, int], depth: int, elsewhere: set[int]
 ) -> bool:
     occur = [in_texts.get(key, depth) < depth or key in elsewhere for key in keyed.secondary]
+    occur += keyed.blanks
+    if not occur:
+        return True
     match keyed.entry.secondary_logic:
         case "and_any":
             return any(occur)

@@ -69,7 +69,9 @@ class BookIndex:
     with_sources: list[int] = field(default_factory=list[int])
     """Ranks of the entries that may be active without a key of theirs in the conversation."""
     levels: set[int] = field(default_factory=set[int])
-    """The levels of `delay_until_recursion`."""
+    """The levels of `delay_until_recursion`; those of disabled entries count, as in SillyTavern."""
+    has_keys_in_all_texts: bool = False
+    """True if keys are searched for in all texts together."""
     timed: dict[tuple[str, str], list[int]] = field(
         default_factory=dict[tuple[str, str], list[int]]
     )
@@ -113,8 +115,9 @@ def _rank_entries(
         entry = candidate.keyed.entry
         if entry.sources or any(key and not key.strip() for key in entry.keys):
             index_.with_sources.append(rank)
-        if entry.delay_until_recursion:
-            index_.levels.add(int(entry.delay_until_recursion))
+        index_.has_keys_in_all_texts = index_.has_keys_in_all_texts or bool(
+            candidate.keyed.in_all_texts
+        )
         if entry.sticky or entry.cooldown:
             index_.timed.setdefault((candidate.book.name, entry.id), []).append(rank)
         for key in set(candidate.keyed.keys):
@@ -124,6 +127,8 @@ def _rank_entries(
         )
     index_.rounds += max((book.max_recursion for book in books if book.recursive), default=0)
     index_.rounds = max(index_.rounds, 1)
+    levels = {int(entry.delay_until_recursion) for book in books for entry in book.entries}
+    index_.levels = levels - {0}
     index_.recursive = any(book.recursive for book in books)
     return index_
 

@@ -147,7 +147,8 @@ class LoreExplanation:
             return f"{occurs}, but only the content of other entries activates it."
         if why:
             return f"{occurs}, but the search had ended: a budget was used up."
-        words = ", ".join(f"“{keys[key].text}”" for key in keyed.secondary)
+        secondary = [*(keys[key].text for key in keyed.secondary), *(" " * n for n in keyed.blanks)]
+        words = ", ".join(f"“{key}”" for key in secondary)
         condition = _CONDITIONS[keyed.entry.secondary_logic]
         return f"{occurs}, but its condition is not met: {condition} {words}."
 

@@ -43,6 +43,10 @@ from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 
+MAX_WIDER = 1_000
+"""How many more messages are searched until enough entries are active."""
+MAX_DEPTH = 1_000
+"""The most messages that SillyTavern searches."""
 SPOKEN = ("user", "assistant")
 """The roles of the messages that are searched, unless all are."""
 _LORE = Origin(OriginKind.LORE, "lore", "lore")
@@ -239,9 +243,15 @@ class KeySearch:
         return self._decided(number, index, text, index.in_string(text))
 
     def _first_texts(self, number: int) -> dict[int, int]:
-        """Return the keys of a book that occur in the newest texts, each with its first text."""
+        """Return the keys of a book that occur in the newest texts, each with its first text. The
+        texts are all those that may be searched for enough active entries.
+        """
         index = self.index.books[number].index
-        depth = self.index.scan_depths[number] + self._wider
+        depth = self.index.scan_depths[number]
+        if self._rules.min_activations:
+            depth += MAX_WIDER
+        if self.by_places:
+            depth = min(depth, MAX_DEPTH)
         if depth <= 0:
             return {}
         has_draft, draft = self._inputs.has_draft, self._inputs.answered
@@ -319,7 +329,8 @@ class KeySearch:
     def depth(self, candidate: RankedEntry) -> int:
         """Return how many of the newest texts are searched for the keys of an entry."""
         is_own = candidate.keyed.entry.scan_depth is not None
-        return candidate.depth if is_own else candidate.depth + self._wider
+        depth = candidate.depth if is_own else candidate.depth + self._wider
+        return min(depth, MAX_DEPTH) if self.by_places else depth
 
     def add_round_text(self, entries: Iterable[LorebookEntry]) -> None:
         """Have the content of a round's entries searched together with the other texts."""

@@ -96,8 +96,11 @@ class NumberedEntry:
     entry: LorebookEntry
     keys: tuple[int, ...]
     secondary: tuple[int, ...]
+    blanks: tuple[bool, ...]
+    """By SillyTavern's rules, for each secondary key without text: whether it occurs in every text,
+    being white space, or in none."""
     in_all_texts: tuple[int, ...]
-    """Those of both that are searched for in all texts together."""
+    """The keys of both kinds that are searched for in all texts together."""
 
 
 class _Patterns:
@@ -391,7 +394,8 @@ class KeyIndex:
         keys, secondary = numbers(entry.keys), numbers(entry.secondary_keys)
         spanning = self._keys.patterns.spanning
         in_all = (n for n in (*keys, *secondary) if n in spanning or n in self.with_macros)
-        return NumberedEntry(entry, keys, secondary, tuple(in_all))
+        blanks = (bool(key) for key in entry.secondary_keys if self._joined and not key.strip())
+        return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all))
 
     def _number(self, key: LoreKey, entry: LorebookEntry) -> int:
         if key not in self._numbers:

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_chat.context.inputs import EPOCH, Inputs
-from tui_chat.context.lorebooks.activation import MAX_WIDER, Activation
+from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.explanation import lore_counter
-from tui_chat.context.lorebooks.key_search import KeySearch
+from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch
 from tui_chat.context.lorebooks.keys import NO_KEYS
 from tui_chat.context.session_texts import author_note
 from tui_chat.lazy_dataclass import dataclass
