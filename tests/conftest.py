@@ -7,15 +7,18 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import migrate
+
 # The same examples each time, so that a change is judged by what it changed; `deep` draws new ones.
 settings.register_profile(
     "suite",
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -72,6 +75,14 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _migrated_once() -> Iterator[None]:
+    """A new database gets the pages of one that was migrated before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tui_chat.store.schema.migrate", migrate)
+        yield
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(list(Protocol)), steps, st.booleans(), st.booleans())
 def test_the_forecast_is_the_measured_common_prefix(
     protocol: Protocol, does: list[str], noted: bool, marked: bool

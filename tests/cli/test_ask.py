@@ -364,17 +364,11 @@ def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
     assert len(messages(tmp_path)) == 2
 
 
-def test_a_tool_with_consent_runs(tmp_path: Path):
+def test_a_tool_with_consent_runs(ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(TOOL + 'consent = "always"\n')
-    done = subprocess.run(
-        command(tmp_path, "Weather?", "--model", "toolsmith"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        start_new_session=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "sunny" in done.stdout
+    done = ask("Weather?", model="toolsmith")
+    assert done.code == 0, done.err
+    assert "sunny" in done.out
     assert [role for role, *_ in messages(tmp_path)] == ["user", "assistant", "tool", "assistant"]
 
 

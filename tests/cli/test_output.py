@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import tui_chat.cli
 from tests.cli.conftest import Done, Run
@@ -209,9 +210,27 @@ class World:
         return path
 
 
+@pytest.fixture(scope="module")
+def database(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database into which the chat was imported."""
+    world = World(tmp_path_factory.mktemp("world"), servers)
+    folders = ["--data-dir", str(world.data), "--config-dir", str(world.config)]
+    CliRunner().invoke(cli, [*folders, "import", str(world.chat)])
+    assert "titled" in CliRunner().invoke(cli, [*folders, "sessions", "list"]).output
+    return (world.data / "chat.db").read_bytes()
+
+
 @pytest.fixture
 def world(tmp_path: Path, servers: tuple[str, str]) -> World:
     return World(tmp_path, servers)
+
+
+@pytest.fixture
+def stored(world: World, database: bytes) -> World:
+    """The same, with the chat in the database."""
+    world.data.mkdir(0o700)
+    (world.data / "chat.db").write_bytes(database)
+    return world
 
 
 Walk = Callable[[World], list[tuple[object, ...]]]
@@ -393,16 +412,15 @@ def test_every_command_is_covered() -> None:
 
 def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ...], Done]]:
     folders = ("--data-dir", world.data, "--config-dir", world.config)
-    if name not in ("import", "view"):
-        run(*folders, "import", world.chat)
-        assert "titled" in run(*folders, "sessions", "list").out
+    if name == "import":
+        (world.data / "chat.db").unlink()
     for arguments in WALKS[name](world):
         yield arguments, run(*folders, *name.split(), *arguments)
 
 
 @pytest.mark.parametrize("name", sorted(WALKS))
-def test_no_control_characters_are_printed(run: Run, world: World, name: str) -> None:
-    for arguments, done in walked(run, world, name):
+def test_no_control_characters_are_printed(run: Run, stored: World, name: str) -> None:
+    for arguments, done in walked(run, stored, name):
         # The exact bytes of a request are promised where they are kept, and only there.
         is_request = name in ("build", "convert") and "--report" not in arguments
         out = _ESCAPES if is_request and "envelope" not in arguments else _OBEYED
@@ -415,11 +433,11 @@ def test_no_control_characters_are_printed(run: Run, world: World, name: str) ->
 
 @pytest.mark.parametrize("name", sorted(WALKS))
 def test_no_control_characters_are_printed_on_a_terminal(
-    run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, stored: World, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(output, "is_terminal", lambda *, err=False: True)
     monkeypatch.setenv("NO_COLOR", "1")
-    for arguments, done in walked(run, world, name):
+    for arguments, done in walked(run, stored, name):
         out = _OUR_STYLES.sub("", done.out) if name == "sessions show" else done.out
         assert not _OBEYED.search(out), (arguments, done.out)
         said = re.sub("\r|\x1b\\[K", "", done.err)  # the line that says how far it is
@@ -485,9 +503,8 @@ def test_only_the_output_module_prints() -> None:
     assert found == []
 
 
-def test_json_escapes_keep_the_data(run: Run, world: World) -> None:
-    folders = ("--data-dir", world.data, "--config-dir", world.config)
-    run(*folders, "import", world.chat)
+def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
+    folders = ("--data-dir", stored.data, "--config-dir", stored.config)
     (hit, *_) = json.loads(run(*folders, "search", "findme", "--json").out)
     assert "\x9b31m" in hit["snippet"]
     lines = run(*folders, "export", "s1", "--format", "jsonl").out.splitlines()
@@ -498,11 +515,8 @@ def test_json_escapes_keep_the_data(run: Run, world: World) -> None:
 @pytest.mark.parametrize(
     "words", [("export", "--all"), ("sessions", "list"), ("endpoints", "list", "--json"), ("-h",)]
 )
-def test_a_closed_pipe_ends_a_command_quietly(
-    run: Run, world: World, words: tuple[str, ...]
-) -> None:
-    folders = ("--data-dir", str(world.data), "--config-dir", str(world.config))
-    run(*folders, "import", world.chat)
+def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, ...]) -> None:
+    folders = ("--data-dir", str(stored.data), "--config-dir", str(stored.config))
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(

@@ -46,7 +46,7 @@ def tap(environ: dict[str, str], *words: str, folder: Path) -> subprocess.Comple
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
 
 
-def test_a_command_runs_behind_the_tap(environ: dict[str, str], tmp_path: Path):
+def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_path: Path):
     client = [sys.executable, "-c", CLIENT, "7"]
     flags = ["--upstream", "offline", "--alias", "echo", "--json", "--to", "openai_chat"]
     done = tap(environ, *flags, "--", *client, folder=tmp_path)
@@ -67,27 +67,23 @@ def test_a_command_runs_behind_the_tap(environ: dict[str, str], tmp_path: Path):
     assert KEY not in done.stdout + done.stderr
     data = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in data
-    folder = ("--data-dir", str(tmp_path / "data"))
-    listed = subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folder, "sessions", "list", "--json", "--tag", "tap"],
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert listed.returncode == 0, listed.stderr
-    (session,) = json.loads(listed.stdout)
+    listed = run("--data-dir", tmp_path / "data", "sessions", "list", "--json", "--tag", "tap")
+    assert listed.code == 0, listed.err
+    (session,) = json.loads(listed.out)
     assert session["session_id"] == two["conversation"]["session_id"]
     assert session["endpoint"] == "loopback-anthropic"
 
 
-def test_the_commands_output_is_its_own_without_json(environ: dict[str, str], tmp_path: Path):
+def test_the_commands_output_is_its_own_without_json(
+    run: Run, environ: dict[str, str], tmp_path: Path
+):
     client = [sys.executable, "-c", CLIENT, "0"]
     flags = ["--upstream", "offline", "--alias", "echo", "--no-store"]
     lines = tmp_path / "calls.jsonl"
-    for _ in range(2):
-        done = tap(environ, *flags, "--output", str(lines), "--", *client, folder=tmp_path)
-        assert (done.returncode, done.stdout) == (0, "client: One\n")
+    words = (*flags, "--output", str(lines), "--", *client)
+    assert run("--data-dir", tmp_path / "data", "tap", *words).code == 0
+    done = tap(environ, *words, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "client: One\n")
     assert len(lines.read_text().splitlines()) == 4
     assert lines.stat().st_mode & 0o077 == 0
     assert not (tmp_path / "data").exists()
@@ -97,12 +93,10 @@ def test_the_commands_output_is_its_own_without_json(environ: dict[str, str], tm
     ("command", "code"),
     [(["no-such-program-at-all"], 127), (["/"], 126), (["sh", "-c", "kill -TERM $$"], 143)],
 )
-def test_the_exit_code_is_the_commands(
-    environ: dict[str, str], tmp_path: Path, command: list[str], code: int
-):
-    done = tap(environ, "--upstream", "offline", "--", *command, folder=tmp_path)
-    assert done.returncode == code
-    assert "Traceback" not in done.stderr
+def test_the_exit_code_is_the_commands(run: Run, tmp_path: Path, command: list[str], code: int):
+    done = run("--data-dir", tmp_path, "tap", "--upstream", "offline", "--", *command)
+    assert done.code == code
+    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -130,7 +124,7 @@ def test_without_a_command_it_runs_until_a_signal(
         assert process.wait(20) == (0 if number == signal.SIGINT else 143)
 
 
-def test_it_ends_at_once_while_a_reply_arrives(environ: dict[str, str], tmp_path: Path):
+def test_it_ends_at_once_while_a_reply_arrives(run: Run, environ: dict[str, str], tmp_path: Path):
     folder = ["--data-dir", str(tmp_path / "data")]
     command = [sys.executable, "-m", "tui_chat", *folder, "tap", "--listen", "0"]
     with subprocess.Popen(
@@ -145,14 +139,7 @@ def test_it_ends_at_once_while_a_reply_arrives(environ: dict[str, str], tmp_path
             assert reply.readline().startswith(b"data: ")
             process.send_signal(signal.SIGINT)
             assert process.wait(8) == 0
-    listed = subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folder, "sessions", "list", "--json"],
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    (session,) = json.loads(listed.stdout)
+    (session,) = json.loads(run(*folder, "sessions", "list", "--json").out)
     assert session["status"] == "stopped"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import termios
@@ -242,8 +244,13 @@ def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: 
         stderr=subprocess.PIPE,
         preexec_fn=restore_signals,
     ) as process:
-        time.sleep(1.5)
+        assert process.stdin is not None
+        process.stdin.write(b"{")
+        process.stdin.flush()
+        while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))[0]:
+            assert process.poll() is None
+            time.sleep(0.02)  # until it has read that, and waits for more
         process.send_signal(number)
-        assert process.wait(10) == 128 + number
+        assert process.wait(20) == 128 + number
         assert process.stderr is not None
         assert process.stderr.read().strip() == b""

@@ -181,7 +181,7 @@ COUNT = st.integers(0, 400_000)
     at=st.integers(1_735_689_600, 1_811_808_000),
     tier=st.sampled_from(["", "default", "flex", "priority"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 def test_a_cost_is_that_of_genai_prices(
     place: tuple[str, str], counts: tuple[int, ...], at: int, tier: str
 ):

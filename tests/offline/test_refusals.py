@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.offline.http_messages import HttpRequest
@@ -313,7 +313,6 @@ def changed(value, path: tuple, new: object):
     return copy
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 @pytest.mark.parametrize("path", VALID)
 def test_any_change_anywhere_gets_a_valid_response(path, data):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.protocols.requests import CHAT, OLLAMA, converted
 from tests.protocols.sdk_types import accept
@@ -120,7 +120,6 @@ def test_a_hard_conversation_keeps_its_content(
     assert notes or places == sorted(places) or "shuffled" in case["title"]
 
 
-@settings(max_examples=60)
 @given(presets(), histories())
 def test_presets_with_cache_marks_make_valid_requests(
     oracle: Callable[..., list[dict[str, str]]], preset: Preset, history: tuple[Message, ...]

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocols.requests import (
@@ -88,7 +88,6 @@ def broken(draw: st.DrawFn, protocol: Protocol) -> Any:
 
 
 @pytest.mark.parametrize("source", list(Protocol))
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_broken_request_is_refused_or_encodes_in_every_protocol(
     source: Protocol, data: st.DataObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.protocols.envelopes import envelopes
 from tests.protocols.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
@@ -12,7 +12,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 
 
-@settings(max_examples=40)
 @given(envelope=envelopes())
 def test_the_sdks_types_accept_every_encoded_envelope(envelope: ChatEnvelope) -> None:
     for protocol in Protocol:

@@ -62,7 +62,7 @@ def stream_bytes(protocol: Protocol, newline: str) -> bytes:
 
 
 @protocols
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(newline=st.sampled_from(["\n", "\r\n"]), data=st.data())
 def test_any_cutting_of_the_bytes_gives_the_same_reply(
     protocol: Protocol, newline: str, data: st.DataObject
@@ -127,7 +127,7 @@ def complain_unless_readable(error: ProviderError) -> None:
 
 
 @protocols
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50)
 @given(junk=st.lists(st.tuples(WORDS | st.just(""), VALUES | WORDS), max_size=6))
 def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
     protocol: Protocol, junk: list[tuple[str, Any]]
@@ -147,7 +147,6 @@ def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
 
 
 @protocols
-@settings(max_examples=60, deadline=None)
 @given(body=VALUES.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40))
 def test_junk_bodies(protocol: Protocol, body: bytes) -> None:
     complain_unless_readable(response_error(500, body))

@@ -115,6 +115,13 @@ async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 3
             await idle(pilot)
 
 
+async def asked(pilot: Pilot[None]) -> None:
+    """Wait until a dialog is open and takes keys."""
+    app = pilot.app
+    await until(pilot, lambda: len(app.screen_stack) > 1 and app.screen.focused is not None)
+    await settle(pilot)
+
+
 async def opened(pilot: Pilot[None]) -> TuiChat:
     """Wait until the workspace is laid; return the app, its cursor standing still."""
     app = pilot.app

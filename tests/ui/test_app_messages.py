@@ -9,7 +9,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
@@ -105,17 +105,19 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
         first = app.workspace.state.session
         await pilot.press("f")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await asked(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.workspace.state.session is first
+        await settle(pilot)
         await pilot.press("f")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await asked(pilot)
         await pilot.press(*"Another way", "enter")
         await until(pilot, lambda: app.workspace.state.session not in (None, first))  # type: ignore[union-attr]
-        assert texts(app) == ["Hello"]
-        await until(pilot, lambda: app.chat.pane.title_line.title == "Another way")
-        assert app.chat.pane.title_line.subtitle.startswith("mirror · fork of Hello · ")
+        await until(pilot, lambda: texts(app) == ["Hello"])
+        line = app.chat.pane.title_line
+        await until(pilot, lambda: line.title == "Another way")
+        await until(pilot, lambda: line.subtitle.startswith("mirror · fork of Hello · "))
 
 
 @pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static, TextArea
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -208,42 +208,48 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.is_banner_up)
         assert inspector.composed is not None
+
+        def shown() -> dict[str, object]:
+            assert inspector.composed is not None
+            return json.loads(inspector.composed.payload.body)
+
+        await until(pilot, lambda: shown() == json.loads(sent.payload.body))
         assert inspector.composed.payload.body == sent.payload.body
         banner = inspector.query_one("#inspector-banner", Static)
         assert "same SHA-256" in str(banner.render())
         await until(pilot, lambda: inspector.has_focus_within)
         await pilot.press("e")
         await until(pilot, lambda: inspector.view_shown is View.REPLY)
-        await settle(pilot)
-        assert any("It came back." in row for row in rows_shown(inspector.view_now))
+        await until(
+            pilot, lambda: any("It came back." in row for row in rows_shown(inspector.view_now))
+        )
         await pilot.press("p")
+        await settle(pilot)
         app.inspector.action_save_captured()
-        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await asked(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: bool(workspace.state.entries))
         came = workspace.state.entries[-1]
         assert (came.message.content, came.model, came.endpoint) == ("It came back.", "m", "there")
         await until(pilot, lambda: not inspector.is_banner_up)
-        app.inspector.action_open_captured()
-        await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)
+        app.inspector.action_open_captured()
+        await asked(pilot)
         app.screen.query_one(TextArea).text = f"curl -d '{json.dumps(body)}' https://x"
         await pilot.press("ctrl+s")
+        await until(pilot, lambda: shown().get("system") == "You are a gardener.")
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
-        assert inspector.composed is not None
-        assert json.loads(inspector.composed.payload.body)["system"] == "You are a gardener."
         tokens, budget = inspector.composed.envelope.tokens, inspector.composed.envelope.budget
         assert budget is not None
         assert len(tokens) == 2
         assert min(tokens) > 4
         assert sum(tokens) < budget.total
         app.inspector.post_message(Inspector.ProtocolChosen(Protocol.GEMINI))
+        await until(pilot, lambda: "contents" in shown())
         await settle(pilot)
-        assert "contents" in json.loads(inspector.composed.payload.body)
         app.inspector.action_save_captured()
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: workspace.state.entries[0].message.content != "From a file")
         await settle(pilot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.context.requests import ENDPOINT
@@ -125,7 +125,6 @@ ENTRIES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(ENTRIES, st.lists(WORDS, max_size=9), st.integers(0, 9))
 def test_timers_are_those_of_all_requests_one_after_the_other(
     entries: list[LorebookEntry], texts: list[str], known: int

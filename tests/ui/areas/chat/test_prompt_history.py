@@ -123,23 +123,26 @@ async def test_prompts_are_recalled_newest_first_also_after_a_restart(tmp_path: 
         await settle(pilot)
         await say(pilot, "one")
         await say(pilot, "two")
+        composer = app.query_one(Composer)
         await pilot.press(*"/theme tui-chat-dark", "enter")
-        await settle(pilot)
-        await pilot.press("up")
-        assert app.query_one(Composer).text == "two"
-        await pilot.press("down")
-        assert app.query_one(Composer).text == ""
+        for key, text in (("", ""), ("up", "two"), ("down", "")):
+            await pilot.press(*[key] if key else [])
+            await until(pilot, lambda text=text: composer.text == text)
+            await settle(pilot)
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await settle(pilot)
-        history = app.query_one(Composer).prompt_history
-        await until(pilot, lambda: len(history._stored) > 0)  # other sessions' prompts are read
+        composer = app.query_one(Composer)
+        # Other sessions' prompts are read.
+        await until(pilot, lambda: len(composer.prompt_history._stored) > 0)
+        composer.focus()
         for text in ("two", "one", "first session"):
             await pilot.press("up")
-            await until(pilot, lambda text=text: app.query_one(Composer).text == text)
+            await until(pilot, lambda text=text: composer.text == text)
+            await settle(pilot)
         await pilot.press("up")
         await settle(pilot)
-        assert app.query_one(Composer).text == "first session"
+        assert composer.text == "first session"
 
 
 @pytest.mark.parametrize("command", ["/nonsense", "/quit now", "/edit-preset x"])

@@ -522,6 +522,12 @@ async def test_another_width_keeps_the_first_line_in_sight() -> None:
         assert "text 79" in "".join(app.rows())
 
 
+def is_scrolled_to_the_end(transcript: Transcript) -> bool:
+    bar = transcript.vertical_scrollbar
+    total = transcript.virtual_size.height
+    return bar.window_virtual_size == total == bar.position + bar.window_size
+
+
 async def test_the_end_is_followed_at_any_size() -> None:
     long = entry(2, "\n\n".join(str(n) for n in range(400)))
     grown = Reply()
@@ -534,13 +540,7 @@ async def test_the_end_is_followed_at_any_size() -> None:
             await pilot.resize_terminal(*size)
             assert app.transcript.follows
             assert f"part {n}" in "".join(app.rows()[-3:])
-            bar, total = app.transcript.vertical_scrollbar, app.transcript.virtual_size.height
-            await until(
-                pilot,
-                lambda bar=bar, total=total: (
-                    bar.window_virtual_size == total == bar.position + bar.window_size
-                ),
-            )
+            await until(pilot, lambda: is_scrolled_to_the_end(app.transcript))
 
 
 async def test_another_theme_lays_nothing_out_again() -> None:
