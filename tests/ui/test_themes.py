@@ -23,7 +23,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.legend import Legend
+from tui_chat.ui.areas.inspector.origins import Legend
 from tui_chat.ui.areas.inspector.tabs import View
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList

@@ -20,7 +20,6 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Timing, Usage
-from tui_chat.ui.areas.chat.find import find_spans, word_pattern
 from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.header_footer import token_rate
 from tui_chat.ui.areas.chat.line_painter import TranscriptFrame
@@ -42,6 +41,7 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     ToolQuestionRequested,
     VersionRequested,
 )
+from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
 from tui_chat.ui.areas.chat.viewport import LinePosition
 
 CODE = """Two ways:

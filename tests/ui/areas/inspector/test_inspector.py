@@ -25,9 +25,8 @@ from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.areas.inspector import payload_canvas, payload_layout
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.legend import Legend
 from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
-from tui_chat.ui.areas.inspector.origin_status import OriginStatus, origin_phrase
+from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, origin_phrase
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs

@@ -14,7 +14,7 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import target_at
-from tui_chat.ui.areas.inspector.origin_status import placement_rule
+from tui_chat.ui.areas.inspector.origins import placement_rule
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces
 

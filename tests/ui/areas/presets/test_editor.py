@@ -36,7 +36,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
-from tui_chat.ui.areas.presets.message_edits import after_delete, placement_sentence
+from tui_chat.ui.areas.presets.message_form import after_delete, placement_sentence
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
 from tui_chat.ui.areas.presets.settings_form import PolicyRow

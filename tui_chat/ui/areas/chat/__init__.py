@@ -3,8 +3,7 @@
 area              ChatArea: shows the session, and has replies generated
 conversation_area what is done with a message: edit, fork, delete, copy, export
 composer_area     what the composer asks for: sending, commands, suggestions, snippets
-attachment_area   the files of the draft
-tool_call_area    the answers to tool calls
+tool_question     the question about a waiting tool call, and its answers
 drafts            which session the composer's text belongs to, and its way into the store
 command_suggestions  suggestions for `/` commands and `@`
 chat_pane         ChatPane: title, transcript, find bar, activity line and composer

@@ -1,6 +1,6 @@
 """The area of the conversation. It shows what changed, and has replies generated; its containers
-do what their widgets ask for: see `conversation_area`, `composer_area`, `attachment_area` and
-`tool_call_area`.
+do what their widgets ask for: see `conversation_area`, `composer_area` and
+`tool_question`.
 """
 
 from __future__ import annotations

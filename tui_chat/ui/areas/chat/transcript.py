@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.actions import SkipAction
 
-from tui_chat.ui.areas.chat import styles
+from tui_chat.ui.areas.chat import line_painter
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
-from tui_chat.ui.areas.chat.transcript_keys import KEYS, WRITING_ACTIONS
+from tui_chat.ui.areas.chat.transcript_messages import KEYS, WRITING_ACTIONS
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.find import Hit
+    from tui_chat.ui.areas.chat.transcript_search import Hit
 
 NO_MESSAGE = "There is no message yet."
 
@@ -32,7 +32,7 @@ CODE_STEP = 16
 class Transcript(TranscriptCanvas):
     """A conversation that can be read, searched, copied from and acted on."""
 
-    DEFAULT_CSS = styles.CSS
+    DEFAULT_CSS = line_painter.CSS
 
     BINDINGS = KEYS
 

@@ -27,10 +27,15 @@ from tui_chat.ui.areas.chat.branch_layout import (
     common_beginning,
     is_other_version,
 )
-from tui_chat.ui.areas.chat.find import TranscriptSearch
-from tui_chat.ui.areas.chat.line_painter import GUTTER, LinePainter, TranscriptFrame, text_width
-from tui_chat.ui.areas.chat.styles import TranscriptStyles
+from tui_chat.ui.areas.chat.line_painter import (
+    GUTTER,
+    LinePainter,
+    TranscriptFrame,
+    TranscriptStyles,
+    text_width,
+)
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
+from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
 from tui_chat.ui.areas.chat.welcome import welcome_lines
 from tui_chat.ui.widgets.component_styles import ComponentStyles

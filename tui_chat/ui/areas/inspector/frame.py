@@ -23,9 +23,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.find_line import FindLine
-from tui_chat.ui.areas.inspector.legend import Legend
 from tui_chat.ui.areas.inspector.notes_list import NotesList
-from tui_chat.ui.areas.inspector.origin_status import OriginStatus
+from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs

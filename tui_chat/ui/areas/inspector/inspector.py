@@ -18,9 +18,8 @@ from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
 from tui_chat.ui.areas.inspector.find_line import FindLine
 from tui_chat.ui.areas.inspector.frame import InspectorFrame
-from tui_chat.ui.areas.inspector.legend import Legend
 from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesList
-from tui_chat.ui.areas.inspector.origin_status import placement_rule
+from tui_chat.ui.areas.inspector.origins import Legend, placement_rule
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
 from tui_chat.ui.areas.inspector.summary import ForecastLine

@@ -23,8 +23,8 @@ from tui_chat.ui.areas.inspector.drawn_row import (
     display_kind,
     main_run,
 )
-from tui_chat.ui.areas.inspector.legend import LETTERS, is_colourless
 from tui_chat.ui.areas.inspector.notes_list import SYMBOLS
+from tui_chat.ui.areas.inspector.origins import LETTERS, is_colourless
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import comes_from
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip

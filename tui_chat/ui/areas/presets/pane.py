@@ -16,15 +16,15 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_edits import (
+from tui_chat.ui.areas.presets.message_form import (
     KINDS,
+    ContentEditor,
     after_delete,
     edit_for,
     quoted,
     switch_heading,
     with_new,
 )
-from tui_chat.ui.areas.presets.message_form import ContentEditor
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.view import PresetView
 

@@ -19,8 +19,7 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_edits import placement_sentence
-from tui_chat.ui.areas.presets.message_form import MessageForm
+from tui_chat.ui.areas.presets.message_form import MessageForm, placement_sentence
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
 from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.rows import PresetRows
