@@ -16,6 +16,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
 from tui_chat.offline import HttpRequest
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.providers import RetryPause
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
@@ -379,6 +380,7 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
         await pick("loopback", "loopback", "mirror")
         await pick("loopback-responses lorem", "loopback-responses", "lorem")
         await pick("loopback lorem", "loopback", "lorem")
+        await pick("loopback-gemini/echo", "loopback-gemini", "echo")
         await app.sessions.action_choose_model("loopback-anthropic").wait()
         assert app.workspace is not None
         assert (app.workspace.state.endpoint.name, app.workspace.state.model) == (
@@ -405,6 +407,10 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)
         activity.show_streaming("m")
+        refused = response_error(429, b'{"error": {"message": "Slow down."}}')
+        app.lifecycle.handle(ReplyRetrying(RetryPause(4.0, 2, 3, refused)))
+        text = activity.render().plain
+        assert "in 4 s · HTTP 429 Too Many Requests: Slow down." in text
         pause = RetryPause(3.5, 2, 3, Refused("Too many requests.", status=429))
         app.lifecycle.handle(ReplyRetrying(pause))
         assert "Retrying (2 of 3) in 4 s · Too many requests." in activity.render().plain

@@ -208,6 +208,10 @@ class ModelChoiceDialog(ChoiceDialog):
         self._set_default = set_default
         super().__init__("Switch model", choices, current)
 
+    def matching(self, words: str) -> list[Choice]:
+        """Return the models that have all these words; `ENDPOINT/MODEL` has two."""
+        return super().matching(words.replace("/", " "))
+
     def option(self, choice: Choice) -> Option:
         """Return the line of a model; it says which is the default."""
         is_default = choice.id == self._default

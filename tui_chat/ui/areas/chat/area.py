@@ -5,6 +5,7 @@ do what their widgets ask for: see `conversation_area`, `composer_area` and
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -26,6 +27,8 @@ from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_question import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
+
+_LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
@@ -89,9 +92,10 @@ class ChatArea(Area):
             case events.RequestComposed():
                 self.show_budget()
             case events.ReplyRetrying(pause):
-                self.pane.activity.show_pause(
-                    pause.attempt, pause.attempts, pause.seconds, str(pause.why)
-                )
+                # Without “The provider refused the request”: a narrow line has the cause.
+                why = _LABEL.sub(r"\1", str(pause.why))
+                activity = self.pane.activity
+                activity.show_pause(pause.attempt, pause.attempts, pause.seconds, why)
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
