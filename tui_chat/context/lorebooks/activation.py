@@ -176,25 +176,28 @@ class Activation(KeySearch):
         if not found:
             return
         candidates = self.index.candidates
-        ranks = sorted(found, key=lambda rank: not self.conditions.is_sticky(candidates[rank]))
+        sticky = {rank for rank in found if self.conditions.is_sticky(candidates[rank])}
+        ranks = sorted(found, key=lambda rank: rank not in sticky)
         active = [candidates[rank].keyed.entry for rank in self.activated]
-        kept = remaining(
-            {rank: candidates[rank].keyed.entry for rank in ranks},
-            active,
-            {rank for rank in ranks if self.conditions.is_sticky(candidates[rank])},
-            self._rules.group_scoring,
-            lambda rank: self._score(rank, state),
-            self._seed,
+        kept = set(
+            remaining(
+                {rank: candidates[rank].keyed.entry for rank in ranks},
+                active,
+                sticky,
+                self._rules.group_scoring,
+                lambda rank: self._score(rank, state),
+                self._seed,
+            )
         )
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
             if not self.by_places:
                 self._done.add(rank)
-            entry, sticky = candidate.keyed.entry, self.conditions.is_sticky(candidate)
+            entry = candidate.keyed.entry
             if rank not in kept:
                 rule = self._rule_of_group(entry, (*self.activated, *sorted(kept)))
-            elif not (sticky or is_drawn(candidate, self._seed)):
+            elif not (rank in sticky or is_drawn(candidate, self._seed)):
                 rule = f"Its probability of {entry.probability:g} % was not drawn."
                 self._done.add(rank)
             elif self._budget.charge(candidate, self._content(entry)):
@@ -235,8 +238,9 @@ class Activation(KeySearch):
         if self.by_places:
             ranks.update(books_index.with_sources)
         for number in range(len(books_index.books)):
+            depth = books_index.scan_depths[number] + self._wider
             found = (
-                self.first_in_texts[number].keys()
+                {key for key, place in self.first_in_texts[number].items() if place < depth}
                 | self.first_in_entries[number].keys()
                 | self._in_others[number].keys()
             )
