@@ -30,6 +30,7 @@ from tui_chat.library.file_reader import (
 )
 from tui_chat.library.located_json import Path as JsonPath
 from tui_chat.library.sillytavern_world_info import (
+    LARGEST_NUMBER,
     WorldInfoEntry,
     is_world_info_entry,
     world_info_entry,
@@ -54,6 +55,10 @@ def _percent(value: object) -> float:
     return float(found)
 
 
+_Count = Annotated[StrictInt, Field(ge=0, le=LARGEST_NUMBER)]
+_Number = Annotated[StrictInt, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+
+
 class _EntryFile(FileModel):
     id: StrictStr | None = None
     content: StrictStr = ""
@@ -64,27 +69,27 @@ class _EntryFile(FileModel):
     secondary_keys: tuple[StrictStr, ...] = ()
     secondary_logic: SecondaryLogic = "and_any"
     role: MessageRole = "system"
-    insertion_point: StrictInt | None = None
+    insertion_point: _Number | None = None
     anchor_point: AnchorPoint | None = None
     anchor_target: StrictStr | None = None
-    order: StrictInt = 100
-    scan_depth: Annotated[StrictInt, Field(ge=0)] | None = None
+    order: _Number = 100
+    scan_depth: _Count | None = None
     case_sensitive: StrictBool | None = None
     whole_words: StrictBool | None = None
     prevent_recursion: StrictBool = False
     exclude_recursion: StrictBool = False
-    delay_until_recursion: StrictBool | Annotated[StrictInt, Field(ge=0)] = 0
+    delay_until_recursion: StrictBool | _Count = 0
     ignore_budget: StrictBool = False
     probability: Annotated[float, PlainValidator(_percent)] = 100.0
     position: LorePosition = ""
     outlet: StrictStr = ""
     groups: tuple[StrictStr, ...] = ()
     group_override: StrictBool = False
-    group_weight: Annotated[StrictInt, Field(ge=0)] = 100
+    group_weight: _Count = 100
     group_scoring: StrictBool | None = None
-    sticky: Annotated[StrictInt, Field(ge=0)] = 0
-    cooldown: Annotated[StrictInt, Field(ge=0)] = 0
-    delay: Annotated[StrictInt, Field(ge=0)] = 0
+    sticky: _Count = 0
+    cooldown: _Count = 0
+    delay: _Count = 0
     triggers: tuple[GenerationKind, ...] = ()
     characters: tuple[StrictStr, ...] = ()
     character_tags: tuple[StrictStr, ...] = ()
@@ -95,10 +100,10 @@ class _EntryFile(FileModel):
 class _BookFile(FileModel):
     name: StrictStr | None = None
     entries: tuple[_EntryFile, ...]
-    scan_depth: Annotated[StrictInt, Field(ge=0)] = 2
-    token_budget: Annotated[StrictInt, Field(ge=0)] | None = None
+    scan_depth: _Count = 2
+    token_budget: _Count | None = None
     recursive: StrictBool = True
-    max_recursion: Annotated[StrictInt, Field(ge=0)] = 10
+    max_recursion: _Count = 10
     case_sensitive: StrictBool = False
     whole_words: StrictBool = True
 

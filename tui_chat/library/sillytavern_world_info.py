@@ -23,6 +23,8 @@ from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
 from tui_chat.models.policies import GENERATION_KINDS
 
+LARGEST_NUMBER = 2**53 - 1
+"""The largest integer that a number of JavaScript holds exactly."""
 NOTE_DEPTH = 4
 """SillyTavern's default depth of an author's note."""
 
@@ -67,8 +69,11 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         if value is None:
             return default
         if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
-            return value
-        sentence = f"“{key}” cannot be {describe_value(value)}; it is ignored."
+            if not isinstance(value, int) or abs(value) <= LARGEST_NUMBER:
+                return value
+            sentence = f"“{key}” is too large; it is ignored."
+        else:
+            sentence = f"“{key}” cannot be {describe_value(value)}; it is ignored."
         issues.append(WorldInfoIssue(Level.WARNING, "bad-value", sentence, (key,)))
         return default
 
@@ -90,7 +95,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
         "whole_words": get("matchWholeWords", bool),
         "prevent_recursion": get("preventRecursion", bool, False),
         "exclude_recursion": get("excludeRecursion", bool, False),
-        "delay_until_recursion": _level(found.get("delayUntilRecursion")),
+        "delay_until_recursion": _level(found, get),
         "ignore_budget": get("ignoreBudget", bool, False),
         "groups": [each.strip() for each in get("group", str, "").split(",") if each.strip()],
         "group_override": get("groupOverride", bool, False),
@@ -138,11 +143,11 @@ def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, A
             return named
 
 
-def _level(value: object) -> int:
+def _level(found: Mapping[str, Any], get: Callable[..., Any]) -> int:
     """Return the level at which recursion reaches an entry; 0 for all."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        return int(value not in (None, False))
-    return max(value, 0)
+    if isinstance(level := found.get("delayUntilRecursion"), bool):
+        return int(level)
+    return max(get("delayUntilRecursion", int, 0), 0)
 
 
 def _character_filter(value: object) -> dict[str, Any]:
