@@ -2,8 +2,7 @@
 
 values              Config
 built_in_endpoints  the endpoints that exist without any configuration
-file                config.toml; imported only if there is one
-key_places          lines and columns of keys, for errors
+file                config.toml and the lines of its keys; imported only if there is one
 schema              the keys it may have, checked by pydantic
 """
 

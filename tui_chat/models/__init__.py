@@ -3,12 +3,10 @@
 text           Origin, Span, Text: text whose characters have origins
 message        Message and its parts: the unified, OpenAI-like shape that is stored
 session        Session, Entry (a message in its session's tree), SessionSummary
-role           Role: a named assistant
-profile        Profile: who the user is
+role           Role: a named assistant, Character: its card; Profile: who the user is
 preset         Preset, PresetMessage: the messages around the history
 lorebook       Lorebook, LorebookEntry: preset content that keywords activate
 endpoint       Endpoint, Protocol: where and how a request is sent
-base_url       base URLs as people paste them
 model_facts    ModelFacts: limits and quirks of models, known by name
 prices         Prices, PriceTable: what providers charge for their models
 envelope       Turn, ChatEnvelope, Note: what the model will see, protocol-free

@@ -6,8 +6,7 @@ key_mask           hide the request's key where a provider repeats it
 retry              send again after a passing failure, never once a reply has begun
 failures           httpx exceptions as `Unreachable` and `ReplyCut`, with advice
 response_recorder  keep a response as it was received, and split a kept stream into events
-model_catalogue    list the models of an endpoint
-discovery          find model servers on this machine, on request
+discovery          list the models of an endpoint; find model servers on this machine, on request
 
 No module here looks into a chat's body: request bytes are composed elsewhere, and the meaning of a
 reply belongs to `protocols`.

@@ -13,8 +13,7 @@
 5. A turn is immutable and counted once; the count is kept as long as the turn lives.
 6. Estimates are corrected by the usage that replies of the model reported; see `Correction`.
 
-counter       the tokens of texts, turns and tools
-correction    the correction of a model's estimates
+counter       the tokens of texts, turns and tools, and the correction of a model's estimates
 vocabularies  the vocabulary of each model
 """
 

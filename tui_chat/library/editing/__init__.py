@@ -2,8 +2,7 @@
 
 outline  the preset's messages in the order of the context that they make
 slots    the places in an outline where a message can go, and moving it there
-groups   messages that are switched together
-edits    the other edits, and their undo history
+edits    the other edits, their undo history, and groups that are switched together
 """
 
 from tui_chat.library.editing.edits import (

@@ -12,8 +12,7 @@ loss_notes        notes on what a protocol cannot express
 openai, urls      what OpenAI's two protocols share
 
 Speed of long conversations, with the figures that justify them
-segments          a long conversation is encoded in parts
-plain_turns       a message that is only text is encoded on demand
+segments          a long conversation is encoded in parts; a message that is only text, on demand
 
 Replies
 lenient_json      reading untrusted JSON

@@ -4,7 +4,7 @@
    calls are whole, and its usage counts from the beginning, so the last one is valid.
 2. A `thoughtSignature` belongs to its own part only, and may come with an empty text.
    Adjacent thoughts are one block until one of them is signed.
-3. On Vertex a function call may come in partial arguments, by JSON path; see `partial_arguments`.
+3. On Vertex a function call may come in partial arguments, by JSON path.
 4. A picture or sound is a whole part. A part without a unified form (code that the model ran) is
    kept whole.
 5. `candidatesTokenCount` excludes thoughts; both are output.

@@ -5,7 +5,7 @@
 2. Every tool call is directly followed by the tool messages that answer it.
 3. `stream_options.include_usage` requests the usage, which a stream otherwise lacks; it is not sent
    to a server that refuses the setting.
-4. A captured request is encoded as it was, with its undocumented keys (see `unknown_keys`).
+4. A captured request is encoded as it was, with its undocumented keys.
 
 Keys of a captured request that OpenAI does not document: vendors' own, and cache marks.
 

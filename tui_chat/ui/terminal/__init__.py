@@ -4,7 +4,6 @@ driver                 TerminalDriver: Textual's driver with our parser, safe if
 input_parser           TerminalParser: terminal input as events; pastes arrive whole
 signals                ends the app on signals
 external_programs      runs the user's editor, or another program; opens links in a browser
-desktop_notification   notifies the user while another window has the focus
-clipboard              copies text where the terminal's escape sequence is ignored
-helper_command         runs a small command that may fail
+clipboard_and_notifications   copies text where the terminal's escape sequence is ignored, and
+                       notifies the user while another window has the focus
 """

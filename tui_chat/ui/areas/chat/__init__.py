@@ -15,8 +15,8 @@ markdown          lays out a section as lines (text_lines) of named styles
 message_layout    puts the parts of one message together
 branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
 viewport          knows which lines are on the screen
-line_painter      paints them in the theme's colours (styles)
+line_painter      paints them in the theme's colours and in which styles
 transcript_canvas draws, scrolls and follows a streaming reply
-transcript        handles keys and clicks, and posts requests (messages) for the area
-transcript_keys   its keys, as help, palette and footer name them
+transcript        handles keys and clicks, and posts requests for the area
+transcript_messages  its keys, and these requests
 """

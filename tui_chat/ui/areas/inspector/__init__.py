@@ -10,9 +10,8 @@ payload_blocks  the heights of everything, reused from keystroke to keystroke
 payload_places  where words, sources, the draft and notes are
 drawn_row       a row, its drawn line, and what is under the cursor
 row_painter     a row as a strip
-row_wrapping    where a line breaks
+row_wrapping    where a line breaks; numbers and texts, shortened to fit
 views           the other views: context, request, diff, reply, budget
 tabs            the lines of protocols and views
-summary  forecast_line  origin_status  legend  notes_list  find_line   the lines around the view
-text_fitting    numbers and texts, shortened to fit
+summary  origins  notes_list  find_line   the lines around the view
 """

@@ -6,9 +6,8 @@ view           PresetView: its layout: title, toolbar, filter, list and form
 rows           PresetRows: the list, its keys and dragging by mouse
 row_drawing    a row as text with styles
 request_facts  what a composed request says about the rows: tokens, the history between them
-message_edits  the edits that keys make of the message under the cursor
-message_form   the form of a message, with its content editor
-settings_form  the form of the preset itself: name, variables, system messages
+message_form   the form of a message, with its content editor, and the edits that keys make
+settings_form  the form of the preset itself: name, variables, system messages, policies
 form_fields    the base and the fields of both forms
-diff_dialog    the difference of two presets
+dialogs        the difference of two presets, and reports of imports
 """
