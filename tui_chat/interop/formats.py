@@ -1,7 +1,8 @@
 """How a format is described: what it looks like, and the function that reads it.
 
-A module for a format defines one or several of these, and `format_detection` lists them. Each is detected
-by content. What a reader returns is a `FoundConversation` for each conversation and each fault.
+A module for a format defines one or several of these, and `format_detection` lists them. Each is
+detected by content. What a reader returns is a `FoundConversation` for each conversation and each
+fault.
 """
 
 from __future__ import annotations

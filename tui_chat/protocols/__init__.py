@@ -1,10 +1,8 @@
 """How a request is written in each protocol, and how its replies are read. Pure; no I/O.
 
-base        what a protocol consists of
-registry    protocol -> its definition; the protocol of a model, by its name, and of a captured request
-roles       which role a turn gets in which protocol
-base_url    where an endpoint is, from a URL as people paste it
-common/     what the protocols share
+base what a protocol consists of registry protocol -> its definition; the protocol of a model, by
+its name, and of a captured request roles which role a turn gets in which protocol base_url where an
+endpoint is, from a URL as people paste it common/ what the protocols share
 
 One package per protocol; none imports another:
 openai_chat, openai_responses, anthropic, gemini, ollama
