@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,17 @@ def test_the_package_docstring_lists_every_package():
     rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     missing = {room for room in rooms if not room.startswith("__") and room not in said}
     assert not missing
+
+
+def test_package_docstrings_list_modules_that_exist():
+    gone: list[str] = []
+    for init in sorted(PACKAGE.rglob("__init__.py")):
+        docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+        for name in re.findall(r"^([a-z_]+) {2,}\S", docstring, re.MULTILINE):
+            folders = [init.parent, *(p for p in init.parent.iterdir() if p.is_dir())]
+            if not any((f / f"{name}.py").exists() or (f / name).is_dir() for f in folders):
+                gone.append(f"{init.relative_to(PACKAGE)}: {name}")
+    assert not gone
 
 
 @pytest.mark.parametrize(
