@@ -24,11 +24,11 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from tui_chat.ui.widgets.component_styles import ComponentStyles
+from tui_chat.ui.widgets.component_styles import ComponentStyles, LazyComponents
 from tui_chat.ui.widgets.thin_scroll import thin_scroll_bar, thin_scroll_css
 
 
-class RowList(ScrollView, can_focus=True, inherit_bindings=False):
+class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """A scrolling list with a cursor.
 
     `palette` resolves the component classes `<prefix>--<name>` that the list declares.

@@ -12,6 +12,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui_chat.ui.widgets.component_styles import LazyComponents
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def thin_scroll_bar(view: ScrollView) -> ScrollBar:
     return view._vertical_scrollbar  # pyright: ignore[reportPrivateUsage, reportReturnType]
 
 
-class ThinScrollView(ScrollView):
+class ThinScrollView(ScrollView, LazyComponents):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """Scrolls vertically; the scroll bar takes one cell and has the colour of the background."""
 
     DEFAULT_CSS = thin_scroll_css("ThinScrollView")

@@ -3,9 +3,7 @@
 Two frames of the transcript are compared, so that only the rows that differ are drawn: a slow
 terminal then receives the new words of a growing reply and not the whole screen for each.
 
-The style sheet has a component class for each style name, in the theme's colours. The classes
-belong to an invisible child that is mounted with the first text: Textual computes all of them with
-each change of style, and the first frame of the app needs none.
+The style sheet has a component class for each style name, in the theme's colours.
 """
 
 from __future__ import annotations
@@ -13,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tui_chat.ui.areas.chat.text_lines import TextLine, width_of
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
@@ -110,19 +107,8 @@ _CacheKey = tuple[int, int, str, bool]
 _NEW_TEXT = " ↓ new text below "
 
 
-class TranscriptStyles(Widget):
-    """Carries the component classes of the transcript that is its parent."""
-
-    DEFAULT_CSS = "TranscriptStyles { display: none; }"
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(re.findall(r"transcript--[a-z-]+", CSS))
-    """Every style name that a run may have, prefixed."""
-
-    def notify_style_update(self) -> None:
-        """Have the transcript drawn in the new colours."""
-        super().notify_style_update()
-        if isinstance(self.parent, Widget):
-            self.parent.notify_style_update()
-            self.parent.refresh()
+COMPONENT_CLASSES: set[str] = set(re.findall(r"transcript--[a-z-]+", CSS))
+"""Every style name that a run may have, prefixed."""
 
 
 class TranscriptFrame(NamedTuple):

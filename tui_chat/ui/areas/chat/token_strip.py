@@ -129,7 +129,7 @@ class TokenStrip(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._palette = ComponentStyles(self, "token-strip", self)
+        self._palette = ComponentStyles(self, "token-strip")
         self._entries: Sequence[Entry] = ()
         self._turns: list[UserTurn] = []
         self._tokens: list[int] = []

@@ -33,6 +33,7 @@ class Transcript(TranscriptCanvas):
     """A conversation that can be read, searched, copied from and acted on."""
 
     DEFAULT_CSS = line_painter.CSS
+    COMPONENT_CLASSES = line_painter.COMPONENT_CLASSES
 
     BINDINGS = KEYS
 

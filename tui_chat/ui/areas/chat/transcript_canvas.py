@@ -31,7 +31,6 @@ from tui_chat.ui.areas.chat.line_painter import (
     GUTTER,
     LinePainter,
     TranscriptFrame,
-    TranscriptStyles,
     text_width,
 )
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
@@ -73,8 +72,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         self._viewport = Viewport(self._layouts)
         self._search = TranscriptSearch(self._layouts)
         self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
-        self._styles = TranscriptStyles()
-        self._palette = ComponentStyles(self, "transcript", self._styles)
+        self._palette = ComponentStyles(self, "transcript")
         self._painter = LinePainter(self._palette)
         self._session_id: str | None = None
         self._highlighted = ""
@@ -128,7 +126,6 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         old = self.entries
         if entries is old:
             return
-        self._mount_styles()
         same = common_beginning(old, entries)
         above = added_above(old, entries)
         same_first = bool(old and entries) and old[0].message.id == entries[0].message.id != ""
@@ -169,7 +166,6 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
     def show_when_empty(self, text: str) -> None:
         """Set the Markdown of `welcome`, shown while there are no entries."""
         if text != self._empty_text:
-            self._mount_styles()
             self._empty_text, self._empty_lines = text, []
             self._redraw()
 
@@ -444,10 +440,6 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         return lines
 
     # Drawing
-
-    def _mount_styles(self) -> None:
-        if self.is_attached and not self._styles.is_attached:
-            self.mount(self._styles)
 
     def notify_style_update(self) -> None:
         """Drop the colours of the old theme."""
