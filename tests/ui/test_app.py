@@ -26,8 +26,6 @@ from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.workspace.events import ReplyRetrying
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 async def test_the_inspector_follows_every_key_and_enter_sends_its_request(tmp_path: Path):
     received: list[HttpRequest] = []

@@ -18,8 +18,6 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
     """Have one exchange, and the keys go to the conversation."""

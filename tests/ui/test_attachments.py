@@ -5,15 +5,11 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-import pytest
-
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

@@ -34,8 +34,6 @@ from tui_chat.ui.areas.presets.view import PresetToolbar
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.workspace.state import ViewedRequest
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 CHART = "The whole chart of the coast, rock by rock. " * 150
 SAID = (
     Message("user", CHART, "chart"),

@@ -30,8 +30,6 @@ from tui_chat.ui.slash_commands import (
 )
 from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.mark.parametrize(
     ("text", "meant"),

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from tests.ui.app_under_test import NOON, make_app, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.ui.dialogs.base import Confirm
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def damaged(folder: Path) -> bytes:

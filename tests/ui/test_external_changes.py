@@ -18,8 +18,6 @@ from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
@@ -13,8 +12,6 @@ from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 EVIL = "[red]a[/b]\x1b[31m\x07\u202eb" + "\u200b" * 50
 """Markup that opens and that closes what was never opened, a colour, a bell, bidi, a flood."""

@@ -67,7 +67,6 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))
 
 
-@pytest.mark.usefixtures("undrawn")
 async def test_without_the_extra_a_picture_opens_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,6 @@ from tui_chat.ui.dialogs.branches import BranchScreen, branch_lines
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.file_questions import format_and_path
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def told(app: TuiChat) -> str:
     return "\n".join(str(note.message) for note in app.notifications.shown)
@@ -81,7 +79,7 @@ async def test_a_file_without_conversations_is_reported(tmp_path: Path):
         assert told(app).count("cannot be read") == 2
 
 
-async def test_a_typed_folder_is_imported_whole(tmp_path: Path, undrawn: None):
+async def test_a_typed_folder_is_imported_whole(tmp_path: Path):
     folder = tmp_path / "chats"
     folder.mkdir()
     for name in ("one", "two"):
@@ -99,7 +97,7 @@ async def test_a_typed_folder_is_imported_whole(tmp_path: Path, undrawn: None):
 
 
 async def test_a_viewed_file_stays_apart_from_stored_conversations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     file, asked = tmp_path / "talk.jsonl", tmp_path / "asked"
     file.write_text('{"role": "user", "content": "Question"}\n')

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
@@ -26,8 +25,6 @@ from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealM
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.views import RowsView, View
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 WIDE = (160, 45)
 

@@ -20,8 +20,6 @@ from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def rebound(folder: Path, **keys: str) -> TuiChat:
     return make_app(folder, keys=tuple(keys.items()))

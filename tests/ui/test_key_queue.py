@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
-import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
@@ -23,8 +22,6 @@ from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.workspace.workspace import Workspace
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def burst(app: TuiChat, *typed: str) -> None:

@@ -11,8 +11,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.panes import MIN_CHAT, PaneLayout, read_layout, write_layout
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def widths(app: TuiChat) -> tuple[int, int, int]:
     """The widths of sessions, chat and what is at the right; 0 for what is hidden."""

@@ -21,8 +21,6 @@ from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.workspace import live_request, requests, sessions
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

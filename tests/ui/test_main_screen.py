@@ -20,8 +20,6 @@ from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 WIDE, MEDIUM, NARROW = (160, 45), (110, 30), (80, 24)
 
 
@@ -150,7 +148,7 @@ async def test_some_widget_always_has_the_focus(size: tuple[int, int], seed: int
         await say(pilot, "One *two* `three`")
         await with_a_note(pilot)
         pressed: list[str] = []
-        for _ in range(120):
+        for _ in range(60):
             key = choose.choice(_HIDING if choose.random() < 0.5 else _KEYS)
             pressed.append(key)
             await pilot.press(key)

@@ -44,7 +44,7 @@ async def two_sessions(folder: Path) -> None:
             await store.transcripts.add_many([SessionTranscript(session, tuple(entries))])
 
 
-async def test_a_closed_session_is_released(tmp_path: Path, undrawn: None) -> None:
+async def test_a_closed_session_is_released(tmp_path: Path) -> None:
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -93,7 +93,7 @@ async def test_a_closed_session_is_released(tmp_path: Path, undrawn: None) -> No
 
 
 async def test_a_long_request_is_released_with_its_session_and_composed_again_on_return(
-    tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("requests", "request_history"):
         monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG_REQUEST", 100)

@@ -33,8 +33,6 @@ from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def slow_down(patch: pytest.MonkeyPatch, dice: random.Random) -> None:
     """Let every call of the store take a random time, now and then longer than a second, and let

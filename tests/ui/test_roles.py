@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
@@ -17,8 +16,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.file_views import ImagePreview
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.forms import RoleForm
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.sessions import SessionList
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:

@@ -18,8 +18,6 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog, ModelChoiceDialog
 from tui_chat.ui.dialogs.forms import ProfileForm
 from tui_chat.ui.dialogs.session_settings import LABELS, SessionSettingsForm, SettingRow
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 async def open_form(pilot: Pilot[None], *keys: str) -> SessionSettingsForm:
     app = pilot.app

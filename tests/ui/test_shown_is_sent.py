@@ -24,8 +24,6 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 STEPS = 55
 KINDS = (
     *("say", "say", "say", "edit", "undo", "branch"),

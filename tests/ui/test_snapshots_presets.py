@@ -16,8 +16,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 MESSAGES: list[dict[str, object]] = [
     {"id": "rules", "name": "Rules", "role": "system", "content": "Write plainly, {{user}}."},
     {"id": "who", "type": "user_profile"},

@@ -13,8 +13,6 @@ from tests.workspace.test_temporary import PLANTED, files_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 async def open_temporary(pilot: Pilot[None], *keys: str) -> TuiChat:
     app = await opened(pilot)

@@ -10,8 +10,6 @@ from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.themes import chosen_theme, file_states, save_choice
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
     choice_file = tmp_path / "data" / "theme"

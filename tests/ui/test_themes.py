@@ -145,7 +145,6 @@ def hardly_read(strips: Iterable[Strip]) -> list[tuple[float, str]]:
     return [each for each in shown if each[0] < 4.5]
 
 
-@pytest.mark.usefixtures("undrawn")
 async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
     history = Origin(OriginKind.HISTORY, "m2", "#3")
     app = InspectorApp(composed(Protocol.ANTHROPIC))
@@ -168,7 +167,6 @@ async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
             assert by_letter is (name == MONO)
 
 
-@pytest.mark.usefixtures("undrawn")
 async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path) -> None:
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:

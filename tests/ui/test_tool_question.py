@@ -23,8 +23,6 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.workspace.tools import DECLINED
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ECHO = "import json, sys; print('in', json.load(sys.stdin)['city'])"
 ECHO_CITY = Tool(

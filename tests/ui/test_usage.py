@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
 from rich.console import Console
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -59,7 +58,6 @@ async def test_the_costs_of_session_month_and_model(album: Album, tmp_path: Path
         await album.take(pilot, "the dialog")
 
 
-@pytest.mark.usefixtures("undrawn")
 async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

@@ -20,6 +20,8 @@ from tests.ui.app_under_test import make_app, opened, settle
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.thin_scroll import ThinScrollBar, ThinScrollView
 
+pytestmark = pytest.mark.drawn
+
 
 class Floor(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     pass

@@ -11,8 +11,6 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.slash_commands import complete_command, rank_names
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.mark.parametrize(
     ("before", "asked"),

@@ -13,8 +13,6 @@ from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def entries(*texts: str) -> tuple[Entry, ...]:
     """User and assistant in turn."""

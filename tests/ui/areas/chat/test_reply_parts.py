@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input
 
 from tests.ui.app_under_test import make_app, opened, replied, until
@@ -43,7 +42,6 @@ def test_a_line_says_what_a_part_is():
     assert all(len(line) <= 20 for line in footer(IMAGE, width=20))
 
 
-@pytest.mark.usefixtures("undrawn")
 async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Path):
     picture = tmp_path / "photo.png"
     picture.write_bytes(PNG)

@@ -28,6 +28,8 @@ from tui_chat.ui.areas.inspector.payload_blocks import HeightMeasurer
 from tui_chat.ui.areas.inspector.payload_canvas import PayloadCanvas
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 
+pytestmark = pytest.mark.drawn
+
 DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
 
 

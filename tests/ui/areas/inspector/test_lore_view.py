@@ -18,8 +18,6 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import LoreView, View
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 class LoreApp(InspectorApp):
     """An inspector with a table of lore, all of it computed."""

@@ -43,8 +43,6 @@ from tui_chat.ui.areas.inspector.views import ReplyDetails, RowsView, View, View
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.inspector.views.rows_view import ViewRows
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
     Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),

@@ -6,8 +6,6 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
-import pytest
-
 from tests.ui.app_under_test import say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.areas.presets.preset_app import (
@@ -40,8 +38,6 @@ from tui_chat.ui.areas.presets.message_form import after_delete, placement_sente
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
 from tui_chat.ui.areas.presets.settings_form import PolicyRow
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:

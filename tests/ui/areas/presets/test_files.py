@@ -22,8 +22,6 @@ from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.notifications import Notice
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 EDITOR = """
 import sys
 before, after, path = sys.argv[1:]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -23,8 +22,6 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList, HitPreview
 from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
-
-pytestmark = pytest.mark.usefixtures("undrawn")
 
 NOW = 1_767_268_800.0
 

@@ -11,8 +11,6 @@ from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 SIZE = (60, 20)
 
 
