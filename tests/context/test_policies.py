@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.context.requests import ENDPOINT, HISTORY, built, order, said
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.chat_settings import (
     NO_CHAT_SETTINGS,
@@ -528,3 +528,23 @@ def test_system_messages_are_the_users_where_protocols_take_them_apart():
 def test_later_system_messages_are_the_users_where_protocols_take_them_apart():
     first, *_, last = request(policies=JOINED, endpoint=CLAUDE).turns
     assert (first.role, last.role, last.text.plain) == ("system", "user", "Be brief.")
+
+
+def test_the_prompt_of_a_plain_role_goes_where_the_description_goes() -> None:
+    """A preset of SillyTavern decides the whole request; what it has no place for has a note."""
+    policies = replace(JOINED, role_prompt="description")
+    place = said("<{{description}}>", id="it")
+    role = Role("r", "Coder", "{{char}} codes. {{persona}}")
+    profile = Profile("Ada", "Calm.", "none")
+    placed = built(said("A"), place, HISTORY, policies=policies, role=role, profile=profile)
+    assert order(placed).split()[:3] == ["A", "<Coder", "codes."]
+    assert not any(note.code == "role-prompt-skipped" for note in placed.notes)
+    skipped = built(said("A"), HISTORY, policies=policies, role=role)
+    assert order(skipped).split()[0] == "A"
+    assert "codes" not in order(skipped)
+    (note,) = (note for note in skipped.notes if note.code == "role-prompt-skipped")
+    assert "“Coder”" in note.sentence
+    off = built(replace(place, enabled=False), HISTORY, policies=policies, role=role)
+    assert any(note.code == "role-prompt-skipped" for note in off.notes)
+    first = built(said("A"), HISTORY, policies=JOINED, role=role)
+    assert "codes" in order(first)

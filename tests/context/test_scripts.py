@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tests.context.requests import HISTORY, LETTERS
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
@@ -11,6 +13,7 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
+from tui_chat.models.role import Character, Role
 from tui_chat.models.text import GLUE, Text
 
 ENDPOINT = Endpoint("test", Protocol.OPENAI_CHAT, "https://test.invalid", models=("m",))
@@ -76,3 +79,49 @@ def test_the_depth_of_lore_is_compared_with_that_of_scripts() -> None:
     )
     turns = build_context(inputs, lambda _: LETTERS).turns
     assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}
+
+
+def test_a_pattern_without_valid_flags_is_taken_whole() -> None:
+    assert applied("a/a/y", "/a/y", by="x") == "ax"
+    assert applied("Aa", "/a/gx", by="x") == "Aa"  # a flag that JavaScript does not have
+    assert applied("a+b", r"a\+", by="x") == "xb"
+
+
+def test_after_the_groups_come_the_place_and_the_whole_text() -> None:
+    assert applied("xab", "/(a)/", by="[$0$1$2$3$4{{MATCH}}]") == "x[aa1xaba]b"
+
+
+def expanded(text: str, script: TextScript) -> str:
+    values = {"{{user}}": "A.b", "{{char}}": "o"}
+
+    def expand(source: str) -> str:
+        for macro, value in values.items():
+            source = source.replace(macro, value)
+        return source
+
+    return apply_scripts(Text.of(text, GLUE), [script], expand=expand).plain
+
+
+def test_macros_of_scripts_are_expanded() -> None:
+    assert expanded("hi", TextScript("s", "/i/", "{{user}}{{match}}")) == "hA.bi"
+    assert expanded("foo", TextScript("s", "/foo/", "$0", trim=("{{char}}",))) == "f"
+    pattern = "/{{user}}/g"
+    assert expanded("A.b Axb", TextScript("s", pattern, "x")) == "A.b Axb"
+    assert expanded("A.b Axb", TextScript("s", pattern, "x", substitutes="raw")) == "x x"
+    assert expanded("A.b Axb", TextScript("s", pattern, "x", substitutes="escaped")) == "x Axb"
+
+
+def test_a_preset_says_whose_scripts_are_run() -> None:
+    own, card = TextScript("p", "/a/g", "b", ("user",)), TextScript("c", "/b/g", "c", ("user",))
+    stored = TextScript("s", "/^/", "a", ("user",), is_stored=True)
+    role = Role("r", "Rook", character=Character(scripts=(card, stored)))
+
+    def sent(*whose: Literal["preset", "card"]) -> list[str]:
+        preset = Preset("p", (HISTORY,), policies=Policies(scripts=whose), scripts=(own,))
+        history = (Message("user", "{{a}}", "1"), Message("assistant", "a", "2"))
+        inputs = Inputs(ENDPOINT, preset, history, "a", role=role)
+        return [turn.text.plain for turn in build_context(inputs, lambda _: LETTERS).turns]
+
+    assert sent() == ["{{a}}", "a", "a"]
+    assert sent("preset") == ["{{b}}", "a", "b"]
+    assert sent("preset", "card") == ["c{{c}}", "a", "cc"]

@@ -212,7 +212,13 @@ def test_every_key_is_used_or_named() -> None:
         "unheard_of": 1,
         "reasoning_effort": "min",
         "temperature": "hot",
-        "extensions": {"regex_scripts": [{"scriptName": "tidy"}], "other": {"a": 1}},
+        "extensions": {
+            "regex_scripts": [
+                {"scriptName": "tidy", "findRegex": "a", "promptOnly": True},
+                {"scriptName": "bold", "findRegex": "a", "markdownOnly": True},
+            ],
+            "other": {"a": 1},
+        },
     }
     found = convert([], ["chatHistory"], **keys)
     policies = found.preset.policies
@@ -222,6 +228,7 @@ def test_every_key_is_used_or_named() -> None:
     named = sentences(found)
     for words in (
         *("claude-x (claude)", "“custom_url”", "“group_nudge_prompt”", "n 2", "“stream_openai”"),
-        *("“function_calling”", "“unheard_of”", "“temperature” is not used", "“tidy”", "“other”"),
+        *("“function_calling”", "“unheard_of”", "“temperature” is not used", "“other”"),
+        *("scripts change what is sent: “tidy”.", "only change what is shown: “bold”."),
     ):
         assert words in named

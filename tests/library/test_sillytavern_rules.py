@@ -400,3 +400,57 @@ def test_a_typed_macro_that_expands_to_nothing_counts_as_a_message() -> None:
     chat = [said("Rook", "Yes.")]
     found = contents(("deep", "chatHistory"), prompts, chat=chat, user_input="{{noop}}")
     assert found[:2] == ["Yes.", "Deep."]
+
+
+def script(find: str, by: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "scriptName": find,
+        "findRegex": find,
+        "replaceString": by,
+        "placement": [1, 2],
+        "promptOnly": True,
+        **fields,
+    }
+
+
+def scripted(*scripts: dict[str, Any], **fields: Any) -> list[str]:
+    """Return what is sent with these scripts in a preset."""
+    preset = {"extensions": {"regex_scripts": scripts}}
+    chat = [said("Rook", "one"), said("User", "two"), said("Rook", "three")]
+    found = contents(("chatHistory",), preset=preset, chat=chat, user_input="four", **fields)
+    return found[:4]
+
+
+def test_scripts_of_settings_preset_and_card_are_run_in_this_order() -> None:
+    card = {"extensions": {"regex_scripts": [script("/c/g", "d")]}}
+    settings = {"regex_scripts": [script("/o/g", "b")]}
+    found = scripted(script("/b/g", "c"), card=card, settings=settings)
+    assert found == ["dne", "twd", "three", "fdur"]
+    disallowed = {**settings, "character_allowed_regex": False, "preset_allowed_regex": False}
+    found = scripted(script("/b/g", "c"), card=card, settings=disallowed)
+    assert found == ["bne", "twb", "three", "fbur"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"minDepth": 1, "maxDepth": 2}, ["one", "twx", "three", "four"]),
+        ({"maxDepth": ""}, ["one", "two", "three", "fxur"]),
+        ({"maxDepth": -1, "minDepth": "nonsense"}, ["xne", "twx", "three", "fxur"]),
+        ({"placement": [2, True]}, ["xne", "two", "three", "four"]),
+        ({"disabled": 1}, ["one", "two", "three", "four"]),
+        ({"promptOnly": False, "markdownOnly": True}, ["one", "two", "three", "four"]),
+        ({"promptOnly": False, "maxDepth": 9, "minDepth": 9}, ["one", "two", "three", "fxur"]),
+    ],
+)
+def test_scripts_say_where_they_are_run(fields: dict[str, Any], expected: list[str]) -> None:
+    assert scripted(script("/o/g", "x", **fields)) == expected
+
+
+def test_the_last_message_of_a_continuation_has_no_depth_for_scripts() -> None:
+    preset = {"extensions": {"regex_scripts": [script("/o/g", "x", minDepth=0)]}}
+    chat = [said("User", "two"), said("Rook", "one")]
+    order = ("chatHistory",)
+    found = contents(order, preset=preset, chat=chat, generation_type="continue")
+    assert found[0] == "twx"
+    assert "one" in found

@@ -32,6 +32,7 @@ from tui_chat.library.located_json import parse_json
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.sillytavern_cases import read_case
 from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytavern_preset
+from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
@@ -205,12 +206,14 @@ def _check_card(checked: CheckedFile, content: bytes) -> None:
         checked.taken.append(f"a lorebook of {_counted(entries, 'entry', 'entries')}")
         _note_book(checked, read_lorebook(text, role.name))
     extensions = as_object(card.fields.get("extensions")) or {}
+    scripts = len(script_names(extensions)[0])
+    checked.taken += [_counted(scripts, "regex script")] if scripts else []
     unused: tuple[tuple[object, str], ...] = (
         (
             character.world and character.book is None,
             f"The lorebook “{character.world}” is only linked: choose it in the session.",
         ),
-        (as_list(extensions.get("regex_scripts")), "Its regex scripts are not used."),
+        (script_names(extensions)[1], "Regex scripts that only change what is shown are not run."),
         (as_list(card.fields.get("assets")), "Its assets are kept, but not used."),
         (as_list(card.fields.get("group_only_greetings")), "Greetings for groups are not used."),
     )

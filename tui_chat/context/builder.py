@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -72,7 +73,8 @@ from tui_chat.models.envelope import (
     Placement,
     Turn,
 )
-from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 Run = tuple[Sequence[Turn], Sequence[int]]
@@ -132,7 +134,7 @@ def build_context(
     costs = history_costs(inputs.history, count, speakers)
     typed = draft_turn(inputs, speakers, expander, notes)
     draft: Run = ((typed,), (count.turn(typed),)) if typed is not None else ((), ())
-    if policies.expand_history:
+    if policies.expand_history or inputs.scripts:
         changed = changed_turns(inputs, costs.turns, speakers, expander)
         costs = with_changed(costs, tuple(changed.items()), count) if changed else costs
     request = _Request(inputs, groups, role_prompt, expander, blocks, costs, draft, count)
@@ -351,6 +353,15 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     role = inputs.active_role
     if role is None or not role.system_prompt:
         return None
+    if inputs.preset.policies.role_prompt == "description":
+        if role.character is None and not _has_description(inputs.preset):
+            sentence = (
+                f"The preset has no place for the prompt of the role “{role.name}”, which is its "
+                "{{description}}; it is not sent."
+            )
+            origin = resolve_role_prompt(role).origin
+            notes.append(Note(Level.WARNING, "role-prompt-skipped", sentence, origin))
+        return None
     first = inputs.history[0] if inputs.history else None
     begins = first is not None and first.role == "system" and summary_of(first) is None
     if begins and not inputs.keeps_role_prompt:
@@ -360,6 +371,17 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
         )
         return None
     return resolve_role_prompt(role)
+
+
+_DESCRIPTION = re.compile(r"\{\{\W*(?:char)?description\s*\}\}", re.IGNORECASE)
+
+
+@Memo
+def _has_description(preset: Preset) -> bool:
+    """True if a preset sends the character's description."""
+    return any(
+        message.enabled and _DESCRIPTION.search(message.content) for message in preset.messages
+    )
 
 
 def _run(placed: Sequence[Placed], request: _Request) -> Run:

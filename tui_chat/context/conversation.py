@@ -40,7 +40,7 @@ def changed_turns(
     inputs: Inputs, turns: Sequence[Turn], speakers: Speakers, expander: Expander
 ) -> dict[int, Turn]:
     """Return the turns of a history that differ from the stored messages, by their index."""
-    history, scripts = inputs.history, inputs.chat.scripts
+    history, scripts = inputs.history, inputs.scripts
     indices: Sequence[int] = range(len(history)) if scripts else _changing(history)
     changed: dict[int, Turn] = {}
     length = len(history) + inputs.has_draft - (inputs.chat.kind == "continue")
@@ -69,11 +69,11 @@ def sent_text(
 
     `origin` is that of its text, if it is not stored.
     """
-    scripts = scripts_for(inputs.chat.scripts, message.role, depth)
+    scripts = scripts_for(inputs.scripts, message.role, depth)
     if scripts or origin is not None:
         text = Text.of(message.content, origin or MessageOrigin(message))
-        text = apply_scripts(text, scripts, expander.script_steps)
-        if has_macros(text.plain, aliases=True):
+        text = apply_scripts(text, scripts, expander.script_steps, expander.expand_macros)
+        if inputs.preset.policies.expand_history and has_macros(text.plain, aliases=True):
             line = _text_line(message.role, text.plain, origin or MessageOrigin(message))
             text = expander.expand(line)
     else:

@@ -43,7 +43,7 @@ def draft_turn(
         text = Text.of(message.content, origin)
         name = speakers.field(message)
         turn = Turn("user", text, origin, _TYPED, name=name, parts=inputs.draft_parts)
-    if policies.expand_history:
+    if policies.expand_history or inputs.scripts:
         text = sent_text(message, inputs, 0, speakers, expander, turn.origin)
         if text.plain != turn.text.plain:
             turn = replace(turn, text=text)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
+from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings, TextScript
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook
@@ -130,6 +130,17 @@ class Inputs:
         )
 
     @property
+    def scripts(self) -> tuple[TextScript, ...]:
+        """The scripts that change what is sent: the session's, the preset's, the card's; those that
+        SillyTavern stores first.
+        """
+        whose, role = self.preset.policies.scripts, self.active_role
+        found = self.chat.scripts + (self.preset.scripts if "preset" in whose else ())
+        if "card" in whose and role is not None and role.character is not None:
+            found += role.character.scripts
+        return _stored_first(found)
+
+    @property
     def lore_rules(self) -> LoreRules:
         """How lorebooks are searched: as a setting says, else the chat, else as the program of the
         preset does by default. With SillyTavern's rules the books of the session get their tokens
@@ -166,6 +177,11 @@ class Inputs:
         set_names = (settings.char_name for settings, _ in self.setting_places)
         by_role = self.role.name if self.role is not None else ""
         return next(filter(None, set_names), by_role or "Assistant")
+
+
+@recent_memo()
+def _stored_first(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
+    return tuple(sorted(scripts, key=lambda script: not script.is_stored))
 
 
 @recent_memo()

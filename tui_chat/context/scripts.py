@@ -6,19 +6,22 @@
    Python's engine might try more than `MAX_WAYS` ways, the text is searched by `lorebooks.patterns`
    in at most `MAX_STEPS` steps for all texts of a request. A script that needs more is not applied
    to the others, and a note says so.
+4. Macros in a replacement are expanded with what was found in it; those in a pattern if the script
+   says so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import islice
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.lorebooks.patterns.parser import group_names
+from tui_chat.context.macros.syntax import Macro, has_macros, parse
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
@@ -27,7 +30,10 @@ from tui_chat.models.text import Origin, OriginKind, Span, Text
 MAX_CHARACTERS = 20_000
 MAX_WAYS = 2_000_000
 MAX_STEPS = 1_000_000
-_WRITTEN = re.compile(r"/(.*)/([a-z]*)", re.DOTALL)
+_WRITTEN = re.compile(r"(/?)([^\n\r\u2028\u2029]+)\1([a-z]*)", re.IGNORECASE)
+_FLAGS = re.compile(r"(?!.*(.).*\1)[gmisuxXUAJ]+")
+"""What SillyTavern takes for flags; otherwise the whole text is the pattern."""
+_SPECIAL = re.compile(r"[\n\r\t\v\f\0.^$*+?{}\[\]\\/|()]")
 _GROUP = re.compile(r"\(\?<(?![=!])")
 _REFERENCE = re.compile(r"\{\{match\}\}|\$(\d+)|\$<([^>]+)>", re.IGNORECASE)
 
@@ -101,8 +107,12 @@ class _Found:
 @lru_cache(maxsize=64)
 def compiled(pattern: str) -> _Compiled | None:
     """Return a usable pattern; None if it is not usable."""
-    written = _WRITTEN.fullmatch(pattern)
-    source, flags = (written[1], written[2]) if written else (pattern, "")
+    written = _WRITTEN.search(pattern)
+    source, flags = (written[2], written[3]) if written else (pattern, "")
+    if flags and not _FLAGS.fullmatch(flags):
+        source, flags = pattern, ""
+    elif set(flags) - set("gmisu"):
+        return None
     options = re.ASCII
     for letter, option in (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL)):
         if letter in flags:
@@ -120,18 +130,60 @@ def compiled(pattern: str) -> _Compiled | None:
 
 
 def apply_scripts(
-    text: Text, scripts: Iterable[TextScript], steps: ScriptSteps | None = None
+    text: Text,
+    scripts: Iterable[TextScript],
+    steps: ScriptSteps | None = None,
+    expand: Callable[[str], str] | None = None,
 ) -> Text:
-    """Return a text with all replacements. `steps` is that of the request; by default a new one."""
+    """Return a text with all replacements. `steps` is that of the request, by default a new one;
+    `expand` expands macros, by default none.
+    """
     steps = ScriptSteps() if steps is None else steps
     for script in scripts:
-        text = _apply(text, script, steps)
+        if expand is not None:
+            script = _with_macros(script, expand)
+        text = _apply(text, script, steps, expand or str)
     return text
 
 
-def _apply(text: Text, script: TextScript, steps: ScriptSteps) -> Text:
+def _with_macros(script: TextScript, expand: Callable[[str], str]) -> TextScript:
+    """Return a script with the macros of its pattern and its trims expanded."""
+    pattern, trim = script.pattern, script.trim
+    if script.substitutes and has_macros(pattern, True):
+        pieces: list[str] = []
+        for node in parse(pattern, True):
+            piece = pattern[node.start : node.stop]
+            if isinstance(node, Macro):
+                value = expand(piece)
+                piece = _SPECIAL.sub(_escape, value) if script.substitutes == "escaped" else value
+            pieces.append(piece)
+        pattern = "".join(pieces)
+    if any(map(has_macros, trim)):
+        trim = tuple(map(expand, trim))
+    if pattern == script.pattern and trim is script.trim:
+        return script
+    return replace(script, pattern=pattern, trim=trim)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _ESCAPES.get(found[0], "\\" + found[0])
+
+
+_ESCAPES = {
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+    "\f": r"\f",
+    "\0": r"\0",
+}
+
+
+def _apply(
+    text: Text, script: TextScript, steps: ScriptSteps, expand: Callable[[str], str]
+) -> Text:
     pattern = compiled(script.pattern)
-    if pattern is None or steps.is_too_slow(script):
+    if pattern is None or not text.plain or steps.is_too_slow(script):
         return text
     found, taken = _matches(script.pattern, text.plain[:MAX_CHARACTERS])
     steps.add(script, taken)
@@ -140,7 +192,8 @@ def _apply(text: Text, script: TextScript, steps: ScriptSteps) -> Text:
     at = 0
     for each in found:
         pieces += text[at : each.start].spans
-        pieces.append(Span(_replacement(script, each, pattern.names), origin))
+        replaced = _replacement(script, each, pattern.names, text.plain)
+        pieces.append(Span(expand(replaced), origin))
         at = each.stop
     return Text((*pieces, *text[at:].spans)) if pieces else text
 
@@ -177,12 +230,15 @@ def _matches(written: str, text: str) -> tuple[tuple[_Found, ...], int]:
     return tuple(results), taken
 
 
-def _replacement(script: TextScript, found: _Found, names: tuple[str, ...]) -> str:
+def _replacement(script: TextScript, found: _Found, names: tuple[str, ...], text: str) -> str:
+    # JavaScript gives where the match is and the whole text after the groups
+    values = (*found.groups, str(found.start or ""), text)
+
     def value(reference: re.Match[str]) -> str:
         number = int(reference[1] or 0)
         if reference[2]:
             number = names.index(reference[2]) + 1 if reference[2] in names else -1
-        group = found.groups[number] if 0 <= number < len(found.groups) else ""
+        group = values[number] if 0 <= number < len(values) else ""
         for each in script.trim:
             group = group.replace(each, "")
         return group

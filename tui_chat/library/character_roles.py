@@ -14,6 +14,7 @@ from typing import Any
 from tui_chat.library.character_cards import CardFile
 from tui_chat.library.file_reader import as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
@@ -59,6 +60,7 @@ def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
         book=_book(card, source),
         world=world if isinstance(world, str) else "",
         card=MappingProxyType(dict(card.json)),
+        scripts=scripts_in(extensions),
     )
     return Role(role_id, clean(card.name), character=character)
 

@@ -56,6 +56,8 @@ class PoliciesFile(FileModel):
     example_separator: StrictStr = ""
     pin_examples: StrictBool = False
     card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = OWN_POLICIES.card_prompts
+    scripts: tuple[Literal["preset", "card"], ...] = OWN_POLICIES.scripts
+    role_prompt: Literal["first", "description"] = "first"
     continue_nudge: StrictStr = OWN_POLICIES.continue_nudge
     continue_prefill: StrictBool | None = None
     continue_postfix: StrictStr | None = None

@@ -33,6 +33,7 @@ from tui_chat.library.file_reader import (
     read_file_text,
     to_camel_case,
 )
+from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.models.envelope import Level
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.policies import (
@@ -191,6 +192,7 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
         settings=settings,
         policies=given,
         sillytavern=MappingProxyType(dict(found.sillytavern)),
+        scripts=scripts_in(found.sillytavern.get("extensions")),
         extras=MappingProxyType(extras),
     )
     return ParsedPreset(preset, file, at)

@@ -22,12 +22,14 @@ from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import expand_stored
 from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
+from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
 from tui_chat.library.sillytavern_case_lore import CaseLore, string, whole
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
+from tui_chat.library.sillytavern_scripts import read_scripts
 from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.chat_settings import (
     ChatSettings,
@@ -110,8 +112,7 @@ class _CaseReader:
         )
         kind = self._kind()
         history, hidden = self._history(kind)
-        names = profile.name, role.name
-        typed = self._typed(names) if kind == "normal" else ""
+        typed = string(self._found.get("user_input")) if kind == "normal" else ""
         lore = CaseLore(self._found, self._settings, self._metadata, self._source)
         books, tiers = lore.books(role)
         if not typed and kind == "normal":
@@ -138,7 +139,7 @@ class _CaseReader:
                 lore=lore.rules(tiers),
                 timers=tuple(lore.timers()),
                 global_variables=self._global_variables(),
-                scripts=tuple(self._scripts(names)),
+                scripts=tuple(s for s in self._global_scripts() if not s.is_stored),
                 strip_examples=self._settings.get("strip_examples") is True,
                 hidden_messages=len(hidden),
                 hidden_user_messages=sum(each.get("is_user") is True for each in hidden),
@@ -151,7 +152,13 @@ class _CaseReader:
         SillyTavern stores their result.
         """
         environment = MacroEnvironment(replace(inputs, draft=""))
-        draft = expand_stored(inputs.draft, environment)
+        scripts = self._global_scripts() + inputs.scripts
+        stored = [each for each in scripts if each.is_stored and "user" in each.applies_to]
+        typed = Text.of(clean(inputs.draft), GLUE)
+        typed = apply_scripts(
+            typed, stored, expand=lambda source: expand_stored(source, environment)
+        )
+        draft = expand_stored(typed.plain, environment)
         history = inputs.history
         begins = as_object(next(iter(as_list(self._found.get("chat"))), None))
         if history and begins is not None and not begins.get("is_system"):
@@ -161,8 +168,14 @@ class _CaseReader:
         if inputs.draft and not draft:  # an empty message is sent, too
             history = (*history, Message("user", id="typed", name=inputs.user_name))
         local, global_ = environment.variables_after()
+        role, preset = inputs.role, inputs.preset
+        if role is not None and role.character is not None:
+            character = replace(role.character, scripts=_unstored(role.character.scripts))
+            role = replace(role, character=character)
         return replace(
             inputs,
+            role=role,
+            preset=replace(preset, scripts=_unstored(preset.scripts)),
             draft=draft,
             history=history,
             variables=local,
@@ -186,8 +199,14 @@ class _CaseReader:
             ("post_history", "prefer_character_jailbreak"),
         )
         cards = [field for field, key in prefers if self._settings.get(key) is not False]
+        allowed = (
+            ("preset", "preset_allowed_regex"),
+            ("card", "character_allowed_regex"),
+        )
+        scripts = [whose for whose, key in allowed if self._settings.get(key) is not False]
         policies = replace(
             imported.preset.policies,
+            scripts=cast("Any", tuple(scripts)),
             legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
             card_prompts=cast("Any", tuple(cards)),
@@ -299,17 +318,6 @@ class _CaseReader:
                 named.get("scan") == "true",
             )
 
-    def _typed(self, names: tuple[str, str]) -> str:
-        """Return what is typed, after the scripts that change it before it is stored."""
-        text = Text.of(clean(string(self._found.get("user_input"))), GLUE)
-        scripts = [
-            replace(script, applies_to=("user",))
-            for script, found in self._read_scripts(names)
-            if not (found.get("promptOnly") or found.get("markdownOnly"))
-            and 1 in as_list(found.get("placement"))
-        ]
-        return apply_scripts(text, scripts).plain
-
     def _global_variables(self) -> Mapping[str, str]:
         found = as_object(self._settings.get("global_variables")) or {}
         return {
@@ -326,43 +334,8 @@ class _CaseReader:
                 found[words[1].removeprefix("key=")] = words[2]
         return found
 
-    def _scripts(self, names: tuple[str, str]) -> Iterator[TextScript]:
-        """Yield the scripts that change what is sent."""
-        for script, found in self._read_scripts(names):
-            if found.get("promptOnly") is True:
-                yield script
-
-    def _read_scripts(
-        self, names: tuple[str, str]
-    ) -> Iterator[tuple[TextScript, Mapping[str, Any]]]:
-        """Yield the enabled scripts; `names` are those of user and character."""
-        targets = {1: "user", 2: "assistant", 5: "lore"}
-        for item in as_list(self._settings.get("regex_scripts")):
-            found = as_object(item) or {}
-            if found.get("disabled") is True:
-                continue
-            placement = [
-                each for each in as_list(found.get("placement")) if choose(targets, each, "")
-            ]
-            depths = [
-                depth if isinstance(depth, int) and depth >= 0 else None
-                for depth in (found.get("minDepth"), found.get("maxDepth"))
-            ]
-            pattern = string(found.get("findRegex"))
-            if found.get("substituteRegex") in (1, 2):
-                pattern = _with_names(pattern, names, escaped=found["substituteRegex"] == 2)
-            yield (
-                TextScript(
-                    string(found.get("scriptName")),
-                    pattern,
-                    string(found.get("replaceString")),
-                    cast("Any", tuple(targets[cast("int", each)] for each in placement)),
-                    depths[0],
-                    depths[1],
-                    tuple(string(each) for each in as_list(found.get("trimStrings"))),
-                ),
-                found,
-            )
+    def _global_scripts(self) -> tuple[TextScript, ...]:
+        return read_scripts(self._settings.get("regex_scripts"))
 
 
 _COLLAPSED = (
@@ -371,10 +344,8 @@ _COLLAPSED = (
 )
 
 
-def _with_names(pattern: str, names: tuple[str, str], *, escaped: bool) -> str:
-    for macro, name in zip(("{{user}}", "{{char}}"), names, strict=True):
-        pattern = pattern.replace(macro, re.escape(name) if escaped else name)
-    return pattern
+def _unstored(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
+    return tuple(each for each in scripts if not each.is_stored)
 
 
 def _message(found: Mapping[str, Any], number: int) -> Message:
@@ -386,6 +357,7 @@ def _message(found: Mapping[str, Any], number: int) -> Message:
         clean(string(found.get("mes"))),
         f"message-{number}",
         name=string(found.get("name")),
+        timestamp=parse_timestamp(found.get("send_date")),
         semantics=MessageSemantics(is_speaker_chosen=bool(found.get("force_avatar"))),
     )
 

@@ -16,7 +16,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object
+from tui_chat.library.file_reader import as_list, as_object, to_camel_case
 from tui_chat.library.sillytavern_presets import (
     APPENDED,
     BUILT_IN,
@@ -346,7 +346,8 @@ class _PresetExporter:
                 yield f"Not written of “{name}”: {', '.join(lost)}."
         policies = _differences(Policies, result.policies, self.preset.policies)
         if policies:
-            yield f"Not written, since SillyTavern has its own rules: {', '.join(policies)}."
+            written = ", ".join(map(to_camel_case, policies))  # as in preset files
+            yield f"Not written, since SillyTavern has its own rules: {written}."
         settings = [
             name
             for name in SETTINGS

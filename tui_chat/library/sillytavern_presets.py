@@ -29,6 +29,7 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
+from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, settings_of, some
 from tui_chat.models.envelope import Level
 from tui_chat.models.policies import (
@@ -202,6 +203,7 @@ class _PresetImporter:
             variables=MappingProxyType(dict(self.variables)),
             settings=settings,
             policies=self._policies(),
+            scripts=scripts_in(self.found.get("extensions")),
         )
         preset = replace(preset, sillytavern=MappingProxyType(without_texts(self.found, preset)))
         for why, names in self.never.items():
@@ -224,6 +226,7 @@ class _PresetImporter:
             names=choose(NAMES_POLICIES, names, "other_speakers"),
             squash_system=self.found.get("squash_system_messages") is True,
             expand_history=True,
+            role_prompt="description",
             example_separator=text("new_example_chat_prompt", "[Example Chat]"),
             continue_nudge=text("continue_nudge_prompt", _CONTINUE),
             continue_prefill=self.found.get("continue_prefill") is True,

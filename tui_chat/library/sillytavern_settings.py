@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object
+from tui_chat.library.file_reader import as_object
+from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, read_setting
@@ -175,13 +176,12 @@ def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     if unknown:
         yield _lost(f"Kept, but unknown: {some(unknown)}.")
     extensions = as_object(found.get("extensions")) or {}
-    scripts = [
-        str((as_object(each) or {}).get("scriptName") or "without a name")
-        for each in as_list(extensions.get("regex_scripts"))
-    ]
-    if scripts:
-        sentence = f"Its regex scripts are kept, but not run: {some(scripts)}."
-        yield ImportNote(Level.WARNING, sentence, lost=True)
+    run, not_run = script_names(extensions)
+    if run:
+        yield ImportNote(Level.INFO, f"Its regex scripts change what is sent: {some(run)}.")
+    if not_run:
+        why = "they are disabled, or only change what is shown"
+        yield _lost(f"Regex scripts are kept, but not run, since {why}: {some(not_run)}.")
     others = [key for key, value in extensions.items() if value and key != "regex_scripts"]
     if others:
         yield _lost(f"Extension data is kept, but not used: {some(others)}.")

@@ -40,11 +40,16 @@ class TextScript:
     replacement: str
     """`$1`, `$<name>` and `{{match}}` stand for what was found."""
     applies_to: tuple[Literal["user", "assistant", "lore"], ...] = ()
-    min_depth: int | None = None
+    min_depth: float | None = None
     """Only in messages that have at least so many after them."""
-    max_depth: int | None = None
+    max_depth: float | None = None
     trim: tuple[str, ...] = ()
     """Texts that are removed from what was found."""
+    substitutes: Literal["", "raw", "escaped"] = ""
+    """How the macros in the pattern are expanded: not at all, or as parts of the pattern, or as
+    literal texts."""
+    is_stored: bool = False
+    """True if SillyTavern stores the messages with these replacements. They go before others."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -84,6 +84,11 @@ class Policies:
         "post_history",
     )
     """The prompts of a character card that replace those of the preset."""
+    scripts: tuple[Literal["preset", "card"], ...] = ("preset", "card")
+    """Whose scripts change what is sent: those of the preset, then those of the role's card."""
+    role_prompt: Literal["first", "description"] = "first"
+    """Where the prompt of a role without a character card goes. `description`: where the preset has
+    the character's description."""
     continue_nudge: str = (
         "Continue your last message from the point where it ends. Write only what follows; "
         "repeat nothing of it."

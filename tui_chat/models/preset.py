@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings
@@ -96,3 +97,5 @@ class Preset:
     prompt, the content null stands for the text of the message with its id."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
+    scripts: tuple[TextScript, ...] = ()
+    """The scripts in `sillytavern`."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings
@@ -78,6 +79,8 @@ class Character:
     """The name of a lorebook that the card is linked to; empty for none."""
     card: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """The JSON of the card's file, with what is unknown here; an export writes it again."""
+    scripts: tuple[TextScript, ...] = ()
+    """The scripts in the card."""
 
     @property
     def greetings(self) -> tuple[str, ...]:

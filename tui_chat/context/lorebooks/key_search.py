@@ -198,7 +198,7 @@ class KeySearch:
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
         self._texts = SearchedTexts(inputs)
-        self._scripts = inputs.chat.scripts if self.by_places else ()
+        self._scripts = inputs.scripts if self.by_places else ()
         self._follow = inputs.has_draft - (inputs.chat.kind == "continue")
         """How many messages follow the newest one of the history, as scripts count them."""
         self.newest: tuple[Message | None, ...] = ()

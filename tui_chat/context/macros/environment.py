@@ -93,6 +93,12 @@ class MacroEnvironment:
         return self._variables.get(name) if default is None else default
 
     @property
+    def has_card(self) -> bool:
+        """True if the role has a character card."""
+        role = self._inputs.active_role
+        return role is not None and role.character is not None
+
+    @property
     def has_placed_profile(self) -> bool:
         """True if the profile goes where the preset places it."""
         profile = self._inputs.profile
@@ -313,6 +319,12 @@ def card_value(inputs: Inputs, name: str) -> str | None:
         if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
             text = field(card).replace("\r", "")
             return text if name == "mesexamples" else text.strip()
+    elif (
+        role is not None
+        and inputs.preset.policies.role_prompt == "description"
+        and _CARD_ALIASES.get(name, name) == "description"
+    ):
+        return role.system_prompt
     if inputs.preset.policies.expand_history and (
         other := _OTHERS.get(_OTHER_ALIASES.get(name, name))
     ):

@@ -450,7 +450,7 @@ class _Expander:
         content = self.read(VARIABLE + name)
         if content is None:
             return None
-        kind = _CARD if is_card_word(name) else "variable"
+        kind = _CARD if is_card_word(name) and self.environment.has_card else "variable"
         if self._in_card():
             if kind == _CARD and not (self.environment.legacy and name in _VERSIONS):
                 return ""
@@ -465,7 +465,8 @@ class _Expander:
     def profile(self) -> str:
         """Return the profile's text, its own macros expanded."""
         content = "" if self._in_card() else self.read("persona") or ""
-        return self._inside(_Source(content, OriginKind.PROFILE, "", "the profile"))
+        kind = _CARD if self.is_sillytavern else OriginKind.PROFILE
+        return self._inside(_Source(content, kind, "profile", "the profile"))
 
     def _inside(self, value: _Source) -> str:
         """Return the text of a value, its own macros expanded.
@@ -519,7 +520,8 @@ class _Expander:
             elif is_value_macro(name):
                 value = self.read(name)
             else:
-                value = self.value(name)
+                written = self.read(SET_VARIABLE + name) or self.read(VARIABLE + name) or ""
+                value = self.value(name) if written.strip() else ""
         except (NotExpanded, _ValueTooLarge):
             return True  # it has a value, although it cannot be inserted
         return bool(value and (self.environment.aliases or value.strip()))

@@ -70,7 +70,7 @@ class Expander:
         self._aliases = inputs.preset.policies.expand_history
         self._legacy = inputs.preset.policies.legacy_macros
         self._notes = notes
-        self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.chat.scripts)
+        self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.scripts)
         self.script_steps = ScriptSteps(notes=notes)
         self._environment: MacroEnvironment | None = None
         self.texts: dict[int, Text] = {}
@@ -84,6 +84,10 @@ class Expander:
         if self._environment is None:
             self._environment = MacroEnvironment(self._inputs, self.values)
         return self._environment
+
+    def expand_macros(self, source: str) -> str:
+        """Return a text of a script with its macros expanded."""
+        return expand_stored(source, self.environment)
 
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""
@@ -105,8 +109,8 @@ class Expander:
         if self._has_lore_scripts and is_lore_entry(line):
             point = line.message.insertion_point
             depth = None if point is None else max(-point, 0)
-            scripts = scripts_for(self._inputs.chat.scripts, "lore", depth)
-            changed = apply_scripts(text, scripts, self.script_steps)
+            scripts = scripts_for(self._inputs.scripts, "lore", depth)
+            changed = apply_scripts(text, scripts, self.script_steps, self.expand_macros)
             if changed is not text and has_macros(changed.plain, self._aliases):
                 inserted = replace(line.message, content=changed.plain)
                 changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))

@@ -60,6 +60,19 @@ _CHOICES: Mapping[str, tuple[str, Mapping[str, object]]] = {
             "none": (),
         },
     ),
+    "scripts": (
+        "Regex scripts",
+        {
+            "preset and card": ("preset", "card"),
+            "preset": ("preset",),
+            "card": ("card",),
+            "none": (),
+        },
+    ),
+    "role_prompt": (
+        "Prompt of a plain role",
+        {"goes first": "first", "as description": "description"},
+    ),
     "continue_prefill": (
         "Continue with prefill",
         {"if the model takes it": None, "on": True, "off": False},
