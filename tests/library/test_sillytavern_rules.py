@@ -383,6 +383,17 @@ def test_the_prompt_of_the_card_is_sent_where_a_trigger_filters_main() -> None:
     assert found[0] == "Card. "
 
 
+def test_a_prompt_of_the_card_that_expands_to_nothing_replaces_nothing() -> None:
+    card = {"system_prompt": "{{setvar::a::1}}"}
+    assert contents(("main", "chatHistory"), card=card)[0] == "Main."
+
+
+def test_narrators_are_the_character_for_macros() -> None:
+    chat = [said("Rook", "Yes."), said("Rook", "Later.", extra={"type": "narrator"})]
+    prompts = ({"identifier": "nsfw", "content": "<{{lastCharMessage}}>"},)
+    assert "<Later.>" in contents(("nsfw", "chatHistory"), prompts, chat=chat)
+
+
 def test_a_persona_with_a_place_of_its_own_is_not_sent_at_its_marker() -> None:
     marker = {**IN_CHAT, "identifier": "personaDescription"}
     persona = {"name": "Ada", "description": "Calm.", "position": 9}

@@ -170,7 +170,10 @@ def _newest(*roles: MessageRole) -> Callable[[Inputs], str]:
     def newest(inputs: Inputs) -> str:
         if inputs.has_draft and "user" in roles:
             return inputs.draft
-        said = (message for message in reversed(inputs.history) if message.role in roles)
+        # a narrator's message is a system message
+        also = "system" if inputs.preset.policies.expand_history else ""
+        wanted = (*roles, also) if "assistant" in roles else roles
+        said = (message for message in reversed(inputs.history) if message.role in wanted)
         return next((message.content for message in said), "")
 
     return newest

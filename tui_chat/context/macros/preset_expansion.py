@@ -105,7 +105,10 @@ class Expander:
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
             self._notes += expansion.notes
-            text = self.texts[id(line)] = self._again(line, expansion.text)
+            text = self._again(line, expansion.text)
+            if original is not None and not text.plain:  # the card's prompt expands to nothing
+                text = original
+            self.texts[id(line)] = text
         if self._has_lore_scripts and is_lore_entry(line):
             point = line.message.insertion_point
             depth = None if point is None else max(-point, 0)

@@ -152,7 +152,9 @@ class _OutlineBuilder:
 
     def build(self) -> Outline:
         first = OutlineRow("ghost", ghost="role", notes=self._notes_of(_FIRST))
-        rows = [first, *self._message_rows(self.groups.system, "system")]
+        is_shown = first.notes or self.preset.policies.role_prompt == "first"
+        rows = [first] if is_shown else []
+        rows += self._message_rows(self.groups.system, "system")
         rows += self._skeleton()
         return Outline(self.preset, tuple(rows), tuple(self.others))
 

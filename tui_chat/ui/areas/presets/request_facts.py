@@ -39,6 +39,8 @@ class Fillings:
     character: str = ""
     """The name of the role; empty without one."""
     has_card: bool = False
+    has_prompt: bool = False
+    """True if the role's prompt is the character's description."""
     profile: str = ""
     examples: Mapping[str, int] = field(default_factory=dict[str, int])
     """The number of messages of examples at an anchor, by its id."""
@@ -71,6 +73,10 @@ class Fillings:
             inputs.preset.policies.squash_system or bool(inputs.preset.policies.post_processing),
             role.name if role is not None else "",
             role is not None and role.character is not None,
+            role is not None
+            and role.character is None
+            and bool(role.system_prompt)
+            and inputs.preset.policies.role_prompt == "description",
             profile.name if profile is not None else "",
             examples,
             frozenset(sent),
@@ -96,6 +102,8 @@ class Fillings:
                     return ""
                 return f"empty now: no {'active entry' if self.has_lorebooks else 'lorebook'}"
             case word if word in _CARD:
+                if message.id in self.sent and self.has_prompt and word == "description":
+                    return f"the prompt of “{name}”{cost}"
                 if message.id in self.sent:
                     return f"of “{name}”{cost}" if self.has_card else f"the preset's variable{cost}"
                 return f"empty now: {self._why_no_card(f'no {word}')}"

@@ -201,7 +201,8 @@ def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
     match row.ghost:
         case "role":
             name, tokens = facts.role
-            words = f"role “{name}”: its prompt" if name else "no role"
+            missing = "the role's prompt has no place here" if row.notes else "no role"
+            words = f"role “{name}”: its prompt" if name else missing
             figure = _figure(tokens) if name else figure
         case "history":
             words = f"the history goes last: {_history_words(facts)}"
