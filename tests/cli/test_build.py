@@ -286,7 +286,7 @@ def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
     (folder / "role.json").write_text(json.dumps({**ROLE, "preset": "gone"}))
     done = build(*words)
     assert done.stderr.decode().startswith("warning: There is no preset “gone”.")
-    assert b"goes on without a preset" in done.stderr
+    assert b"continues without a preset" in done.stderr
     assert b"TERMINAL" not in build(*words, "--preset", "preset.json").stdout
 
 

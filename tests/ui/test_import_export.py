@@ -245,7 +245,7 @@ async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path
         assert workspace is not None
         assert await workspace.replies.submit("Tell me of salt")
         await workspace.sessions.new("")
-        await until(pilot, lambda: "“Tell me of salt”: the reply is there." in told(app))
+        await until(pilot, lambda: "“Tell me of salt”: the reply has arrived." in told(app))
         await until(pilot, lambda: workspace.state.sessions[0].unread)
 
 

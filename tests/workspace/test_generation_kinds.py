@@ -174,7 +174,7 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     await settled(workspace, heard)
     workspace.live_request.show_kind(kind)
     workspace.live_request.compose()
-    assert workspace.state.request.kind_fault == "A tool call still waits for its answer."
+    assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."
     [waiting] = workspace.state.pending_calls
     assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
     await settled(workspace, heard)

@@ -53,7 +53,7 @@ async def test_a_session_with_a_missing_preset_can_be_opened(make_workspace, tmp
     file.unlink()
     workspace, heard = await make_workspace()
     assert [entry.message.content for entry in workspace.state.entries] == ["hi", "hi"]
-    assert "goes on without a preset" in str(heard.of(Failed)[0].error)
+    assert "continues without a preset" in str(heard.of(Failed)[0].error)
 
 
 async def test_a_new_file_can_be_chosen(make_workspace, tmp_path: Path):

@@ -184,7 +184,7 @@ def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
     profile = f"profile {below.profile.name}" if below.profile is not None else "default"
     role = f"role {below.role.name}" if below.role is not None else "default"
     return {
-        **({"context_limit": (str(limit), "known of the model")} if limit is not None else {}),
+        **({"context_limit": (str(limit), "known for this model")} if limit is not None else {}),
         "reply_reserve": (str(reserve), "max_tokens" if asked.max_tokens else "default"),
         "user_name": (below.user_name, profile),
         "char_name": (below.char_name, role),

@@ -163,7 +163,7 @@ class Notifications:
         match event:
             case events.BackgroundReplyEnded(title, entry):
                 failed = entry.status == "failed"
-                what = f"the reply failed: {entry.error}" if failed else "the reply is there."
+                what = f"the reply failed: {entry.error}" if failed else "the reply has arrived."
                 severity = "warning" if failed else "information"
                 app.notify(f"“{title}”: {what}", severity=severity, markup=False)
             case events.Done():

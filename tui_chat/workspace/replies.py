@@ -293,7 +293,7 @@ class Replies:
         elif self._is_arriving_elsewhere():
             fault = InputError(
                 "A reply is still arriving here, in another window.",
-                advice="Wait for its end, or stop it there.",
+                advice="Wait until it ends, or stop it there.",
             )
         else:
             return True
@@ -324,7 +324,7 @@ class Replies:
                 return False
             await workspace.sessions.reload_branch()
             raise InputError(
-                "Another window went on with this conversation.",
+                "Another window has continued this conversation.",
                 advice="It is shown as it is now. Read it, and send again.",
             )
         return True

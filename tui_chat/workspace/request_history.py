@@ -223,7 +223,7 @@ class RequestHistory:
         except InputError as error:
             why = str(error)
         except (ValueError, TypeError, LookupError, AttributeError):  # an imported recipe
-            why = "What this request was made of cannot be read."
+            why = "What this request was made from cannot be read."
         else:
             return self._compared(record, composed)
         if record.body is None:
@@ -258,7 +258,7 @@ class RequestHistory:
             how = "rebuilt" if record.body is None else "kept"
             return SentRequest(record, how, "", body, composed)
         version = one_line(str(record.recipe.get("app", "")), 20)
-        why = "Composed again it is not the same: something that it was made of has changed."
+        why = "Rebuilt, it is not the same: something that it was made from has changed."
         if version != __version__:
             why = f"Version {version} of tui-chat made it; this is {__version__}."
         if record.body is not None:
@@ -283,7 +283,7 @@ class RequestHistory:
         path = with_known_messages(await store.branches.path_to(entry_id), known)
         ids = [entry.message.id for entry in path]
         if recipe.parent and recipe.parent not in ids and not recipe.continues:
-            raise InputError("The messages that it was shown are gone.")
+            raise InputError("The messages that it contained are gone.")
         entries = path[:-1]
         draft: Message | None = None
         if recipe.draft and entries:

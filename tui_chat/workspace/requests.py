@@ -394,7 +394,7 @@ def require_answered_calls(entries: tuple[Entry, ...]) -> None:
     """Raise InputError if a tool call at the end of a branch waits for its result."""
     if unanswered_calls(entries)[1]:
         advice = "In the conversation, a answers it and x runs it."
-        raise InputError("A tool call still waits for its answer.", advice=advice)
+        raise InputError("A tool call is still waiting for an answer.", advice=advice)
 
 
 def last_reply_index(entries: tuple[Entry, ...]) -> int | None:

@@ -279,7 +279,7 @@ class SessionSetup:
             return config.endpoint_named(name or config.endpoint)
         except InputError as error:
             default = config.endpoint_named(config.endpoint)
-            self._report(error, f"The session goes to “{default.name}” now.")
+            self._report(error, f"The session now uses “{default.name}”.")
             return default
 
     def _files(self, preset_name: str, profile_name: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -290,18 +290,18 @@ class SessionSetup:
             preset = workspace.presets.read(preset_name)
         except InputError as error:
             preset = Preset(DEFAULT_PRESET)
-            self._report(error, "The session goes on without a preset.")
+            self._report(error, "The session continues without a preset.")
         profile = None
         try:
             profile = workspace.library.profile(profile_name) if profile_name else None
         except InputError as error:
-            self._report(error, "The session goes on without a profile.")
+            self._report(error, "The session continues without a profile.")
         lorebooks: list[Lorebook] = []
         for name in names:
             try:
                 lorebooks.append(workspace.library.lorebook(name))
             except InputError as error:
-                self._report(error, "The session goes on without this lorebook.")
+                self._report(error, "The session continues without this lorebook.")
         return {
             "preset": preset,
             "preset_name": preset_name,

@@ -48,7 +48,7 @@ class NotificationLog(Dialog[None]):
                     *(Option(Content.styled(text, _STYLES[severity])) for text, severity in texts)
                 )
             else:
-                yield Static("There were none yet.")
+                yield Static("No notifications yet.")
             yield Static("↑ ↓ scroll · y copies one · Y copies all · Esc closes", classes="hint")
 
     def action_copy(self) -> None:

@@ -289,9 +289,14 @@ async def confirm_delete_role(app: App[Any], workspace: Workspace, role: Role) -
     return bool(await app.push_screen_wait(Confirm(title, question, yes="Delete")))
 
 
+def _beginning(text: str) -> str:
+    line = one_line(text, 81)
+    return line if len(line) <= 80 else f"{line[:79].rstrip()}…"
+
+
 def _about_role(role: Role) -> str:
     """Return a role's model, preset and prompt in one line."""
-    facts = [role.model, role.preset, one_line(role.system_prompt, 60)]
+    facts = [role.model, role.preset, _beginning(role.system_prompt)]
     if role.status == "disabled":
         facts.insert(0, "disabled")
     return " · ".join(fact for fact in facts if fact)
@@ -426,7 +431,9 @@ async def confirm_compaction(app: App[Any], plan: CompactionPlan) -> bool:
     composed, budget = plan.composed, plan.composed.envelope.budget
     size = f"{budget.total:,} tokens" if budget is not None else "them"
     cost = f", ${plan.cost:.4f} without the reply" if plan.cost is not None else ""
-    part = "" if plan.is_whole else " More is older, but does not fit into one request; repeat it."
+    part = (
+        "" if plan.is_whole else " Older messages do not fit into one request: repeat it for them."
+    )
     question = (
         f"{composed.model} at {composed.endpoint.name} sums up the first {plan.messages:,} "
         f"messages ({plan.tokens:,} tokens in each request).{part} It gets {size}{cost}, with the "

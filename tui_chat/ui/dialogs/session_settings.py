@@ -83,9 +83,9 @@ _ACCEPTS = {
     "note_placement": "at its depth, or beside the preset's message “main”",
     "note_interval": "sent if the number of user messages is a multiple of it; 1 always, 0 never",
 }
-_UNSET = {"context_limit": "unknown of the model", "author_note": "none"}
+_UNSET = {"context_limit": "not known for this model", "author_note": "none"}
 """What is said of a setting that nobody sets, instead of “provider's default”."""
-_NO_PLACES = ("default", "known of the model")
+_NO_PLACES = ("default", "known for this model")
 """Sources that are no place where a setting can be set."""
 
 

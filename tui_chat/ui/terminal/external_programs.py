@@ -68,7 +68,7 @@ def editor_command(environ: Mapping[str, str], platform: str = sys.platform) -> 
     try:
         words = shlex.split(named, posix=platform != "win32")
     except ValueError as error:
-        raise InputError(f"$EDITOR is no command: {named}: {error}.") from error
+        raise InputError(f"$EDITOR is not a valid command: {named}: {error}.") from error
     if not words:
         raise InputError("$EDITOR is empty.", advice="Set it to your editor's command.")
     return [word.strip('"') for word in words] if platform == "win32" else words

@@ -402,13 +402,13 @@ async def test_only_what_can_be_done_is_asked_for() -> None:
         told = [event.why.partition(";")[0] for event in refused]  # type: ignore[attr-defined]
         assert told == [
             *["This reply is still arriving"] * 6,
-            *["No tool call waits for a result here."] * 2,
+            *["No tool call is waiting for a result here."] * 2,
             *["There is one version of this message"] * 2,
             "There is no code block in this message.",
             "There is no link in this message.",
-            "Nothing is found",
+            "Nothing was found. / searches this conversation.",
             "Nothing of this message is folded.",
-            "Only replies have a request of their own",
+            "Only replies have their own request",
         ]
 
 

@@ -129,7 +129,7 @@ async def test_no_hits_and_faults_are_reported_with_advice() -> None:
         await settle(pilot)
         said = "\n".join(app.lines())
         assert "Nothing was found." in said
-        assert "The filters leave out the rest" in said
+        assert "The filters exclude the rest" in said
         assert app.asked[-1].tag == "work"
         await pressed(pilot, "z")
         assert app.state() == "No tag is called “wz”."
@@ -152,7 +152,7 @@ async def test_a_filter_alone_lists_the_newest() -> None:
         await settle(pilot)
         app.search.show(SearchAnswer(app.asked[-1]))
         await settle(pilot)
-        assert "No message passes" in " ".join(app.lines())
+        assert "No message matches" in " ".join(app.lines())
 
 
 async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:

@@ -215,7 +215,7 @@ class ChatArea(Area):
                 if self.pane.transcript.show_message(author.id):
                     self.host.panes.show_conversation(focus_composer=False)
                 else:
-                    self.notify("It is not on the active branch.")
+                    self.notify("That message is not on the active branch.")
             case OriginKind.DRAFT:
                 self.pane.composer.focus()
             case _:

@@ -55,7 +55,7 @@ class AttachmentArea(Area):
         if all(attachment.path != other.path for other in attached):
             self.chat.drafts.show_attachments((*attached, attachment))
             if attachment.is_card:
-                words = "is a character card, attached as it is. /import makes a role of it."
+                words = "is a character card, attached as it is. /import turns it into a role."
                 self.notify(f"{one_line(attachment.path.name, 60)} {words}", markup=False)
 
     @on(AttachmentLine.RemoveRequested)

@@ -315,7 +315,7 @@ class ToolQuestion(Vertical, can_focus=True):
             return
         name = one_line(call.call.name, 60)
         which = f" ({number} of {count})" if count > 1 else ""
-        title = f"{name} waits for your answer{which}"
+        title = f"{name} is waiting for your answer{which}"
         self.border_title = Content(title if self.has_focus else f"{title} · {self.focus_key}")
         chip = "reverse bold" if self._is_armed else "reverse dim"
         chunks: list[Text] = []
@@ -412,7 +412,10 @@ class ToolCallArea(Area):
         )
         names = ", ".join(one_line(call.call.name, 30) for call in (running or waiting)[:3])
         key = self.context.key_labels["tool-call"]
-        state = f"Running {names} · Esc stops" if running else f"{names} waits for you · {key}"
+        verb = "is" if len(waiting) == 1 else "are"
+        state = f"{names} {verb} waiting for you · {key}"
+        if running:
+            state = f"Running {names} · Esc stops"
         self.chat.pane.activity.tool_state = state if names else ""
 
     @work(group="dialog", exclusive=True)
@@ -434,7 +437,7 @@ class ToolCallArea(Area):
     def action_answer_tool_call(self) -> None:
         """Focus the question about the waiting tool call."""
         if self.chat.pane.tool_question.call is None:
-            self.show_error(InputError("No tool call waits for a result."))
+            self.show_error(InputError("No tool call is waiting for a result."))
             return
         self.host.panes.show_conversation()
         self.chat.pane.focus_tool_question()

@@ -188,7 +188,7 @@ class Transcript(TranscriptCanvas):
             self._unfolded_by_search = None
             self.post_find_status()
         else:
-            self._refuse("Nothing is found; / finds words in this conversation.")
+            self._refuse("Nothing was found. / searches this conversation.")
 
     def action_leave(self) -> None:
         """End the search, or clear the selection. If the words were searched for elsewhere, the
@@ -335,7 +335,9 @@ class Transcript(TranscriptCanvas):
         elif entry.status == "streaming":
             self._refuse("This reply is still arriving; Esc stops it.")
         elif of_reply and entry.message.role != "assistant":
-            self._refuse("Only replies have a request of their own; w shows this in the next one.")
+            self._refuse(
+                "Only replies have their own request; w shows this message in the next one."
+            )
         else:
             self.post_message(request(entry.message.id))
 
@@ -436,7 +438,7 @@ class Transcript(TranscriptCanvas):
             current -= 1  # some calls of the message above may have their results
         if current is not None and (call := self._layouts(current).waiting_call) is not None:
             return self.entries[current].message.id, call
-        self._refuse("No tool call waits for a result here.")
+        self._refuse("No tool call is waiting for a result here.")
         return None
 
     # Clicks and focus

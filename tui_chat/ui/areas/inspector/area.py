@@ -373,7 +373,7 @@ class InspectorArea(Area):
         if text is None:
             return
         default = f"turn-{entry.message.id[:8]}.json"
-        typed = await ask_save_path(self.tui, "Write the turn to", default)
+        typed = await ask_save_path(self.tui, "Export the turn to", default)
         if typed is None:
             return
         path = typed_path(typed)
@@ -384,7 +384,7 @@ class InspectorArea(Area):
         except OSError as error:
             self.show_error(InputError(f"{path} cannot be written: {error.strerror}."))
         else:
-            self.notify(f"The turn is in {path}.", markup=False)
+            self.notify(f"The turn was exported to {path}.", markup=False)
 
     def _shown_reply(self) -> Entry | None:
         """Return the reply that is viewed, else the last one; None, with an error, if none is."""

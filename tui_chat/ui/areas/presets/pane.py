@@ -123,8 +123,8 @@ class PresetPane(PresetView):
                 words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
                 self._take(edits.undo(), words=words)
             case "redo":
-                words = f"Done again: {edits.future[0].label}." if edits.future else ""
-                self._take(edits.redo(), words=words or "Nothing to do again.")
+                words = f"Redone: {edits.future[0].label}." if edits.future else ""
+                self._take(edits.redo(), words=words or "Nothing to redo.")
             case "filter":
                 self.open_filter()
             case "add":

@@ -46,8 +46,8 @@ NOTHING = (
     "All words must be in one message: try fewer, or a\n"
     "beginning with a star, such as begin*."
 )
-NOBODY = "No message passes these filters: take one away."
-FEWER = "\nThe filters leave out the rest: take one away."
+NOBODY = "No message matches these filters: remove one."
+FEWER = "\nThe filters exclude the rest: remove one."
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class BudgetView(RowsView):
             parts.append(line((words, "warning")))
         turn = shares.next_out
         if turn is None or shares.limit is None:
-            words = "Nothing falls out: no limit is known." if shares.limit is None else ""
+            words = "Nothing is left out: no limit is known." if shares.limit is None else ""
             return [*parts, line((words, "muted"))] if words else parts
         words = first_words(turn.text.plain, width)
         parts.append(line(("Falls out next", "heading")))

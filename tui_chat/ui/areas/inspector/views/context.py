@@ -379,7 +379,7 @@ def _missing(counts: ContextCounts, preset: Preset | None) -> list[tuple[PresetM
             why = "disabled"
         elif message.is_anchor:
             empty = not counts.anchors[message.anchor_id] and message.type != "chat_history"
-            why = "an anchor at which nothing stands" if empty else ""
+            why = "an anchor with nothing in it" if empty else ""
         elif not counts.ids[message.id]:
             why = "says nothing" if not message.content.strip() else "nothing is left of it here"
         else:
