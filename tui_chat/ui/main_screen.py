@@ -39,6 +39,7 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         self._last_search = ""
         """What was searched for last."""
         self._laid_out_size: Size | None = None
+        self._has_been_shown = False
 
     @property
     def _app(self) -> App[None]:
@@ -85,6 +86,11 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
             for widget in self._compositor.visible_widgets:
                 if isinstance(widget, OnePassWidget):
                     widget.forgo_drawing()
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Apply no styles a second time at the start: mounting the widgets has just done so."""
+        event.refresh_styles &= self._has_been_shown
+        self._has_been_shown = True
 
     def on_screen_suspend(self) -> None:
         """End the highlights below a dialog."""

@@ -116,7 +116,7 @@ class InspectorFrame(OnePassWidget):
     """The view shown."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id, classes=f"-empty {classes or ''}")
         self.composed: Composed | None = None
         """The request shown; None for none yet."""
         self.in_protocol: InProtocol | None = None
@@ -199,6 +199,7 @@ class InspectorFrame(OnePassWidget):
     def show(self, composed: Composed | None) -> None:
         """Show a request. While the inspector is hidden this costs nothing."""
         self.composed = composed
+        self.set_class(composed is None, "-empty")
         if composed is not None:
             self.active = composed.protocol
         self._stale = True
@@ -293,7 +294,6 @@ class InspectorFrame(OnePassWidget):
     def _draw(self) -> None:
         self._stale = False
         composed = self.composed
-        self.set_class(composed is None, "-empty")
         if composed is None:
             self._view.show(None)
             self._notes.show(())
