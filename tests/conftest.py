@@ -36,8 +36,8 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
     if shutil.disk_usage(MEMORY).free > 2 * 2**30:
         os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
-SCREEN = ("tests/ui/", "tests/e2e/")
-"""Folders of the tests that run the whole app or other processes: the slow part of the suite."""
+SCREEN = ("tests/ui/", "tests/e2e/", "tests/cli/test_planted_keys.py", "tests/store/test_process_")
+"""Where the tests begin that run the whole app or several processes: the slow part of the suite."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

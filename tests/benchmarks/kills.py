@@ -33,13 +33,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.terminal_app import ENTER, TerminalApp, modes_left
+from tests.e2e.terminal_app import ENTER, TerminalApp, modes_left, own_time
 
 LANES = 2
 LONGEST_LIFE = 2.0
 """Seconds after its first reply began at which a program is ended, at the latest."""
 ALLOWED = {signal.SIGKILL: 0.5, signal.SIGTERM: 0.0, signal.SIGHUP: 0.0}
-"""Seconds for which a letter that is on the screen may be missing on the disk."""
+"""Seconds by its own clock in which a letter that is on the screen may be missing on the disk."""
 LETTERS = "жщюйфэдл"
 """What is typed; no reply has them."""
 MODEL = "lorem:60:4000"
@@ -52,7 +52,7 @@ class Life:
     number: int
     hangs_up: bool = False
     typed: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
-    """The draft after each key, with the moment at which it was on the screen."""
+    """The draft after each key, with the moment (`own_time`) at which it was on the screen."""
     acknowledged: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
     """Messages seen in the database before the end: id, text of a question, length of a reply."""
     ended_at: float = 0.0
@@ -88,13 +88,13 @@ def live(folder: Path, life: Life, chance: random.Random, name: str) -> None:
         app.until(lambda: app.shows("Enter sends"), 60)
         # A reply that was cut is at the end of what is shown; what is typed goes behind a draft.
         app.until(lambda: bool(read_database(folder, "SELECT 1 FROM settings LIMIT 1")), 60)
-        app.read(0.8)
+        app.read(0.4)
         if app.shows("Traceback") or app.shows("cannot be opened"):
             life.faults.append("it does not open")
         before = len(read_database(folder, MESSAGES))
         question = f"question{name}"
         app.type(question)
-        app.read(0.3)
+        app.until(lambda: app.shows(question), 30)
         app.type(ENTER)
         app.until(lambda: len(read_database(folder, MESSAGES)) >= before + 2, 30)
         dies_at = time.monotonic() + chance.random() * LONGEST_LIFE
@@ -106,12 +106,12 @@ def live(folder: Path, life: Life, chance: random.Random, name: str) -> None:
             while not (drawn := app.shows(text[-6:], drawn_from)) and time.monotonic() < dies_at:
                 app.read(0.005)
             if drawn:
-                life.typed.append((time.monotonic(), text))
+                life.typed.append((own_time(app.process.pid), text))
             app.read(chance.random() * 0.15)
         life.acknowledged = [
             (row[0], row[1], int(row[2])) for row in read_database(folder, MESSAGES)
         ]
-        life.ended_at = time.monotonic()
+        life.ended_at = own_time(app.process.pid)
         if life.hangs_up:
             os.close(app.slave)
             app.slave = -1

@@ -11,12 +11,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import anthropic
-import openai
 import pytest
 
 from tests.cli.conftest import Run
 from tests.e2e.terminal_app import restore_signals
+from tests.sdks import anthropic, openai
 from tui_chat.config import OFFLINE
 
 KEY = "sk-proj-0123456789abcdef"

@@ -12,7 +12,7 @@ the store answered, a line each:
     written TIME REPLY LENGTH CRC   the store said that so much is on the disk
     ended REPLY LENGTH CRC          the store said that the reply is whole
 
-Between lives the parent says `over`.
+Between lives the parent says `over`. TIME is `own_time`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tests.e2e.terminal_app import own_time
 from tui_chat.cli.app import new_id
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -63,19 +64,19 @@ class ReportingReplies:
         self.begin = replies.begin
 
     async def flush(self, entry_id: str, message: Message) -> None:
-        say("writing", time.monotonic())
+        say("writing", own_time(os.getpid()))
         await self._replies.flush(entry_id, message)
         self._written(entry_id, message)
 
     async def finish(self, entry_id: str, *, message: Message, **rest: Any) -> Entry:
-        say("writing", time.monotonic())
+        say("writing", own_time(os.getpid()))
         entry = await self._replies.finish(entry_id, message=message, **rest)
         self._written(entry_id, message)
         say("ended", entry_id, *measured(message.content))
         return entry
 
     def _written(self, entry_id: str, message: Message) -> None:
-        say("written", time.monotonic(), entry_id, *measured(message.content))
+        say("written", own_time(os.getpid()), entry_id, *measured(message.content))
 
 
 def measured(text: str) -> tuple[int, int]:
@@ -87,7 +88,7 @@ def hear(progress: SendProgress) -> None:
         case ExchangeStored():
             say("begun", progress.reply.message.id)
         case PartialReply():
-            say("shown", time.monotonic(), progress.entry_id, len(progress.reply.content))
+            say("shown", own_time(os.getpid()), progress.entry_id, len(progress.reply.content))
         case _:
             pass
 

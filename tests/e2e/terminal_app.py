@@ -52,6 +52,17 @@ def modes_left(written: bytes) -> set[str]:
     return left | ({"kitty"} if kitty > 0 else set()) | ({"other keys"} if other_keys else set())
 
 
+def own_time(pid: int) -> float:
+    """Return the seconds of a clock that stands still while a program is ready and waits for a
+    processor that others use. What it promises to do in some time it promises by this clock.
+    """
+    waited = 0
+    for each in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            waited += int(each.read_text().split()[1])
+    return time.monotonic() - waited / 1e9
+
+
 def restore_signals() -> None:
     """Undo what `nohup` or a background shell that started the tests ignores."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -173,4 +184,4 @@ def is_stopped(pid: int) -> bool:
 
 
 __all__ = ["CTRL_N", "CTRL_Q", "CTRL_Z", "ENTER", "ESCAPE", "TerminalApp", "is_stopped",
-           "modes_left", "signal"]  # fmt: skip
+           "modes_left", "own_time", "signal"]  # fmt: skip

@@ -1,14 +1,13 @@
 """The official clients, over a real socket: if they can hold a chat with us, we speak true."""
 
+from functools import cache
 from typing import Any
 
-import anthropic
 import ollama
-import openai
 import pytest
-from google import genai
-from google.genai import errors as genai_errors
-from google.genai import types
+
+from tests.sdks import anthropic, genai, genai_errors, openai
+from tests.sdks import genai_types as types
 
 from .provider_messages import SCHEMA
 
@@ -16,14 +15,15 @@ WEATHER = {"name": "weather", "description": "tells the weather"}
 CHAT_TOOL = {"type": "function", "function": {**WEATHER, "parameters": SCHEMA}}
 RESPONSES_TOOL = {"type": "function", **WEATHER, "parameters": SCHEMA, "strict": False}
 MESSAGES_TOOL = {**WEATHER, "input_schema": SCHEMA}
-GEMINI_TOOL = types.Tool(
-    function_declarations=[
-        types.FunctionDeclaration(
-            name="weather", description="tells", parameters_json_schema=SCHEMA
-        )
-    ]
-)
 ARGUMENTS = {"city": "example city", "days": 2}
+
+
+@cache
+def gemini_tool() -> Any:
+    declaration = types.FunctionDeclaration(
+        name="weather", description="tells", parameters_json_schema=SCHEMA
+    )
+    return types.Tool(function_declarations=[declaration])
 
 
 @pytest.fixture
@@ -359,7 +359,7 @@ class TestGemini:
         assert chunk.usage_metadata.thoughts_token_count > 0
 
     async def test_tool_round_trip(self, gemini):
-        config = types.GenerateContentConfig(tools=[GEMINI_TOOL])
+        config = types.GenerateContentConfig(tools=[gemini_tool()])
         chat = gemini.chats.create(model="toolsmith", config=config)
         reply = await chat.send_message("weather?")
         (call,) = reply.function_calls

@@ -14,29 +14,18 @@ from functools import cache
 from typing import Annotated, Any, NotRequired, Required
 
 import typing_extensions as te
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as AnthropicWhole
-from anthropic.types.message_create_params import MessageCreateParamsStreaming as AnthropicStream
-from google.genai import types as google
 from ollama._types import ChatRequest, Message, Options, Tool
-from openai.types.chat.completion_create_params import (
-    CompletionCreateParamsNonStreaming as ChatWhole,
-)
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming as ChatStream
-from openai.types.responses.response_create_params import (
-    ResponseCreateParamsNonStreaming as ResponsesWhole,
-)
-from openai.types.responses.response_create_params import (
-    ResponseCreateParamsStreaming as ResponsesStream,
-)
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.sdks import chat_params, messages_params, responses_params
+from tests.sdks import genai_types as google
 from tui_chat.models.endpoint import Protocol
 
 SDK = {
-    CHAT: (ChatWhole, ChatStream),
-    RESPONSES: (ResponsesWhole, ResponsesStream),
-    ANTHROPIC: (AnthropicWhole, AnthropicStream),
+    CHAT: (chat_params, "CompletionCreateParams"),
+    RESPONSES: (responses_params, "ResponseCreateParams"),
+    ANTHROPIC: (messages_params, "MessageCreateParams"),
 }
 TOLERATED = {"id", "status", "type", "detail", "annotations", "strict", "parameters"}
 """Keys that Responses types demand and the server does not: recorded calls lack them."""
@@ -86,7 +75,8 @@ def closed(kind: Any) -> Any:
 
 @cache
 def adapter(protocol: Protocol, stream: bool) -> TypeAdapter[Any]:
-    return TypeAdapter(strict(SDK[protocol][stream]))
+    module, name = SDK[protocol]
+    return TypeAdapter(strict(getattr(module, f"{name}{'' if stream else 'Non'}Streaming")))
 
 
 def accept(protocol: Protocol, body: Any) -> None:

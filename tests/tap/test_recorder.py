@@ -8,15 +8,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import brotli
 import httpx
-import openai
 import pytest
 from backports import zstd
-from google import genai
-from google.genai import types
 
+from tests.sdks import anthropic, genai, openai
+from tests.sdks import genai_types as types
 from tests.tap.conftest import KEY, Recording, recording
 from tests.tap.wire import raw_server
 from tui_chat.models.endpoint import Protocol
