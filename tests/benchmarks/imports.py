@@ -32,7 +32,7 @@ from tests.interop.exports import (
     tavern_header,
 )
 from tui_chat.cli.interpreter import collect_seldom
-from tui_chat.interop.format_detection import read_conversations
+from tui_chat.interop.reader import read_conversations
 from tui_chat.store import Store
 from tui_chat.workspace.exporter import exported_texts, write_file
 from tui_chat.workspace.importer import import_files

@@ -17,8 +17,8 @@ from tui_chat.analysis import read_captured
 from tui_chat.cli.captured import convert, read_reply
 from tui_chat.cli.preset_cases import load_case
 from tui_chat.errors import InputError
-from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.messages import read_history
+from tui_chat.interop.reader import read_conversations
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import parse_preset

@@ -20,8 +20,8 @@ from tests.context.requests import (
     said,
 )
 from tui_chat.context import Inputs
+from tui_chat.context.history import summarize
 from tui_chat.context.inputs import EPOCH
-from tui_chat.context.summaries import summarize
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics, Summary

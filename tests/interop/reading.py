@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.readable_parts import active_branch
+from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.message import Message
 from tui_chat.models.transcript import SessionTranscript

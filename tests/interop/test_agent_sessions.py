@@ -10,8 +10,8 @@ import pytest
 
 from tests.interop.exports import lines
 from tests.interop.reading import only, read, said, shown
-from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.message import Part
 

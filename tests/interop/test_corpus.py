@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.readable_parts import thoughts
+from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript

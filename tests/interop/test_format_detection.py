@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.interop.exports import block, chatgpt, claude, claude_message, lines, node
 from tests.interop.reading import only, read, said
-from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.messages import message_lines, read_history
+from tui_chat.interop.reader import KNOWN, read_conversations
 
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]

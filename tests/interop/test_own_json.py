@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.interop.reading import only, read
 from tests.interop.transcripts import transcripts
 from tui_chat.interop import own_json
-from tui_chat.interop.format_detection import read_conversations
+from tui_chat.interop.reader import read_conversations
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest

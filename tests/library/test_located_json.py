@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import any_text
 from tui_chat.errors import InputError
-from tui_chat.library.located_json import (
+from tui_chat.library.json_parser import (
     MAX_DEPTH,
     JsonError,
     LineIndex,

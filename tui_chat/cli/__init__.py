@@ -7,7 +7,7 @@ commands          the commands, by subject: session_commands, library_commands,
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
-build             prints the request that the app would send, or its envelope
+build_request     prints the request that the app would send, or its envelope
 captured          opens or converts a captured request, reads a recorded reply (har: of HAR files)
 library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models

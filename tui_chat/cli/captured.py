@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
-from tui_chat.cli.build import note_json
+from tui_chat.cli.build_request import note_json
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_body, write_compact, write_json, write_line
 from tui_chat.compose import encode
@@ -77,7 +77,7 @@ def run_inspect(
 def _require_no_transcript(content: bytes, wanted: str) -> None:
     """Raise InputError if the content of a file is the conversations of a program."""
     from tui_chat.cli.har import holds_har
-    from tui_chat.interop.format_detection import transcript_format
+    from tui_chat.interop.reader import transcript_format
 
     if not (label := transcript_format(content)):
         return

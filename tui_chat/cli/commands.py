@@ -231,7 +231,7 @@ def build(common: CommonOptions, **options: object) -> None:
       tui-chat build --session "A walk" --draft - < question.txt
       tui-chat build --preset my.json --role "" --model gpt-5 --show curl
     """
-    from tui_chat.cli.build import run_build
+    from tui_chat.cli.build_request import run_build
 
     run_build(common, options)
 

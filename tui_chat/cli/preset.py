@@ -27,7 +27,7 @@ from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_bytes, write_text
 from tui_chat.library.file_reader import Finding, read_file_text
-from tui_chat.library.located_json import locate
+from tui_chat.library.json_parser import locate
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.library.sillytavern_export import export_preset

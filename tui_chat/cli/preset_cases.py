@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, StrictInt, StrictStr
 
-from tui_chat.cli.build import parse_time
+from tui_chat.cli.build_request import parse_time
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
@@ -26,8 +26,8 @@ from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, read_file_text
-from tui_chat.library.located_json import Path as JsonPath
-from tui_chat.library.located_json import format_path, locate
+from tui_chat.library.json_parser import Path as JsonPath
+from tui_chat.library.json_parser import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role

@@ -21,14 +21,14 @@ from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.compose import Composed, compose
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, read_file
-from tui_chat.interop.format_detection import read_conversations
 from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.sillytavern import HIDDEN
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, is_card, read_card
 from tui_chat.library.character_roles import book_text, role_of_card
 from tui_chat.library.file_reader import MAX_FINDINGS, as_list, as_object, read_file_text
-from tui_chat.library.located_json import parse_json
+from tui_chat.library.json_parser import parse_json
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.sillytavern_cases import read_case
 from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytavern_preset

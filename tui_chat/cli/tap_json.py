@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from tui_chat.cli.build import envelope_json, note_json
+from tui_chat.cli.build_request import envelope_json, note_json
 from tui_chat.cli.captured import convert, reply_json
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol

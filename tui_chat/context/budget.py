@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tui_chat.context.conversation import FIELD
 from tui_chat.context.filling import Filled
-from tui_chat.context.history import TruncatedHistory
+from tui_chat.context.history import SummarizedHistory, TruncatedHistory
 from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.speakers import FIELD
-from tui_chat.context.summaries import SummarizedHistory
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin

@@ -18,8 +18,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
-from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution, Contributor, contribute
-from tui_chat.context.conversation import changed_turns
+from tui_chat.context.conversation import Speakers, changed_turns
 from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_blocks
@@ -40,6 +39,8 @@ from tui_chat.context.history import (
     inject,
     mark_history,
     place_deep_messages,
+    summarize,
+    summary_of,
     truncate,
 )
 from tui_chat.context.history_costs import (
@@ -47,7 +48,15 @@ from tui_chat.context.history_costs import (
     history_costs,
     with_changed,
 )
-from tui_chat.context.inputs import Inputs, with_answered_as_draft, without_expired_sounds
+from tui_chat.context.inputs import (
+    NOTHING_TO_ADD,
+    Contribution,
+    Contributor,
+    Inputs,
+    contribute,
+    with_answered_as_draft,
+    without_expired_sounds,
+)
 from tui_chat.context.macros.preset_expansion import Expander, expand_all
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
@@ -60,8 +69,6 @@ from tui_chat.context.resolved_message import (
 from tui_chat.context.scan import MessageGroups, scan
 from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
-from tui_chat.context.speakers import Speakers
-from tui_chat.context.summaries import summarize, summary_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tui_chat.context.conversation import sent_text
+from tui_chat.context.conversation import Speakers, sent_text
 from tui_chat.context.generation import empty_draft_turn
 from tui_chat.context.history_costs import answered_turn
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.preset_expansion import Expander
-from tui_chat.context.speakers import Speakers
 from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.text import Origin, OriginKind, Text, clean

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import accumulate
 from operator import attrgetter, is_, sub
 
-from tui_chat.context.speakers import FIELD, Speakers
+from tui_chat.context.conversation import FIELD, Speakers
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo

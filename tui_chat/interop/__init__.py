@@ -1,6 +1,6 @@
 """Parsing and writing conversations in the formats of other programs. Pure: bytes <-> values.
 
-format_detection     all conversations of a file, whatever its format
+reader               all conversations of a file, whatever its format
 own_json             our own JSON, without loss
 chatgpt, claude, sillytavern
                      the exports of other programs

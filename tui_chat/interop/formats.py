@@ -1,6 +1,6 @@
 """How a format is described: what it looks like, and the function that reads it.
 
-A module for a format defines one or several of these, and `format_detection` lists them. Each is
+A module for a format defines one or several of these, and `reader` lists them. Each is
 detected by content. What a reader returns is a `FoundConversation` for each conversation and each
 fault.
 """

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
+from tui_chat.library.json_parser import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings

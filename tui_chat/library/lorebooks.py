@@ -28,7 +28,7 @@ from tui_chat.library.file_reader import (
     read_file_text,
     require_number,
 )
-from tui_chat.library.located_json import Path as JsonPath
+from tui_chat.library.json_parser import Path as JsonPath
 from tui_chat.library.sillytavern_world_info import (
     LARGEST_NUMBER,
     WorldInfoEntry,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library import located_json as json_text
+from tui_chat.library import json_parser as json_text
 from tui_chat.library.file_reader import (
     JsonFile,
     KnownKeys,

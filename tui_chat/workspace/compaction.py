@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.history import summarize, summary_of
 from tui_chat.context.history_costs import history_costs
 from tui_chat.context.inputs import sendable_messages
-from tui_chat.context.summaries import summarize, summary_of
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message

@@ -23,8 +23,8 @@ from typing import IO, NamedTuple
 from tui_chat.errors import InputError, located
 from tui_chat.files import open_file, read_file
 from tui_chat.interop.foreign_database import MAGIC
-from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.reader import KNOWN, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line

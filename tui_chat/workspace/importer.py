@@ -28,8 +28,8 @@ from typing import IO, TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
-from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.reader import KNOWN, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card

@@ -26,8 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
-from tui_chat.context.inputs import Inputs
+from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.lorebooks.book_index import (
     BookIndex,
     RankedEntry,

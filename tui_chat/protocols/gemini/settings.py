@@ -18,7 +18,7 @@ from tui_chat.models.settings import EFFORTS
 from tui_chat.protocols.common.encoding import Items
 from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.loss_notes import setting_note
-from tui_chat.protocols.common.reasoning import (
+from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
     Reasoning,
     reasoning_by_budget,

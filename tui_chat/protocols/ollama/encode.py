@@ -65,7 +65,7 @@ from tui_chat.protocols.common.loss_notes import (
     turn_notes,
 )
 from tui_chat.protocols.common.openai import write_tool
-from tui_chat.protocols.common.reasoning import AUTO, reasoning_by_word
+from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,

@@ -15,7 +15,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat
-from tui_chat.protocols.common.reasoning import AUTO
+from tui_chat.protocols.common.reasoning_effort import AUTO
 from tui_chat.protocols.common.request_fields import Meanings, is_count
 
 LEVELS = ("low", "medium", "high", "max")

@@ -61,7 +61,7 @@ from tui_chat.protocols.common.openai import (
     user_items,
     write_tool,
 )
-from tui_chat.protocols.common.reasoning import openai_effort
+from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.segments import (
     Encoding,

@@ -46,7 +46,7 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
 )
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
-from tui_chat.protocols.common.reasoning import openai_effort
+from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,

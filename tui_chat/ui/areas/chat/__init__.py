@@ -1,7 +1,7 @@
 """The area of the conversation and the composer of its next message.
 
 area              ChatArea: shows the session, and has replies generated
-conversation_area what is done with a message: edit, fork, delete, copy, export
+message_area what is done with a message: edit, fork, delete, copy, export
 composer_area     what the composer asks for: sending, commands, suggestions, snippets
 tool_question     the question about a waiting tool call, and its answers
 drafts            which session the composer's text belongs to, and its way into the store

@@ -1,5 +1,5 @@
 """The area of the conversation. It shows what changed, and has replies generated; its containers
-do what their widgets ask for: see `conversation_area`, `composer_area` and
+do what their widgets ask for: see `message_area`, `composer_area` and
 `tool_question`.
 """
 
@@ -20,8 +20,8 @@ from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
-from tui_chat.ui.areas.chat.conversation_area import NO_MESSAGE_YET, ConversationArea
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
 from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
@@ -48,7 +48,7 @@ class ChatArea(Area):
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "chat")
-        self.conversation, self.tool_calls = ConversationArea(self), ToolCallArea(self)
+        self.conversation, self.tool_calls = MessageArea(self), ToolCallArea(self)
         self.attachments, self.composer = AttachmentArea(self), ComposerArea(self)
         containers = self.conversation, self.tool_calls, self.attachments, self.composer
         self.pane = ChatPane(context.read_only, PaneContainers(*containers))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_MESSAGE_YET = "There is no message in this session yet."
 
 
-class ConversationArea(Area):
+class MessageArea(Area):
     """Contains the transcript and does what its messages ask for; each handler does what the
     message's class says.
     """
