@@ -147,9 +147,9 @@ def string(value: object) -> str:
 
 
 def whole(value: object, default: int) -> int:
-    """Return a whole number that is not negative."""
+    """Return a whole number that is not negative, at most a billion."""
     try:
         number = int(cast("Any", value))
     except (TypeError, ValueError, OverflowError):
         return default
-    return max(number, 0)
+    return min(max(number, 0), 10**9)

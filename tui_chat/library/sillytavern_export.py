@@ -98,7 +98,7 @@ class _PresetExporter:
         self.whole: dict[str, Any] = deepcopy(source)
         self.before = import_preset(self.whole, preset.name).preset
         self.old = {message.id: message for message in self.before.messages}
-        written = {prompt.get("identifier") for prompt in self._prompts()}
+        written = [prompt.get("identifier") for prompt in self._prompts()]
         self.line = next(
             (m for m in self.before.messages if m.id not in written and m.anchor_point == "before"),
             None,
