@@ -1,19 +1,25 @@
 """What the model will see: pure functions from inputs to an envelope.
 
-inputs Inputs: everything a request depends on, clock and seed included; functions that add messages
-parameters model, temperature, max tokens: from the session, else the role, else the endpoint
-resolved_message a message with its origin and the reason why it is sent lorebooks the one of these
-functions that ships scan phase 1: find the anchors, put each message into its group macros
-expansion of `{{...}}`, in the preset's order history_costs the tokens of a history and the sums
-that truncation needs history phase 2: truncate the history to the budget, inject messages by depth;
-summaries skeleton phase 3: walk the list, fill the anchors session_texts author's note, depth
-prompt, profile at a depth, injected texts conversation the conversation as it is sent: names,
-scripts, macros examples example dialogues, split into blocks generation what continue, impersonate
-and quiet add depths the policy “joined”: one message per depth, order and role filling the policy
-“history_with_injections”: what is charged, in which order finishing squashing and post-processing
-of the finished list draft the turn that ends the conversation scripts replacements by regular
-expressions budget notes about where the tokens went builder build_context, which reads like these
-phases
+inputs            Inputs: everything a request depends on, clock and seed included; contributors
+parameters        model, temperature, max tokens: from the session, else the role, else the endpoint
+resolved_message  a message with its origin and the reason why it is sent
+lorebooks         the contributor we ship
+scan              phase 1: find the anchors, put each message into its group
+macros            expansion of `{{...}}`, in the preset's order
+history_costs     the tokens of a history and the sums that truncation needs
+history           phase 2: truncate the history, inject messages by depth; summaries
+skeleton          phase 3: walk the list, fill the anchors
+session_texts     author's note, depth prompt, profile at a depth, injected texts
+conversation      the conversation as it is sent: names, scripts, macros
+examples          example dialogues, split into blocks
+generation        what continue, impersonate and quiet add
+depths            the policy “joined”: one message per depth, order and role
+filling           the policy “history_with_injections”: what is charged, in which order
+finishing         squashing and post-processing of the finished list
+draft             the turn that ends the conversation
+scripts           replacements by regular expressions
+budget            notes about where the tokens went
+builder           build_context, which reads like these phases
 """
 
 from tui_chat.context.budget import count_envelope
