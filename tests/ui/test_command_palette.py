@@ -149,6 +149,10 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
         await pilot.press(*"fork")
         await until(pilot, lambda: "Sessions" not in shown())
         assert shown() == ["Conversation", "Typed at the start of a message"]
+        app.screen.query_one(Input).value = "bug report"
+        await until(pilot, lambda: shown() == ["Only in the palette"])
+        app.screen.query_one(Input).value = "shift+drag"
+        await until(pilot, lambda: shown() == ["Mouse"])
         app.screen.query_one(Input).value = "persona"
         await until(pilot, lambda: shown() == ["Typed at the start of a message"])
         await pilot.press(*"zzz")

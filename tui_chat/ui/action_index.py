@@ -32,6 +32,14 @@ _MOVES = frozenset(
 )
 """Actions of panes that only move in the pane; the help lists them after what the pane can do."""
 
+_MOUSE = (
+    ("click", "A session, a tab, a message's arrows and buttons, a key in the last line"),
+    ("drag", "Select text of the conversation (y copies it); a border moves with the mouse"),
+    ("Shift+drag", "The terminal's own selection, in most terminals"),
+    ("wheel", "Scroll what is under the mouse"),
+)
+"""What the mouse does; the help lists it last."""
+
 _CURSOR_ACTIONS = frozenset(
     (
         *("begin", "bottom", "choose", "choose_to", "down", "end", "first", "hit", "item", "last"),
@@ -94,7 +102,14 @@ class ActionIndex:
         typed = [("Typed at the start of a message", commands)]
         if self._panes.chat.pane.composer.disabled:
             typed = []
-        return (focused, ("Everywhere", everywhere), *typed, *others)
+        runs = {each.run for each in COMMANDS}
+        palette = [
+            HelpLine(key_names(keys["palette"]), action.title, " ".join(action.aliases))
+            for action in ACTIONS
+            if not keys[action.id] and action.run not in runs and self._is_possible(action.run)
+        ]
+        more = ("Only in the palette", palette), ("Mouse", [HelpLine(*line) for line in _MOUSE])
+        return (focused, ("Everywhere", everywhere), *typed, *others, *more)
 
     async def search(self) -> None:
         """Let the user search for an action, and run it."""

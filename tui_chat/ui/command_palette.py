@@ -37,6 +37,7 @@ class PaletteEntry:
 PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Send": ("submit", "ask"),
     "Stop the reply": ("stop", "cancel", "abort", "interrupt", "pause"),
+    "New line": ("newline", "multiline", "several lines"),
     "Find": ("search in conversation", "find in chat", "find in conversation", "grep"),
     "Save a picture or file of this message; again, the next": (
         "attachment",
