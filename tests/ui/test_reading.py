@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList
 
 from tests.interop.exports import lines
 from tests.interop.test_agent_sessions import claude_code
-from tests.ui.app_under_test import until
+from tests.ui.app_under_test import settle, until
 from tests.ui.test_viewer import viewer_of
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
@@ -86,7 +86,8 @@ async def test_the_contents_lead_to_a_turn(viewer: TuiChat):
         await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
         offered = viewer.screen.query_one(OptionList)
         assert offered.option_count == TURNS
-        assert "9,005 tokens · 2 messages" in str(offered.get_option_at_index(0).prompt)
+        await settle(pilot)
+        assert "9,005 tokens · 2 messages" in offered.render_line(0).text
         viewer.screen.query_one(Input).value = "question 7"
         await until(pilot, lambda: offered.option_count == 2)  # also the seventh turn
         await pilot.press("down", "enter")

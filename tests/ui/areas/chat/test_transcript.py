@@ -522,6 +522,25 @@ async def test_another_width_keeps_the_first_line_in_sight() -> None:
         assert "text 79" in "".join(app.rows())
 
 
+async def test_another_width_keeps_the_place_in_a_long_paragraph() -> None:
+    long = entry(1, " ".join(f"word{number:03}" for number in range(900)))
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, (entry(0), long, *branch(4)[2:]))
+        app.transcript.action_begin()
+        for _ in range(3):
+            await pilot.press("pagedown")
+        first = app.rows()[1].split()[1]
+        assert first.startswith("word")
+        number = int(first[4:])
+        for width in (40, 100, 50, 60):
+            await pilot.resize_terminal(width, 24)
+            now = int(app.rows()[1].split()[1][4:])
+            assert abs(now - number) <= 12, "one line of the widest"
+        app.transcript.action_end()
+        await pilot.resize_terminal(80, 24)
+        assert app.transcript.follows
+
+
 def is_scrolled_to_the_end(transcript: Transcript) -> bool:
     bar = transcript.vertical_scrollbar
     total = transcript.virtual_size.height

@@ -35,7 +35,7 @@ from tui_chat.ui.areas.chat.line_painter import (
 )
 from tui_chat.ui.areas.chat.transcript_messages import CursorMoved
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
-from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
+from tui_chat.ui.areas.chat.viewport import START, LinePosition, Viewport, line_at, share_above
 from tui_chat.ui.areas.chat.welcome import welcome_lines
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 from tui_chat.ui.widgets.thin_scroll import ThinScrollView
@@ -82,6 +82,8 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         self._width = 0
         self._has_unseen_text = False
         self._is_resizing = False
+        self._kept = START, 0.0
+        """The top row at the last change of width, and the share of its part's text above it."""
         self._bar_state = (0, 0, 0)
         """Height of the scroll bar; of its thumb and of what is above, in eighths of a cell."""
         self._empty_text = ""
@@ -347,12 +349,20 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
             return
         view.height = size.height
         if size.width != self._width:
-            keep = None if view.follows else LinePosition(view.top.message, view.top.part, 0)
+            message, part, line = view.top
+            if view.top != self._kept[0]:  # else no rounding adds up while a border moves
+                is_within = bool(self.entries and line and not view.follows)
+                lines = self._layouts(message).lines(part) if is_within else ()
+                self._kept = view.top, share_above(lines, line)
             self._width = size.width
             self._layouts.resize(text_width(size.width))
             self._search.lines_changed()
             self._empty_lines = []
-            view.load(self._layouts.heights(), keep=keep)
+            heights, share = self._layouts.heights(), self._kept[1]
+            line = line_at(self._layouts(message).lines(part), share) if share else 0
+            keep = None if view.follows else LinePosition(message, part, line)
+            self._kept = keep or START, share
+            view.load(heights, keep=keep)
         self._lay_out()
 
     # The cursor

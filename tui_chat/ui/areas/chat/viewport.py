@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -75,6 +77,17 @@ class LinePosition(NamedTuple):
 
 
 START = LinePosition(0, 0, 0)
+
+
+def share_above(lines: Sequence[TextLine], line: int) -> float:
+    """Return the share of a part's text that is above a line, from 0 to 1."""
+    return sum(len(each.text) for each in lines[:line]) / (sum(len(i.text) for i in lines) or 1)
+
+
+def line_at(lines: Sequence[TextLine], share: float) -> int:
+    """Return the line of a part with that share of its text above it, or the one before."""
+    ends = list(accumulate(len(each.text) for each in lines))
+    return min(bisect_right(ends, share * ends[-1] + 1e-6), len(lines) - 1) if ends else 0
 
 
 class Viewport:
