@@ -75,6 +75,7 @@ def test_equals_the_standard_class(options: dict[str, Any]) -> None:
                 copy.deepcopy(one).items is one.items,
                 [each.name for each in fields(sub)],
                 sub.__match_args__,
+                [*inspect.signature(sub).parameters],
                 getattr(sub, "__slots__", None),
                 outcome(lambda base=base: base()),
                 outcome(lambda base=base: base(name="a", other=1)),

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from tui_chat import paths
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.interpreter import collect_seldom, keep_heap_small, share_heap
+from tui_chat.cli.interpreter import (
+    collect_seldom,
+    keep_heap_small,
+    postpone_collections,
+    share_heap,
+)
 from tui_chat.cli.output import write_error
 from tui_chat.config import Config
 from tui_chat.errors import InputError
@@ -35,7 +40,7 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
 
     Raises ConfigError.
     """
-    collect_seldom()
+    postpone_collections()
     config = common.config()
     require_terminal()
     share_heap()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tui_chat.store import schema
 from tui_chat.store.branches import BranchStore
@@ -15,11 +17,13 @@ from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
 from tui_chat.store.requests import RequestStore, RevisionStore, SideRequestStore
 from tui_chat.store.roles import RoleStore
-from tui_chat.store.search.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore
+
+if TYPE_CHECKING:
+    from tui_chat.store.search.search import MessageSearch
 
 
 class Store:
@@ -52,7 +56,6 @@ class Store:
         self.requests = RequestStore(database)
         self.side_requests = SideRequestStore(database, now)
         self.usage = UsageStore(database)
-        self.search = MessageSearch(database)
         self.transcripts = TranscriptStore(database, replies, now)
         self.roles = RoleStore(database, now)
         self.revisions = RevisionStore(database, now)
@@ -90,6 +93,13 @@ class Store:
         """Return an empty store that writes nothing to disk and is gone when it is closed."""
         database = await Database.create_in_memory(step.up for step in schema.migrations())
         return cls(Path(IN_MEMORY), database, now=now, new_id=new_id, backup=None)
+
+    @cached_property
+    def search(self) -> MessageSearch:
+        """Full-text search; imported when something is searched for."""
+        from tui_chat.store.search.search import MessageSearch
+
+        return MessageSearch(self.database)
 
     async def close(self) -> None:
         """Wait for pending writes, then close. May be called again."""

@@ -24,7 +24,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.search import HitPlace
 from tui_chat.models.text import clean
 from tui_chat.store.database import Transaction
-from tui_chat.store.search.words import index_words
 
 _Object = dict[str, Any]
 SecondaryTexts = tuple[str, str, str]
@@ -153,9 +152,15 @@ SECONDARY = SearchField(
 )
 
 
+def _words_of(text: str) -> str:
+    from tui_chat.store.search.words import index_words  # its patterns take 15 ms of the start
+
+    return index_words(text)
+
+
 async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> None:
     """Add the texts of complete messages, each with its `seq`."""
-    rows = ((seq, index_words(text)) for seq, text in texts if text)
+    rows = ((seq, _words_of(text)) for seq, text in texts if text)
     await tx.insert(_INTO.format("message_index"), rows)
 
 
@@ -183,7 +188,7 @@ def _secondary_words(columns: Iterable[tuple[int, str, str]]) -> Iterator[tuple[
     for seq, calls, semantics in columns:
         texts = secondary_texts_of(clean(calls), clean(semantics)) if calls or semantics else ()
         if any(texts):
-            yield seq, *map(index_words, texts)
+            yield seq, *map(_words_of, texts)
 
 
 _LONG = 100_000
@@ -194,9 +199,7 @@ async def add_new_message(tx: Transaction, seq: int, text: str, calls: str, sema
     """Add one message that was just written, with its columns as they were given."""
     if text:
         text = clean(text)
-        words = (
-            index_words(text) if len(text) <= _LONG else await asyncio.to_thread(index_words, text)
-        )
+        words = _words_of(text) if len(text) <= _LONG else await asyncio.to_thread(_words_of, text)
         await tx.run(_PUT.format("message_index"), seq, words)
     if calls or semantics:
         await add_secondary_texts(tx, [(seq, calls, semantics)])
@@ -219,7 +222,7 @@ async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
         *values,
     )
     await tx.run_many(
-        _TAKE.format("message_index"), ((seq, index_words(text)) for seq, text in rows if text)
+        _TAKE.format("message_index"), ((seq, _words_of(text)) for seq, text in rows if text)
     )
     secondary = await tx.rows(
         f"SELECT m.seq, m.tool_calls, m.semantics FROM messages AS m WHERE ({where}) "
@@ -247,7 +250,7 @@ async def _write_titles(tx: Transaction, statement: str, session_ids: list[str])
         json.dumps(session_ids),
     )
     await tx.run_many(
-        statement.format("title_index"), [(seq, index_words(title)) for seq, title in rows if title]
+        statement.format("title_index"), [(seq, _words_of(title)) for seq, title in rows if title]
     )
 
 
@@ -268,7 +271,7 @@ async def index_pending(tx: Transaction) -> None:
         f"ON s.seq = u.session ORDER BY s.seq DESC LIMIT {_BATCH}"
     )
     await tx.run_many(
-        _PUT.format("title_index"), [(seq, index_words(title)) for seq, title in sessions if title]
+        _PUT.format("title_index"), [(seq, _words_of(title)) for seq, title in sessions if title]
     )
     await tx.run_many("DELETE FROM unindexed_sessions WHERE session = ?", [s[:1] for s in sessions])
     messages = await tx.rows(
