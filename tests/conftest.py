@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what is loaded, five thousand tests and the SDKs, out of the garbage collector's way: it
+    """Keep what is loaded, nine thousand tests, out of the garbage collector's way: it
     would look through it again and again, a third of what the tests cost.
     """
     gc.collect()

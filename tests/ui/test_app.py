@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.widgets import OptionList
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope
@@ -449,8 +449,7 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
         await app.workspace.branches.add_system_message("Be brief.")
         await settle(pilot)
         await app.run_action("inspector.replay")
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press(*"mirror", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await replied(pilot)

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.header_footer import header_lines
@@ -37,8 +37,7 @@ def request(app: TuiChat) -> bytes:
 async def compacted(pilot: Pilot[None], app: TuiChat) -> None:
     """Have the history summed up, and accept what the model wrote."""
     await pilot.press(*"/compact", "enter")
-    await until(pilot, lambda: len(app.screen_stack) > 1)
-    await settle(pilot)
+    await asked(pilot)
     await pilot.press("y")
     await until(pilot, lambda: bool(app.screen.query(TextArea)) and len(app.screen_stack) > 1)
     await settle(pilot)
@@ -82,8 +81,7 @@ async def test_a_summary_does_not_open_over_what_is_typed(tmp_path: Path) -> Non
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await talked(pilot)
         await pilot.press(*"/compact", "enter")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         app.chat.pane.composer.text = "typed meanwhile"
         await pilot.press("y")
         await until(pilot, lambda: not app.chat.compaction.is_writing)
@@ -104,8 +102,7 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         assert app.workspace is not None
         await app.workspace.settings.set_model("loopback", "flaky-stall")
         await pilot.press(*"/compact", "enter")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press("y")
         await until(pilot, lambda: app.chat.compaction.is_writing)
         await until(
@@ -114,8 +111,8 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not app.chat.compaction.is_writing)
         session_id = app.workspace.state.session_id
-        asked = await app.workspace.store.side_requests.list(session_id)
-        assert [each.status for each in asked] == ["stopped"]
+        requests = await app.workspace.store.side_requests.list(session_id)
+        assert [each.status for each in requests] == ["stopped"]
         assert summaries(app) == []
 
 

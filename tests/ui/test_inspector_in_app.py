@@ -167,8 +167,7 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
             await say(pilot, words)
         inspector = app.query_one(Inspector)
         app.inspector.action_what_if()
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         app.screen.query_one("#messages", Input).value = "1"
         app.screen.query_one("#model", Input).value = "lorem"
         await pilot.press("enter")
@@ -326,8 +325,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await settle(pilot)
         inspector.focus()
         await pilot.press("a")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press(*"Gemini", "enter")
         await settle(pilot)
         view = inspector.view_now
@@ -340,8 +338,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await replied(pilot)
         inspector.focus()
         await pilot.press("a")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press(*"First", "enter")
         await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
         await pilot.press("g")

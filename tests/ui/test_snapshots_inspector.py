@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from tests.ui.album import Album
-from tests.ui.app_under_test import opened, say, settle, until
+from tests.ui.app_under_test import asked, opened, say, settle, until
 from tests.ui.areas.presets.preset_app import app_with
-from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import InspectRequested
@@ -24,12 +22,6 @@ CAPTURED = {
     "system": "You are a gardener.",
     "messages": [{"role": "user", "content": "What grows under pines?"}],
 }
-
-
-async def asked(pilot: Pilot[None], app: TuiChat) -> None:
-    """Wait until a question stands on the screen."""
-    await until(pilot, lambda: len(app.screen_stack) > 1)
-    await settle(pilot)
 
 
 async def test_every_view(album: Album, tmp_path: Path) -> None:
@@ -56,14 +48,14 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")
         app.inspector.action_what_if()
-        await asked(pilot, app)
+        await asked(pilot)
         app.screen.query_one("#messages", Input).value = "1"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
         await album.take(pilot, "what if")
         app.inspector.action_open_captured()
-        await asked(pilot, app)
+        await asked(pilot)
         app.screen.query_one(TextArea).text = json.dumps(CAPTURED)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(app.screen_stack) == 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -53,8 +53,7 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         composer = app.chat.pane.composer
         composer.text = "Explain {{?what}}"
         await app.run_action("composer.save_snippet")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press(*"explain", "enter")
         path = tmp_path / "snippets" / "explain.md"
         await until(pilot, path.exists)
@@ -63,8 +62,7 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 1)
         composer.text = "Explain more"
         await app.run_action("composer.save_snippet")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await settle(pilot)
+        await asked(pilot)
         await pilot.press(*"explain", "enter")
         await settle(pilot)
         await pilot.press("y")
