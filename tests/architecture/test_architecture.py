@@ -1,4 +1,4 @@
-"""The walls: what may know what, statically and at run time."""
+"""Which package may import which, statically and at run time."""
 
 from __future__ import annotations
 
@@ -75,15 +75,18 @@ def test_no_pure_module_reads_the_clock(path: Path):
     asked = {
         node.attr
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and ast.unparse(node) != "inputs.now"  # told, not asked
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node) != "inputs.now"  # the clock of the inputs
     }
     assert not asked & {"now", "utcnow", "today", "monotonic", "perf_counter", "time_ns"}
 
 
 def test_the_package_docstring_lists_every_package():
-    said = tui_chat.__doc__ or ""
-    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
-    missing = {room for room in rooms if not room.startswith("__") and room not in said}
+    docstring = tui_chat.__doc__ or ""
+    packages = {
+        p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+    }
+    missing = {each for each in packages if not each.startswith("__") and each not in docstring}
     assert not missing
 
 

@@ -55,7 +55,7 @@ _LEGEND = "● active  ○ held back  · no key found  - disabled"
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _Columns:
     """Where the parts of a row are, in cells."""
 
     name: int
@@ -64,7 +64,7 @@ class _Places:
     """The number of turns in the strip."""
 
     @classmethod
-    def of(cls, width: int, turns: int) -> _Places:
+    def of(cls, width: int, turns: int) -> _Columns:
         """Divide a width."""
         name = min(max(width // 4, 8), 28)
         return cls(name, min(turns, max((width - name) // 3, 4)))
@@ -163,10 +163,10 @@ class LoreView(RowsView):
     def _parts(self, table: LoreTable, width: int) -> Iterator[tuple[list[int | None], Part]]:
         turn = self.turn
         table.compute(turn)
-        places = _Places.of(width, table.turns)
-        self._first = min(max(self._first, turn - places.turns + 1), turn)
+        columns = _Columns.of(width, table.turns)
+        self._first = min(max(self._first, turn - columns.turns + 1), turn)
         if self._turn is None:
-            self._first = max(table.turns - places.turns, 0)
+            self._first = max(table.turns - columns.turns, 0)
         yield [], _heading(table, turn, width)
         missing = table.missing
         words = f"{counted(missing, 'turn')} not searched yet" if missing else _LEGEND
@@ -177,7 +177,7 @@ class LoreView(RowsView):
                 yield [], BLANK
                 title = ((f"{name}", "heading"),)
                 yield [], line(*spread(width, title, f"{len(entries):,}"))
-                make = _EntryRows(table, turn, entries, self._first, places, width)
+                make = _EntryRows(table, turn, entries, self._first, columns, width)
                 yield list(entries), (len(entries), make)
         if self._words and not any(entry is not None for entry in self._shown):
             yield [], line((f"No entry has “{cut(self._words, 40)}”.", "muted"))
@@ -230,9 +230,9 @@ class LoreView(RowsView):
         table, offset = self.table, event.get_content_offset(self)
         if table is None or offset is None or self.entry is None:
             return
-        places = _Places.of(self._built_for, table.turns)
-        at = offset.x - places.strip
-        if 0 <= at < min(places.turns, table.turns - self._first):
+        columns = _Columns.of(self._built_for, table.turns)
+        at = offset.x - columns.strip
+        if 0 <= at < min(columns.turns, table.turns - self._first):
             self._choose_turn(self._first + at)
         if event.chain == 2:
             self.action_choose()
@@ -284,25 +284,25 @@ class _EntryRows:
         turn: int,
         entries: Sequence[int],
         first: int,
-        places: _Places,
+        columns: _Columns,
         width: int,
     ) -> None:
         self._table, self._turn, self._entries = table, turn, entries
-        self._places, self._width = places, width
-        self._turns = range(first, min(first + places.turns, table.turns))
+        self._columns, self._width = columns, width
+        self._turns = range(first, min(first + columns.turns, table.turns))
 
     def __call__(self, number: int) -> ViewRow:
         entry = self._entries[number]
-        table, places = self._table, self._places
+        table, columns = self._table, self._columns
         outcome = table.outcome(self._turn, entry)
-        name = cut(table.name(entry), places.name)
+        name = cut(table.name(entry), columns.name)
         pieces: list[Piece] = [_MARKS[outcome.state], (" ", "")]
-        pieces += [(name, "strong"), (" " * (places.name - cell_len(name) + 1), "")]
+        pieces += [(name, "strong"), (" " * (columns.name - cell_len(name) + 1), "")]
         for turn in self._turns:
             states = table.states(turn)
             mark, style = _MARKS[_UNKNOWN if states is None else states[entry]]
             pieces.append((mark, f"{style} new-part" if turn == self._turn else style))
-        room = self._width - places.strip - len(self._turns) - 1
+        room = self._width - columns.strip - len(self._turns) - 1
         pieces += [(" ", ""), (cut(_short(outcome.sentence), room), "muted")]
         return ViewRow(tuple(pieces), table.origin(entry), SHOW_MESSAGE, outcome.sentence)
 
