@@ -52,14 +52,6 @@ SPOKEN = ("user", "assistant")
 _LORE = Origin(OriginKind.LORE, "lore", "lore")
 
 
-def named_text(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
-    """Return a message's text as it is searched with the name of its speaker."""
-    if names is None:
-        return text
-    speaker = name or (names[0] if role == "user" else names[1])
-    return f"{MARK}{speaker}: {text}"
-
-
 def has_blank_key(entry: LorebookEntry) -> bool:
     """True if a key is only white space, which SillyTavern finds in every text."""
     return any(key and not key.strip() for key in entry.keys)
@@ -105,12 +97,13 @@ def _in_message(
     names: tuple[str, str] | None,
     scripts: tuple[TextScript, ...],
     depth: int,
+    marks: bool,
 ) -> Occurrences:
     """Return the keys that occur in a message that `depth` messages follow."""
-    if names is None and not scripts:
+    if not (names or scripts or marks):
         return index.in_message(message)
     text = scripted(message.content, message.role, scripts, depth)
-    return index.in_named(message, named_text(text, message.role, message.name, names))
+    return index.in_named(message, searched_text(text, message.role, message.name, names, marks))
 
 
 def _newest(history: tuple[Message, ...], depth: int, every_role: bool) -> tuple[Message, ...]:
@@ -132,17 +125,24 @@ def newest_texts(
     follow the last one.
     """
     return tuple(
-        marked(
+        searched_text(
             scripted(message.content, message.role, scripts, follow + place),
             *(message.role, message.name, names),
+            marks=True,
         )
         for place, message in enumerate(_newest(history, depth, every_role))
     )
 
 
-def marked(text: str, role: str, name: str, names: tuple[str, str] | None) -> str:
-    """Return a message's text as it is searched together with others."""
-    return MARK + named_text(text, role, name, names).removeprefix(MARK).strip()
+def searched_text(
+    text: str, role: str, name: str, names: tuple[str, str] | None, marks: bool
+) -> str:
+    """Return a message's text as it is searched: with the name of its speaker, and as one of all
+    texts together if it `marks` where it begins.
+    """
+    if names is not None:
+        text = f"{name or (names[0] if role == 'user' else names[1])}: {text}"
+    return MARK + text.strip() if marks else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def history_keys(
     undecided: list[tuple[int, Message]] = []
     spanning = NO_KEYS
     for place, message in enumerate(texts):
-        occurrences = _in_message(index, message, names, scripts, follow + place)
+        occurrences = _in_message(index, message, names, scripts, follow + place, every_role)
         for key in occurrences.found:
             first.setdefault(key, place)
         if occurrences.undecided:
@@ -205,6 +205,8 @@ class KeySearch:
         """The searched texts, newest first; None is the typed draft."""
         self._round_texts: list[str] = []
         """The contents of the entries of each earlier round."""
+        self._joined: dict[tuple[int, tuple[str, ...], bool, int], str] = {}
+        """All texts together; see `_all_texts`."""
         self._steps: dict[tuple[int, int], int] = {}
         """Steps of backtracking, by book and key."""
         self._too_slow: set[tuple[int, int]] = set()
@@ -228,13 +230,18 @@ class KeySearch:
         """Return the keys of a book that occur in the author's note and the like."""
         index = self.index.books[number].index
         found: dict[int, str] = {}
+        for name, text in self._also_texts():
+            for key in self._in_string(number, index, text):
+                found.setdefault(key, name)
+        return found
+
+    def _also_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the author's note and the like: what they are called, and their texts."""
         for message in self._also_searched:
             text = message.content
             if self.by_places:
                 text = self._texts.expanded(text, is_card=message.id == "depth_prompt")
-            for key in self._in_string(number, index, text):
-                found.setdefault(key, message.name)
-        return found
+            yield message.name, text
 
     def _draft_text(self) -> str:
         return scripted(self._inputs.draft, "user", self._scripts, self._follow - 1)
@@ -285,14 +292,15 @@ class KeySearch:
     ) -> KeyNumbers:
         """Return the keys of a book that occur in a text; None is the draft."""
         if source is None:
-            text = named_text(self._draft_text(), "user", "", self.prefixes)
+            text = searched_text(self._draft_text(), "user", "", self.prefixes, self.by_places)
             return self._decided(number, index, text, index.in_draft(text))
         if isinstance(source, Message):
-            if self.prefixes is None and not self._scripts:
+            if not (self.prefixes or self._scripts or self.by_places):
                 known = index.in_message(source)
             else:
                 text = source.content if source is not self._inputs.answered else self._draft_text()
-                text = named_text(text, source.role, source.name, self.prefixes)
+                names = source.name, self.prefixes
+                text = searched_text(text, source.role, *names, self.by_places)
                 return self._decided(number, index, text, index.in_named(source, text))
         elif (content := self._content(source)) != source.content:
             return self._in_string(number, index, content)
@@ -383,21 +391,27 @@ class KeySearch:
             yield words, text
 
     def _all_texts(self, candidate: RankedEntry, state: str) -> str:
-        """Return all texts that are searched for an entry together."""
-        inputs, depth = self._inputs, self.depth(candidate)
+        """Return all texts that are searched for an entry together: the same for all entries of a
+        round with the same depth and sources.
+        """
+        inputs, depth, sources = self._inputs, self.depth(candidate), candidate.keyed.entry.sources
+        key = depth, sources, state == "wider", len(self._round_texts)
+        if key in self._joined:
+            return self._joined[key]
         texts: list[str] = []
         if inputs.has_draft:
-            texts.append(marked(self._draft_text(), "user", "", self.prefixes))
+            draft = searched_text(self._draft_text(), "user", "", self.prefixes, marks=True)
+            texts.append(draft)
         texts += newest_texts(
             *(inputs.history, max(depth - len(texts), 0), self.prefixes),
             *(self.by_places, self._scripts, self._follow),
         )
         texts += (MARK + text for _, text in self._sources(candidate.keyed.entry) if text)
-        others = (message for message in self._also_searched)
-        texts += (MARK + self._texts.expanded(message.content) for message in others)
+        texts += (MARK + text for _, text in self._also_texts() if text)
         if state != "wider":
             texts += (MARK + text for text in self._round_texts)
-        return "\n".join(texts)
+        self._joined[key] = "\n".join(texts)
+        return self._joined[key]
 
     def is_searched(self, message: Message) -> bool:
         """True if a message of the conversation is searched."""
@@ -407,7 +421,7 @@ class KeySearch:
         """Return the keys that may occur in a message; None if that differs with its depth."""
         if any(s.min_depth is not None or s.max_depth is not None for s in self._scripts):
             return None
-        return _in_message(index, message, self.prefixes, self._scripts, 0).possible
+        return _in_message(index, message, self.prefixes, self._scripts, 0, self.by_places).possible
 
     def keys_in_content(self, index: KeyIndex, entry: LorebookEntry) -> KeyNumbers | None:
         """Return the keys that may occur in an entry's content; None if that differs between

@@ -23,12 +23,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from tui_chat.context.lorebooks.literals import Literals, PlainKeys, SearchedText
+from tui_chat.context.lorebooks.literals import Literals, PlainKeys, SearchedText, occurs
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, utf16_units
 from tui_chat.context.macros.syntax import has_macros
 from tui_chat.lazy_dataclass import dataclass
@@ -164,12 +162,13 @@ class _Patterns:
                 index.add(number, literal)
         return index
 
-    def found(self, text: str, lower: SearchedText | None) -> Iterator[int]:
-        """Yield the numbers of the patterns that occur or, with back-references or if they are
-        searched for in all texts together, may occur; `lower` is the text in lower case.
+    def found(self, text: str, lower: SearchedText | None) -> tuple[set[int], set[int]]:
+        """Return the numbers of the patterns that occur or, with back-references, may occur, and of
+        those that may occur in all texts together; `lower` is the text in lower case.
         """
+        found, spanning = set[int](), set[int]()
         if not (self._patterns or self.spanning):
-            return
+            return found, spanning
         start = max(len(text) - SEARCHED_CHARACTERS, 0)
         numbers = set(self._possible_without_literal(text[start:]))
         if lower is None or start or not text.isascii():
@@ -180,13 +179,19 @@ class _Patterns:
             numbers.update(requiring)
         if start:  # all texts together may begin with what precedes it
             numbers.update(self.spanning)
-        for number in sorted(numbers):
-            if number in self.spanning:
-                yield number
-                continue
-            required = self._required.get(number, ())
-            if _has_all(required, lower.text) and self._patterns[number].occurs_in(text, start):
-                yield number
+        for number in numbers:
+            spans = self.spanning.get(number)
+            if _has_all(self._required.get(number, ()), lower.text):
+                if spans is None:
+                    occurs = self._patterns[number].occurs_in(text, start)
+                else:  # where it occurs in one text, it occurs in all together
+                    occurs = not spans.sees_surroundings and spans.occurs_in(text, start)
+                if occurs:
+                    found.add(number)
+                    continue
+            if spans is not None:
+                spanning.add(number)
+        return found, spanning
 
     def _possible_without_literal(self, text: str) -> Iterator[int]:
         if not self._without_literal:
@@ -240,59 +245,27 @@ def _has_all(required: Iterable[tuple[str, ...]], text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=8)
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
 def _always(_: str) -> bool:
     return True
 
 
-class _Keys:
-    """Numbered keys that are searched for in one pass."""
-
-    def __init__(self) -> None:
-        self._folded = PlainKeys()
-        self._exact = PlainKeys()
-        self.patterns = _Patterns()
-
-    def add(self, number: int, key: LoreKey, *, joined: bool) -> None:
-        """Add a key whose text is what is searched for. With `joined`, patterns that may span texts
-        are searched for in all of them together. Raises BadPattern for a pattern that cannot be
-        used, once it is added as plain text.
-        """
-        if written := _PATTERN.fullmatch(key.text):
-            try:
-                pattern = Pattern(written[1], written[2])
-            except BadPattern:
-                self._add_plain(number, key)
-                raise
-            is_spanning = joined and not pattern.has_back_references
-            spans = is_spanning and spans_texts(written[1], written[2])
-            self.patterns.add(number, pattern, spans=spans)
-        else:
-            self._add_plain(number, key)
-
-    def _add_plain(self, number: int, key: LoreKey) -> None:
-        if key.case_sensitive:
-            self._exact.add(number, key.text, key.whole_words)
-        else:
-            self._folded.add(number, key.text.lower(), key.whole_words)
-
-    def occurrences(self, text: str) -> Occurrences:
-        """Return the keys that occur in a text."""
-        lower = None if self._folded.is_empty else SearchedText(text.lower())
-        folded = () if lower is None else self._folded.found(lower)
-        exact = () if self._exact.is_empty else self._exact.found(SearchedText(text))
-        found = frozenset((*folded, *exact, *self.patterns.found(text, lower)))
-        undecided = tuple(sorted(found & self.patterns.backtracking))
-        spanning = found & self.patterns.spanning.keys()
-        return Occurrences(found.difference(undecided, spanning), undecided, spanning)
+@lru_cache(maxsize=8)
+def _lower(text: str) -> str:
+    return text.lower()
 
 
 @lru_cache(maxsize=256)
-def _single_key(key: LoreKey) -> _Keys:
-    """Return a key alone, to be searched for in all texts together."""
-    keys = _Keys()
-    with suppress(BadPattern):
-        keys.add(0, key, joined=False)
-    return keys
+def _pattern(source: str, flags: str) -> Pattern | None:
+    """Return a pattern; None if it cannot be used."""
+    try:
+        return Pattern(source, flags)
+    except BadPattern:
+        return None
 
 
 class KeyIndex:
@@ -312,13 +285,15 @@ class KeyIndex:
         """By number."""
         self.faults: list[tuple[LorebookEntry, str, str]] = []
         """Entry, key and the fault of the key."""
-        self._keys = _Keys()
+        self._folded = PlainKeys()
+        self._exact = PlainKeys()
+        self._patterns = _Patterns()
         self.with_macros: set[int] = set()
         """Keys that are other ones in every request."""
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
-        self.always_possible = frozenset(self._keys.patterns.always | self.with_macros)
+        self.always_possible = frozenset(self._patterns.always | self.with_macros)
         """Keys that may occur in all texts together, whatever occurs in each of them."""
-        backtracking = self._keys.patterns.backtracking
+        backtracking = self._patterns.backtracking
         self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), MIN_STEPS_PER_KEY)
         """Maximum steps of each pattern with back-references over all texts of a request."""
         self.in_message: Memo[Message, Occurrences] = Memo(
@@ -355,33 +330,43 @@ class KeyIndex:
 
     def occurrences(self, text: str) -> Occurrences:
         """Return the keys that occur in a text."""
-        return self._keys.occurrences(text)
+        lower = None if self._folded.is_empty else SearchedText(text.lower())
+        folded = () if lower is None else self._folded.found(lower)
+        exact = () if self._exact.is_empty else self._exact.found(SearchedText(text))
+        patterns, spanning = self._patterns.found(text, lower)
+        undecided = patterns & self._patterns.backtracking
+        found = frozenset((*folded, *exact, *(patterns - undecided)))
+        return Occurrences(found, tuple(sorted(undecided)), frozenset(spanning))
 
     def occurs_in_all(self, number: int, text: str) -> bool:
         """True if a pattern that may span texts occurs in all of them together."""
-        pattern = self._keys.patterns.spanning[number]
-        return _has_all(pattern.required_texts, text.casefold()) and pattern.occurs_in(text)
+        pattern = self._patterns.spanning[number]
+        return _has_all(pattern.required_texts, _folded(text)) and pattern.occurs_in(text)
 
     def expanded_occurs(self, number: int, wanted: str, text: str) -> bool:
         """True if a key with macros, expanded to `wanted`, occurs in all texts together."""
-        if not wanted:
-            return False
-        written = self.keys[number]
-        keys = _single_key(LoreKey(wanted.strip(), written.case_sensitive, written.whole_words))
-        found = keys.occurrences(text)
-        if not wanted.strip() or found.found:
-            return True
-        return bool(found.undecided) and keys.patterns.backtrack(0, text, MIN_STEPS_PER_KEY)[0]
+        key, stripped = self.keys[number], wanted.strip()
+        if not stripped:
+            return bool(wanted)
+        written = _PATTERN.fullmatch(stripped)
+        if written and (pattern := _pattern(written[1], written[2])) is not None:
+            text = text[:SEARCHED_CHARACTERS]
+            if pattern.has_back_references:
+                return pattern.backtrack(text, 0, MIN_STEPS_PER_KEY)[0]
+            return _has_all(pattern.required_texts, _folded(text)) and pattern.occurs_in(text)
+        if not key.case_sensitive:
+            stripped, text = stripped.lower(), _lower(text)
+        return occurs(stripped, text, whole_words=key.whole_words)
 
     def backtrack(self, number: int, source: Message | LorebookEntry | str) -> tuple[bool, int]:
         """Return whether an undecided key occurs, and the steps taken: negative if they were not
         enough; then the key counts as absent.
         """
         if isinstance(source, str):
-            return self._keys.patterns.backtrack(number, source, self.step_limit)
+            return self._patterns.backtrack(number, source, self.step_limit)
         decided = self._decided(source)
         if number not in decided:
-            decided[number] = self._keys.patterns.backtrack(number, source.content, self.step_limit)
+            decided[number] = self._patterns.backtrack(number, source.content, self.step_limit)
         return decided[number]
 
     def _keyed(self, entry: LorebookEntry, book: Lorebook) -> NumberedEntry:
@@ -392,7 +377,7 @@ class KeyIndex:
             return tuple(self._number(LoreKey(t, case, whole), entry) for t in texts if t.strip())
 
         keys, secondary = numbers(entry.keys), numbers(entry.secondary_keys)
-        spanning = self._keys.patterns.spanning
+        spanning = self._patterns.spanning
         in_all = (n for n in (*keys, *secondary) if n in spanning or n in self.with_macros)
         blanks = (bool(key) for key in entry.secondary_keys if self._joined and not key.strip())
         return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all))
@@ -405,11 +390,25 @@ class KeyIndex:
             if has_macros(wanted, self._aliases):
                 self.with_macros.add(number)
                 return number
+            self._prepare(number, wanted, key, entry)
+        return self._numbers[key]
+
+    def _prepare(self, number: int, wanted: str, key: LoreKey, entry: LorebookEntry) -> None:
+        """Have a key's text with the names inserted searched for."""
+        if written := _PATTERN.fullmatch(wanted):
             try:
-                self._keys.add(number, replace(key, text=wanted), joined=self._joined)
+                pattern = Pattern(written[1], written[2])
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
-        return self._numbers[key]
+            else:
+                is_spanning = self._joined and not pattern.has_back_references
+                spans = is_spanning and spans_texts(written[1], written[2])
+                self._patterns.add(number, pattern, spans=spans)
+                return
+        if key.case_sensitive:
+            self._exact.add(number, wanted, key.whole_words)
+        else:
+            self._folded.add(number, wanted.lower(), key.whole_words)
 
     def with_names(self, text: str) -> str:
         """Return a key's text with the names inserted."""

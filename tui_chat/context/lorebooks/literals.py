@@ -174,6 +174,13 @@ class PlainKeys:
                 yield from numbers
 
 
+def occurs(wanted: str, text: str, *, whole_words: bool) -> bool:
+    """True if a key occurs in a text."""
+    if whole_words and len(wanted.split()) == 1:
+        return _is_whole_word(wanted, text)
+    return wanted in text
+
+
 def _is_whole_word(wanted: str, text: str) -> bool:
     """True if a key occurs in a text as a whole word."""
     at = text.find(wanted)

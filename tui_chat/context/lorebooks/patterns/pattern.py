@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, prod
 
 from tui_chat.context.lorebooks.patterns.automaton import PatternSearch
@@ -12,6 +13,7 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     Alternation,
     BackReference,
     BadPattern,
+    Boundary,
     CaptureGroup,
     Item,
     LiteralCharacter,
@@ -34,8 +36,12 @@ class Pattern:
         # Only counted repetitions make a pattern much larger than its source.
         if ("{" in source or len(source) > LARGEST // 4) and _size(self._item) > LARGEST:
             raise BadPattern("is too large")
-        self.has_back_references = "\\" in source and _has_back_reference(self._item)
+        self.has_back_references = "\\" in source and _contains(self._item, _is_back_reference)
         """True if `occurs_in` only says that the pattern might match; see `backtrack`."""
+        self.sees_surroundings = "y" in flags or _contains(self._item, _is_condition)
+        """True if a match may depend on more of the text before and after it than whether it
+        borders on a word.
+        """
         self.required_texts = required_texts(self._item)
         """Requirements, the one that excludes most texts first: case-folded literals, one of which
         is in every matching text once that is case-folded. Empty if none are known.
@@ -125,16 +131,27 @@ def _ways(item: Item, length: int) -> float:
             return 1
 
 
-def _has_back_reference(item: Item) -> bool:
+def _contains(item: Item, wanted: Callable[[Item], bool]) -> bool:
+    """True if an item or one within it is wanted."""
     if isinstance(item, LiteralCharacter):
         return False
+    if wanted(item):
+        return True
     match item:
         case Sequence(parts) | Alternation(parts):
-            return any(map(_has_back_reference, parts))
+            return any(_contains(part, wanted) for part in parts)
         case CaptureGroup(inner, _) | Lookaround(inner, _, _) | Repeat(inner):
-            return _has_back_reference(inner)
+            return _contains(inner, wanted)
         case _:
-            return isinstance(item, BackReference)
+            return False
+
+
+def _is_back_reference(item: Item) -> bool:
+    return isinstance(item, BackReference)
+
+
+def _is_condition(item: Item) -> bool:
+    return isinstance(item, Lookaround) or (isinstance(item, Boundary) and item.kind in "^$")
 
 
 _ANY_TEXT = Repeat(LiteralCharacter(bool), 0, None)
@@ -146,7 +163,7 @@ def _without_back_references(item: Item) -> Item:
     match item:
         case BackReference():
             return _ANY_TEXT
-        case Lookaround() if _has_back_reference(item):
+        case Lookaround() if _contains(item, _is_back_reference):
             return _NOTHING
         case Sequence(parts):
             return Sequence(tuple(map(_without_back_references, parts)))
