@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import (
@@ -34,6 +35,8 @@ _BYTES = 4
 """Maximum bytes of a character."""
 _SPECIAL = 8
 """More than the tokens that a vocabulary puts around two texts."""
+_AT_BORDER = 8
+"""More than the tokens that a line break between two texts adds to those of each."""
 
 
 def is_drawn(candidate: RankedEntry, seed: str) -> bool:
@@ -213,6 +216,11 @@ def _winner(
     return ranks[-1]
 
 
+@lru_cache(maxsize=4_096)
+def _tokens(count: Counter, text: str) -> int:
+    return count.count(text)
+
+
 class LoreBudget:
     """What the entries of one request cost."""
 
@@ -221,17 +229,21 @@ class LoreBudget:
         self._books = books
         self._count = count
         self._limit = limit
-        self._round = ""
+        self._round: list[str] = []
         """The contents of this round."""
-        self._searched = ""
-        """The contents of earlier rounds that are searched."""
+        self._searched: list[str] = []
+        """The contents of earlier rounds that are searched, those of the latest round first."""
         self._next_searched: list[str] = []
+        self._characters = 0
+        """The length of this round's contents and of those that are searched."""
+        self._parts: list[int] | None = None
+        """The tokens of each of these contents, once they matter."""
         self._spent: dict[int, int] = {}
         """Tokens, by book."""
         self._left_out: dict[int, list[RankedEntry]] = {}
         """Entries that exceeded their book's budget. A book in here adds no more."""
-        self._beyond: list[RankedEntry] = []
-        """Entries that exceeded the session's budget."""
+        self._beyond: dict[int, RankedEntry] = {}
+        """Entries that exceeded the session's budget, by their identity."""
 
     @property
     def overflowed(self) -> bool:
@@ -240,9 +252,9 @@ class LoreBudget:
 
     def begin_round(self) -> None:
         """Begin a round of activation."""
-        if self._next_searched:
-            self._searched = "\n".join(self._next_searched) + "\n" + self._searched
-        self._round, self._next_searched = "", []
+        self._searched = self._next_searched + self._searched
+        self._round, self._next_searched = [], []
+        self._characters, self._parts = sum(map(len, self._searched)), None
 
     def charge(self, candidate: RankedEntry, content: str) -> bool:
         """Charge an entry with its expanded content; return False if it does not fit."""
@@ -266,25 +278,33 @@ class LoreBudget:
             return True
         entry = candidate.keyed.entry
         if self._beyond and not entry.ignore_budget:
-            self._beyond.append(candidate)
+            self._beyond[id(entry)] = candidate
             return False
-        self._round += f"{content}\n"
+        self._round.append(content)
+        self._characters += len(content)
         if not entry.ignore_budget and self._reaches(self._limit):
-            self._beyond.append(candidate)
+            self._beyond[id(entry)] = candidate
             return False
         if not entry.prevent_recursion:
             self._next_searched.append(content)
         return True
 
     def _reaches(self, limit: int) -> bool:
-        """True if the texts reach a limit."""
-        characters = len(self._searched) + len(self._round)
-        if self._count.scaled(_BYTES * characters) + _SPECIAL + 2 * _FRAMING < limit:
+        """True if the texts reach a limit: counted together only if their parts come near it."""
+        texts = len(self._searched) + len(self._round)
+        most = self._count.scaled(_BYTES * (self._characters + texts)) + _SPECIAL + 2 * _FRAMING
+        if most < limit:
             return False  # a token has a byte or more
-        return self._tokens(self._searched) + self._tokens(self._round) >= limit
+        if self._parts is None:
+            self._parts = [_tokens(self._count, text) for text in self._searched]
+        counted = len(self._parts) - len(self._searched)
+        self._parts += [_tokens(self._count, text) for text in self._round[counted:]]
+        if sum(self._parts) + _AT_BORDER * texts + 2 * _FRAMING < limit:
+            return False
+        return self._together(self._searched) + self._together(self._round) >= limit
 
-    def _tokens(self, text: str) -> int:
-        return self._count.count(text) + _FRAMING if text else 0
+    def _together(self, texts: Sequence[str]) -> int:
+        return self._count.count("\n".join((*texts, ""))) + _FRAMING if texts else 0
 
     def notes(self) -> Iterator[Note]:
         """Yield notes about the entries that were left out."""
@@ -298,8 +318,9 @@ class LoreBudget:
             origin = entry_origin(book.name, candidates[0].keyed.entry)
             yield Note(Level.WARNING, "lore-left-out", sentence, origin)
         if self._beyond:
-            first = self._beyond[0]
-            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in self._beyond)
+            beyond = tuple(self._beyond.values())
+            first = beyond[0]
+            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in beyond)
             sentence = f"Lore entries may use {self._limit:,} tokens; left out: {names}."
             origin = entry_origin(first.book.name, first.keyed.entry)
             yield Note(Level.WARNING, "lore-left-out", sentence, origin)
