@@ -465,3 +465,26 @@ def test_the_last_message_of_a_continuation_has_no_depth_for_scripts() -> None:
     found = contents(order, preset=preset, chat=chat, generation_type="continue")
     assert found[0] == "twx"
     assert "one" in found
+
+
+def test_what_the_card_replaces_is_not_expanded_again() -> None:
+    main = {"identifier": "main", "content": r"\{\{user\}\}"}
+    card = {"system_prompt": r"\{\{char\}\} {{original}} \{\{char\}\}"}
+    found = contents(("main", "chatHistory"), preset={"prompts": [main]}, card=card)
+    assert found[0] == "Rook {{user}} Rook"
+
+
+def test_an_empty_marker_of_another_role_parts_squashed_messages() -> None:
+    marker = {"identifier": "scenario", "role": "assistant"}
+    order = ("main", "scenario", "charDescription", "chatHistory")
+    preset = {"squash_system_messages": True}
+    found = contents(order, (marker,), preset=preset, card={"scenario": ""})
+    assert found[:2] == ["Main.", "A rook."]
+    assert contents(order, preset=preset, card={"scenario": ""})[0] == "Main.\nA rook."
+
+
+def test_the_old_engine_takes_names_only_without_white_space() -> None:
+    main = {"identifier": "main", "content": "{{time }}{{noop }}[{{noop}}] {{reverse ab}} {{///}}"}
+    settings = {"macro_engine": "legacy"}
+    found = contents(("main", "chatHistory"), preset={"prompts": [main]}, settings=settings)
+    assert found[0] == "{{time }}{{noop }}[] {{reverse ab}} "

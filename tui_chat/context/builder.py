@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
@@ -196,6 +196,8 @@ class _Request:
     costs: HistoryCosts
     draft: Run
     count: Counter
+    gaps: list[int | None] = field(default_factory=list["int | None"])
+    """The identities of turns before which an empty message stands that is not the system's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +293,7 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
     turns: Sequence[Turn] = filled.turns
     if policies.squash_system:
         alone = (*separators, *(block[0] for block in request.blocks if block))
-        turns = squash(turns, frozenset(map(id, alone)))
+        turns = squash(turns, frozenset(map(id, alone)), frozenset(filter(None, request.gaps)))
     turns = post_process(turns, policies.post_processing, inputs.user_name, inputs.char_name)
     is_changed = turns is not filled.turns
     tokens = map(count.turn, turns) if is_changed else filled.tokens
@@ -319,7 +321,12 @@ def _sections(placed: Sequence[Placed], request: _Request) -> Iterator[PromptSec
         if line is request.groups.examples_anchor:
             yield None
         else:
-            for turn in turns_of(((line, placement),), request.expander.texts):
+            turns = turns_of(((line, placement),), request.expander.texts)
+            if not turns and line.message.role != "system":
+                request.gaps.append(None)
+            for turn in turns:
+                if request.gaps[-1:] == [None]:
+                    request.gaps[-1] = id(turn)
                 identity = line.slot or line.message.id.removesuffix(OTHERWISE)
                 yield PromptSection(identity, turn, bool(line.slot))
 

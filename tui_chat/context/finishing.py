@@ -57,14 +57,18 @@ def _merge_runs(
         yield run[0] if len(run) == 1 else _merged(run[0], tuple(run[1:]), separator)
 
 
-def squash(turns: Sequence[Turn], separators: frozenset[int]) -> Sequence[Turn]:
-    """Merge consecutive system turns; `separators` are the identities of those that stay alone."""
+def squash(
+    turns: Sequence[Turn], separators: frozenset[int], gaps: frozenset[int] = frozenset()
+) -> Sequence[Turn]:
+    """Merge consecutive system turns; `separators` are the identities of those that stay alone,
+    `gaps` of those that are not merged with the turn before them.
+    """
 
     def is_merged(turn: Turn) -> bool:
         return turn.role == "system" and not turn.name and id(turn) not in separators
 
     def joins(one: Turn, other: Turn) -> bool:
-        return is_merged(one) and is_merged(other)
+        return is_merged(one) and is_merged(other) and id(other) not in gaps
 
     pairs = enumerate(pairwise(turns), 1)
     seconds = {at for at, (one, two) in pairs if two.role == "system" and one.role == "system"}

@@ -85,7 +85,13 @@ def is_legacy(macro: Macro, text: str) -> bool:
         return after[:1].isspace()
     if macro.name == "banned":
         return after.startswith(' "')
-    return macro.name not in ("user", "char", "newline") or after.startswith("}}")
+    if macro.name in ("reverse", "outlet"):
+        return after.startswith(_SEPARATORS[macro.name])
+    return macro.name in _WITH_ARGUMENTS or after.startswith(("}}", "_"))
+
+
+_SEPARATORS = {"reverse": ":", "outlet": "::"}
+_WITH_ARGUMENTS = ("random", "pick", "roll", "timediff")
 
 
 def one_argument(text: str, macro: Macro, arguments: list[str]) -> list[str]:

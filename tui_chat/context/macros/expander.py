@@ -405,7 +405,7 @@ class _Expander:
         word = name.casefold()
         if word == "persona":
             name = self.profile()
-        elif word in LORE_WORDS:
+        elif word in LORE_WORDS and not self.environment.aliases:
             name = self._lore(word).plain
         elif is_value_macro(word):
             name = self.read(word) or ""

@@ -105,7 +105,7 @@ class Expander:
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
             self._notes += expansion.notes
-            text = self._again(line, expansion.text)
+            text = self._again(line, expansion.text, original)
             if original is not None and not text.plain:  # the card's prompt expands to nothing
                 text = original
             self.texts[id(line)] = text
@@ -120,10 +120,15 @@ class Expander:
             text = self.texts[id(line)] = changed
         return text
 
-    def _again(self, line: ResolvedMessage, text: Text) -> Text:
+    def _again(self, line: ResolvedMessage, text: Text, original: Text | None = None) -> Text:
         """Return a text with the macros that its expansion left: SillyTavern expands card fields,
-        lore and what goes into the conversation more than once.
+        lore and what goes into the conversation more than once, but not the `original` in it.
         """
+        if original is not None and original.plain and original.plain in text.plain:
+            at = text.plain.index(original.plain)
+            end = at + len(original)
+            parts = self._again(line, text[:at]), text[at:end], self._again(line, text[end:])
+            return Text.join("", parts)
         if not (self._aliases and has_macros(text.plain, True) and _is_expanded_twice(line)):
             return text
         nodes = parse(text.plain, True, self._legacy)

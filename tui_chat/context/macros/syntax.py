@@ -168,6 +168,8 @@ def _macro(source: str, opened: _OpenMacro, stop: int, aliases: bool, flags: boo
     found = _NAME.match(source, first.start, first.stop)
     if found is None or (not found[3] and found[2] and len(body) > 1):
         return Macro(start, stop, "", body, ())
+    if found[1] and aliases and not flags:
+        return Macro(start, stop, COMMENT, body, ())
     if found[1]:
         rest = []
         if flags:
