@@ -70,8 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what is loaded, nine thousand tests, out of the garbage collector's way: it
-    would look through it again and again, a third of what the tests cost.
+    """Keep what is loaded, nine thousand tests, out of the garbage collector's way: it would look
+    through it again and again, a third of what the tests cost.
     """
     gc.collect()
     gc.freeze()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +15,10 @@ class _Later:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        if self._name not in sys.modules:
+            import_module(self._name)
+            gc.freeze()  # as when the tests were collected, see tests/conftest.py
+        return getattr(sys.modules[self._name], attribute)
 
 
 anthropic: Any = _Later("anthropic")
