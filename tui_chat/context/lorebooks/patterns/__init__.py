@@ -11,8 +11,8 @@ for `/(a+)+$/` its time doubles with each character.
 4. `backtracking`: back-references make matching NP-hard. `Pattern.occurs_in` then says in linear
    time whether the pattern might match, and `Pattern.backtrack` decides it in a bounded number of
    steps. A limit in seconds would make a request depend on the speed of the machine.
-5. `required_text`: literals of which every matching text contains one, so that of thousands of
-   patterns only a few are run on a text.
+5. `pattern`: the whole, with literals of which every matching text contains one, so that of
+   thousands of patterns only a few are run on a text.
 
 Why not a library: `google-re2` has no wheels for musl and refuses look-around and
 back-references; `regex` and `re` accept them, but their only bound is a time limit.

@@ -23,9 +23,9 @@ from tui_chat.context.lorebooks.patterns.syntax import (
     Test,
     canonical,
     is_word,
+    property_test,
     utf16_units,
 )
-from tui_chat.context.lorebooks.patterns.unicode_properties import property_test
 from tui_chat.lazy_dataclass import dataclass
 
 MAX_NESTING = 40
