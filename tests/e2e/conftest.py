@@ -43,7 +43,7 @@ class Heard:
         self.changes.append(change)
         self._news.set()
 
-    async def until(self, true: Callable[[], bool], seconds: float = 20) -> None:
+    async def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
         async with asyncio.timeout(seconds):
             while not true():
                 self._news.clear()

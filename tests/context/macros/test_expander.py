@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import example, given
@@ -282,10 +282,10 @@ def test_expansion_is_bounded_in_size_and_time(source: str):
     variables |= {"twice0": "long " * 400, "empty0": "{{noop}}", "wide": "{{wider}}" * 10_000}
     variables |= {"wider": "{{user}}" * 10_000}
     history = (Message("user", "long " * 2_000, "1"),)
-    began = perf_counter()
+    began = thread_time()
     plain = expanded(source, history=history, variables=variables)
     assert len(plain) <= MAX_EXPANSION + len(source)
-    assert perf_counter() - began < 20  # seconds; exponential ones would take years
+    assert thread_time() - began < 20  # seconds; exponential ones would take years
 
 
 def test_a_profile_that_names_itself_ends():
@@ -380,9 +380,9 @@ def test_values_are_expanded_to_a_bounded_depth():
 
 def test_exponential_values_leave_their_macro_unexpanded():
     doubled = {f"v{n}": f"{{{{v{n - 1}}}}}{{{{v{n - 1}}}}}" for n in range(1, 31)} | {"v0": "x"}
-    began = perf_counter()
+    began = thread_time()
     envelope = request(said("<{{v30}}> {{v5}}", name="Main"), said("{{char}}"), **values(**doubled))
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2
     assert envelope.turns[0].text.plain == f"<{{{{v30}}}}> {'x' * 32}"
     assert envelope.turns[1].text.plain == "Bot", "other texts are expanded as ever"
     assert notes_of(envelope) == [
@@ -514,9 +514,9 @@ def test_text_between_macros_is_never_lost(parts: list[tuple[str, str]], seed: i
     balanced = [(k, t) for k, t in parts if k == "macro" or _closes_what_it_opens(t)]
     source = "".join(text for _, text in balanced)
     for whole in (source, "{{what::" * nested + source + "}}" * nested):
-        began = perf_counter()
+        began = thread_time()
         turn = turn_of(whole, seed=seed, **values(**HOSTILE))
-        assert perf_counter() - began < 5
+        assert thread_time() - began < 5
         again = turn_of(whole, seed=seed, **values(**HOSTILE))
         if turn is None or again is None:
             assert not "".join(t for kind, t in balanced if kind == "text").strip()
