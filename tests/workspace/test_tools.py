@@ -225,5 +225,5 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
     [report] = await workspace.import_export.import_files((talk,), lambda report: None)
     await workspace.sessions.open(report.session_ids[0])
     assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
-    assert "waits for its answer" in str(heard.of(Failed)[-1].error)
+    assert "waiting for an answer" in str(heard.of(Failed)[-1].error)
     assert received == []
