@@ -409,7 +409,8 @@ def test_sticky_entries_stay_and_others_pause():
     assert lore(sticky, chat=ChatSettings(timers=(replace(timer, end=4),))) == ""
     assert lore(sticky, chat=ChatSettings(timers=(replace(timer, start=4),))) == ""
     pause = replace(timer, kind="cooldown")
-    assert lore(entry("x", "u2"), chat=ChatSettings(timers=(pause,))) == ""
+    assert lore(entry("x", "u2", cooldown=4), chat=ChatSettings(timers=(pause,))) == ""
+    assert lore(entry("x", "u2"), chat=ChatSettings(timers=(pause,))) == "x", "it has no cooldown"
 
 
 def test_the_sessions_budget_ends_the_search():
