@@ -42,6 +42,7 @@ WORDS = {
     "quit": "Quit (the draft is kept)",
     "regen": "Regenerate reply",
     "REName": "Rename session",
+    "config": "Open the configuration file in $EDITOR",
 }
 
 

@@ -87,7 +87,14 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "inspector": ("payload", "request", "body", "debug"),
     "new": ("new chat", "clear", "reset", "begin"),
-    "model": ("model", "change model", "endpoint", "provider", "ask another model", "config"),
+    "model": (
+        "model",
+        "change model",
+        "endpoint",
+        "provider",
+        "ask another model",
+        "configure model",
+    ),
     "configuration": (
         *("config", "config.toml", "api key", "endpoints", "add provider", "title model"),
         *("proxy", "headers", "login", "account"),
@@ -102,7 +109,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "settings": (
         *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
         *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
-        *("context limit", "author's note", "options", "preferences", "config"),
+        *("context limit", "author's note", "options", "preferences", "configure"),
     ),
     "search": ("find", "grep", "history"),
     "find": ("find session", "narrow the list", "search sessions"),

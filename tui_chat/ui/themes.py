@@ -207,7 +207,7 @@ class ThemeFiles:
 
     def _unknown(self, name: str) -> InputError:
         known = ", ".join(sorted(self._app.available_themes))
-        return InputError(f"There is no theme “{name}”.", advice=f"There are: {known}.")
+        return InputError(f"There is no theme “{name}”.", advice=f"Available: {known}.")
 
     def watch(self) -> None:
         """Read the files again whenever one has changed; the app must be running."""

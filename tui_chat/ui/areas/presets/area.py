@@ -161,7 +161,7 @@ class PresetsArea(Area):
         if chosen and chosen in names:
             await workspace.presets.choose(chosen)
         elif chosen:
-            advice = f"There are: {', '.join(names)}."
+            advice = f"Available: {', '.join(names)}."
             self.show_error(InputError(f"There is no preset “{chosen}”.", advice=advice))
 
     @work(group="dialog", exclusive=True)

@@ -172,7 +172,7 @@ class SessionsArea(Area):
         role = next((each for each in roles if each.name.casefold() == wanted), None)
         if role is None:
             known = ", ".join(each.name for each in roles)
-            error = InputError(f"There is no role “{name}”.", advice=f"There are: {known}.")
+            error = InputError(f"There is no role “{name}”.", advice=f"Available: {known}.")
             self.show_error(error)
         return None if role is None else role.role_id
 
