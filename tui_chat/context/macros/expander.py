@@ -1,8 +1,9 @@
 """The expansion of one text: `{{user}}`, `{{random::a::b}}`, ... in presets, roles and lore.
 
-1. The arguments of a macro are expanded before it. Its result is never parsed again, so text of
-   the user or the model cannot bring in macros. Only text of an author is expanded where it is
-   inserted: the values of the preset's and the session's variables, and the profile.
+1. The arguments of a macro are expanded before it. Its result is not parsed again (but see rule 6
+   of `preset_expansion`), so text of the user or the model cannot bring in macros. Only text of an
+   author is expanded where it is inserted: the values of the preset's and the session's variables,
+   and the profile.
 2. No text is lost. A macro that is unknown or has unusable arguments stays as it is written, with a
    note; the macros inside it are expanded. Nothing here raises.
 3. A macro stays as it is written if it is nested more than `MAX_DEPTH` deep (values count), if it

@@ -11,6 +11,8 @@
    is not sent, with a note. White space that a macro such as `{{newline}}` returns is sent, like a
    message of written white space.
 5. A message that requires a variable without a value is not sent, with a note.
+6. With SillyTavern's policies the fields of the character card set variables first, and the macros
+   that the expansion of a field, of lore or of a message in the chat left are expanded once more.
 """
 
 from __future__ import annotations
