@@ -563,6 +563,7 @@ SILLYTAVERN = Policies(depths="joined", expand_history=True)
         ("{{setvar a::1}} {{setvar:a::1}}", "{{setvar a::1}} {{setvar:a::1}}"),
         ("{{setvar::a:: {{space}} }}[{{getvar a}}]", "[ ]"),
         ("{{random:x::x}} {{random x, x}} [{{random}}]", "x x []"),
+        ("{{if trim}}a{{else}}b{{/if}}{{if !else}}c{{/if}}{{if worldInfoBefore}}d{{/if}}", "bcd"),
         ("{{if {{char}}::yes}}", "{{if {{char}}::yes}}"),
         ("{{if::{{char}}::yes{{else}}no}}", "yes"),
         ("{{reverse}}abc{{/reverse}} {{roll}}1d1{{/roll}} [{{roll::6d}}]", "cba 1 []"),

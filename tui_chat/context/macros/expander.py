@@ -406,6 +406,8 @@ class _Expander:
         word = name.casefold()
         if word == "persona":
             name = self.profile()
+        elif word in _EMPTY and self.is_sillytavern:
+            name = ""
         elif word in LORE_WORDS and not self.environment.aliases:
             name = self._lore(word).plain
         elif is_value_macro(word):
@@ -539,4 +541,6 @@ def _branches(nodes: Sequence[Node]) -> list[Sequence[Node]]:
     return [nodes]
 
 
+_EMPTY = ("trim", "else", "noop", "random", "pick")
+"""Macros of SillyTavern that are nothing as a condition."""
 _VARIABLE_NAME = re.compile(r"[^\W\d](?:[\w-]*\w)?")
