@@ -120,6 +120,17 @@ async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
         assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
 
 
+async def test_a_very_small_terminal_shows_what_is_found(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(40, 10)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+p", *"rename")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await settle(pilot)
+        options = app.screen.query_one(OptionList)
+        assert options.size.height >= 1
+        assert "Rename session" in options.render_line(0).text
+
+
 async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

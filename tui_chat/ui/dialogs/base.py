@@ -58,8 +58,11 @@ class Dialog(ModalScreen[T]):
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }
         .hint { color: $foreground 72%; margin-top: 1; }
+        &.-short > Vertical { padding: 0 1; margin: 0; max-height: 100%; }
+        &.-short OptionList, &.-short .hint { margin-top: 0; }
     }
     """
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012  as Textual declares it
 
     AUTO_FOCUS = "*"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
