@@ -408,8 +408,8 @@ class _Expander:
             name = self.profile()
         elif word in _EMPTY and self.is_sillytavern:
             name = ""
-        elif word in LORE_WORDS and not self.environment.aliases:
-            name = self._lore(word).plain
+        elif word in LORE_WORDS:
+            name = name if self.environment.aliases else self._lore(word).plain
         elif is_value_macro(word):
             name = self.read(word) or ""
         elif word and (value := self.value(word)) is not None:
