@@ -179,18 +179,19 @@ class _Patterns:
             numbers.update(requiring)
         if start:  # all texts together may begin with what precedes it
             numbers.update(self.spanning)
+        required, patterns = self._required, self._patterns
         for number in numbers:
-            spans = self.spanning.get(number)
-            if _has_all(self._required.get(number, ()), lower.text):
-                if spans is None:
-                    occurs = self._patterns[number].occurs_in(text, start)
-                else:  # where it occurs in one text, it occurs in all together
-                    occurs = not spans.sees_surroundings and spans.occurs_in(text, start)
-                if occurs:
-                    found.add(number)
-                    continue
-            if spans is not None:
-                spanning.add(number)
+            has_required = number not in required or _has_all(required[number], lower.text)
+            if number in patterns:
+                occurs = has_required and patterns[number].occurs_in(text, start)
+            else:  # where it occurs in one text, it occurs in all together
+                spans = self.spanning[number]
+                occurs = has_required and not spans.sees_surroundings
+                occurs = occurs and spans.occurs_in(text, start)
+                if not occurs:
+                    spanning.add(number)
+            if occurs:
+                found.add(number)
         return found, spanning
 
     def _possible_without_literal(self, text: str) -> Iterator[int]:
