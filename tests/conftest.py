@@ -18,7 +18,7 @@ from tests.databases import migrate
 # The same examples each time, so that a change is judged by what it changed; `deep` draws new ones.
 settings.register_profile(
     "suite",
-    max_examples=30,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -1,5 +1,5 @@
 """The newest user message is the draft, typed or stored: however a turn is asked for, its request
-has the same bytes. First in 400 random presets and branches, then at the workspace.
+has the same bytes. First in 2,000 random presets and branches, then at the workspace.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tui_chat.turn_file import dump_turn, read_turn
 
 __all__ = ["make_workspace"]
 
-CASES, BLOCKS = 400, 4
+CASES, BLOCKS = 2_000, 8
 WORDS = (
     "salt", "marsh", "Ada", "the sea", "{{user}}", "{{random::a::b}}", "\n", "  ", "汉字", "🙂",
     "{{lastMessage}}", "a long line of words that costs more than others",

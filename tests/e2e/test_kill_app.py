@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 
 
 def test_exits_at_random_moments_lose_nothing(tmp_path: Path) -> None:
-    lives: Sequence[Life] = run(tmp_path, kills=4, terms=2, hangups=2)
+    lives: Sequence[Life] = run(tmp_path, kills=6, terms=4, hangups=4)
     faults = [life.faults for life in lives if life.faults]
     assert not faults, faults
     assert all(life.acknowledged for life in lives)

@@ -62,7 +62,7 @@ async def there_and_back(folder: Path, told: Sequence[SessionTranscript]) -> Non
         assert [as_told(await two.transcripts.get(each)) for each in ids] == before
 
 
-@settings(max_examples=15)
+@settings(max_examples=30)
 @given(st.lists(transcripts(), max_size=3, unique_by=lambda each: each.session.session_id))
 def test_exports_are_imported_without_loss_and_only_once(told: list[SessionTranscript]):
     with TemporaryDirectory() as folder:

@@ -103,7 +103,7 @@ def reread(preset: Preset) -> Preset:
 
 
 @given(WHOLES)
-@settings(max_examples=60)
+@settings(max_examples=150)
 def test_an_export_without_edits_is_equal_to_the_file(whole: dict[str, Any]) -> None:
     preset = reread(import_preset(json.loads(json.dumps(whole)), "x").preset)
     exported = export_preset(preset)

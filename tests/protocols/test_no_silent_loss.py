@@ -315,7 +315,7 @@ SHARED = {"metadata", "prompt_cache_key", "safety_identifier", "user"}
 
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize("source", list(Protocol))
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_no_setting_is_lost_without_a_note(source: Protocol, target: Protocol, data: Any) -> None:
     strategy, base = REQUESTS[source]

@@ -155,7 +155,7 @@ def meaning(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("target", list(Protocol))
-@settings(max_examples=50)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> None:
     values = data.draw(parameters)
@@ -189,7 +189,7 @@ def test_the_oracle_accepts_random_settings(target: Protocol, data: Any, oracle:
 
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize("source", list(Protocol))
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_settings_come_back_or_a_note_says_why_not(
     source: Protocol, target: Protocol, data: Any

@@ -127,7 +127,7 @@ def complain_unless_readable(error: ProviderError) -> None:
 
 
 @protocols
-@settings(max_examples=50)
+@settings(max_examples=120)
 @given(junk=st.lists(st.tuples(WORDS | st.just(""), VALUES | WORDS), max_size=6))
 def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
     protocol: Protocol, junk: list[tuple[str, Any]]

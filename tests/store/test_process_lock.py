@@ -124,10 +124,10 @@ async def test_programs_that_start_at_the_same_time_share_a_new_file(path: Path,
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (80,)
 
 
-MANY = 1_000
+MANY = 5_000
 
 
-async def test_two_programs_write_a_thousand_messages_each_without_loss(
+async def test_two_programs_write_five_thousand_messages_each_without_loss(
     path: Path, open_store: Opener, run: Run
 ) -> None:
     children = [run("child_writes.py", path, MANY) for _ in range(2)]
