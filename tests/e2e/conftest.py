@@ -89,7 +89,10 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
             config,
             store,
             HttpClient(
-                {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)},
+                dict.fromkeys(
+                    ("loopback.invalid", "provider.invalid"),
+                    lambda: LoopbackTransport(on_request=on_request),
+                ),
                 sleep=no_wait,
             ),
             open_library(config),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
@@ -25,6 +26,7 @@ from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealM
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.views import RowsView, View
+from tui_chat.workspace import requests
 
 WIDE = (160, 45)
 
@@ -88,7 +90,10 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
 
 
-async def test_the_forecast_shows_the_size_of_the_common_prefix(tmp_path: Path) -> None:
+async def test_the_forecast_shows_the_size_of_the_common_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "LOOPBACK_URL", "http://other.invalid")  # a provider that teaches
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)

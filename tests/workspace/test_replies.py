@@ -101,16 +101,24 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
     assert ended.per_second is not None
     assert about[-1] == pytest.approx(usage.output, rel=0.6), "about so many"
 
-    estimated = workspace.requests.compose("more").envelope.budget
-    assert estimated.total != estimated.uncorrected
-
     await workspace.close()
     workspace, _ = await make_workspace(endpoint.name, "lorem:max:200", PRICED)
-    assert workspace.requests.compose("more").envelope.budget == estimated, (
-        "what it taught is known still"
-    )
     later = workspace.replies.timing(workspace.state.entries[-1])
     assert later == ended
+
+
+@pytest.mark.parametrize("url", ["http://provider.invalid/v1", PRICED[0].base_url])
+async def test_a_provider_corrects_estimates_and_the_offline_one_does_not(url, make_workspace):
+    endpoint = replace(PRICED[0], name="elsewhere", base_url=url)
+    workspace, heard = await make_workspace("elsewhere", "lorem:max:200", (endpoint,))
+    assert await workspace.replies.submit("go")
+    await settled(workspace, heard)
+    estimated = workspace.requests.compose("more").envelope.budget
+    assert (estimated.total != estimated.uncorrected) == (url != PRICED[0].base_url)
+    await workspace.close()
+
+    workspace, _ = await make_workspace("elsewhere", "lorem:max:200", (endpoint,))
+    assert workspace.requests.compose("more").envelope.budget == estimated, "kept between runs"
 
 
 def test_token_corrections_are_kept_for_the_latest_models():

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
+from tui_chat.config import LOOPBACK_URL
 from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.context.generation import with_kind
 from tui_chat.context.inputs import sendable_messages
@@ -95,9 +96,11 @@ class TokenCalibration:
         return self._corrections.get((endpoint, model), NO_CORRECTION)
 
     def learn(self, composed: Composed, reported: int | None) -> None:
-        """Learn from the number of input tokens that the provider reported for a request."""
+        """Learn from the number of input tokens that the provider reported for a request. The
+        offline provider counts the tokens of no model, so nothing is learned from it.
+        """
         budget = composed.envelope.budget
-        if budget is not None:
+        if budget is not None and not composed.endpoint.base_url.startswith(LOOPBACK_URL):
             key = composed.endpoint.name, composed.model
             known = self._corrections.pop(key, NO_CORRECTION)
             self._corrections[key] = known.after(budget.uncorrected, reported)
