@@ -81,6 +81,20 @@ FORMATS: tuple[Format, ...] = (
     messages.FORMAT,
 )
 
+_OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("prompts", "prompt_order"),
+        "a preset of SillyTavern",
+        "Import it with `tui-chat presets import FILE`, or in the preset editor with m.",
+    ),
+    (("presetMessages",), "a preset", "Copy it into the folder `presets` beside config.toml."),
+    (
+        ("entries",),
+        "a lorebook",
+        "Copy it into the folder `lorebooks` beside config.toml; `/lorebook` chooses it.",
+    ),
+)
+"""Files that hold no conversation: containers that all of them have, what they are, advice."""
 KNOWN = f"Known formats: {', '.join(dict.fromkeys(each.label for each in FORMATS))}."
 """The advice for a file of none of them."""
 
@@ -239,6 +253,9 @@ def _conversation(place: str, value: object) -> FoundConversation:
     for known in FORMATS:
         if isinstance(known, ObjectFormat) and known.detect(data):
             return readable(place, value, known.read)
+    for keys, what, advice in _OTHER_FILES:
+        if all(isinstance(data.get(key), dict | list) for key in keys):
+            return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)
     return _unknown(place)
 
 
