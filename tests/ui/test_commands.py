@@ -16,7 +16,8 @@ from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.command_suggestions import command_error
+from tui_chat.ui.areas.chat.command_suggestions import command_error, suggest
+from tui_chat.ui.areas.chat.completion import CompletionQuery
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -344,3 +345,12 @@ async def test_the_configuration_file_is_edited_and_checked(
         assert text == TEMPLATE
         assert "config.toml" in await edit(pilot, "thema = 1\n")
         assert (tmp_path / "config.toml").read_text() == text + "thema = 1\n"
+
+
+def test_names_of_settings_are_suggested_as_commands():
+    def texts(typed: str) -> list[str]:
+        return [each.text for each in suggest(CompletionQuery("command", typed, 0), None, ())]
+
+    assert "/temperature " in texts("temp")
+    assert texts("stop").count("/stop") == 1, "the command, not the setting of that name"
+    assert "/temperature " not in texts("t")

@@ -19,6 +19,7 @@ from tui_chat.models.setting_types import (
 )
 from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
 from tui_chat.ui.slash_commands import (
+    BY_NAME,
     Command,
     CommandCall,
     UnknownCommand,
@@ -89,7 +90,8 @@ def suggest(
 ) -> tuple[Suggestion, ...]:
     """Return commands, or names that may follow a command, the likeliest first."""
     if query.kind == "command":
-        return tuple(_suggestion(command) for command in complete_command(query.words))
+        commands = tuple(_suggestion(command) for command in complete_command(query.words))
+        return (commands + _suggest_setting_commands(query.words))[:MAX_SUGGESTIONS]
     if query.command == "set":
         return _suggest_settings(query.words, workspace)
     names = rank_names(_arguments(query.command, workspace, themes), query.words)
@@ -115,6 +117,15 @@ def _suggest_settings(words: str, workspace: Workspace | None) -> tuple[Suggesti
     return tuple(
         Suggestion(f"{each} ", each, detail, is_complete=False, typed_is_complete=each == name)
         for each, detail in names
+    )
+
+
+def _suggest_setting_commands(typed: str) -> tuple[Suggestion, ...]:
+    """Return the settings whose names begin with what is typed: they work as commands."""
+    return tuple(
+        Suggestion(f"/{name} ", f"/{name} VALUE", kind.accepts, is_complete=False)
+        for name, kind in SETTINGS.items()
+        if len(typed) > 1 and name.startswith(typed.casefold()) and name not in BY_NAME
     )
 
 
