@@ -31,6 +31,8 @@ from tests.e2e.terminal_app import (
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty and /proc")
 
 LOREM = ("--endpoint", "loopback", "--model", "lorem:40:4000")
+DRAFT = "Ω"
+"""One key, so that all of it is shown or nothing, and a letter that no reply has."""
 
 
 def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
@@ -68,13 +70,14 @@ def test_keys_typed_before_the_first_frame_are_not_lost(tmp_path: Path, seconds:
 
 
 def begin_reply(app: TerminalApp, folder: Path) -> None:
-    """Send a message, wait until its reply is flushed, and type a draft."""
+    """Send a message, wait until its reply is flushed, and type a draft until it is shown."""
     app.type(b"question")
     app.read(0.2)
     app.type(ENTER)
     app.until(lambda: bool(rows(folder, "SELECT 1 FROM reply_changes LIMIT 1")))
-    app.type(b"draft")
-    app.read(0.1)
+    shown = len(app.written)
+    app.type(DRAFT.encode())
+    app.until(lambda: app.shows(DRAFT, shown))
 
 
 ENDED = [("user", "complete"), ("assistant", "stopped")]
@@ -89,7 +92,7 @@ def test_a_signal_ends_the_program_as_quitting_does(
     app.signal(number)
     assert app.wait() == 128 + number
     assert rows(tmp_path, "SELECT message_role, status FROM messages ORDER BY seq") == ENDED
-    assert drafts(tmp_path) - {""} == {"draft"}
+    assert drafts(tmp_path) - {""} == {DRAFT}
     assert modes_left(app.read()) == set()
     assert termios.tcgetattr(app.slave) == app.attributes
     assert not app.shows("Traceback")
@@ -102,7 +105,7 @@ def test_a_closed_terminal_loses_nothing(app: TerminalApp, tmp_path: Path) -> No
     app.hang_up()
     assert app.process.wait(20) == 128 + signal.SIGHUP
     assert rows(tmp_path, "SELECT message_role, status FROM messages ORDER BY seq") == ENDED
-    assert drafts(tmp_path) - {""} == {"draft"}
+    assert drafts(tmp_path) - {""} == {DRAFT}
 
 
 def test_a_terminal_closed_without_a_signal_loses_nothing(tmp_path: Path) -> None:
@@ -116,7 +119,7 @@ def test_a_terminal_closed_without_a_signal_loses_nothing(tmp_path: Path) -> Non
         app.hang_up()
         assert app.process.wait(20) == 128 + signal.SIGHUP
     assert rows(tmp_path, "SELECT message_role, status FROM messages ORDER BY seq") == ENDED
-    assert drafts(tmp_path) - {""} == {"draft"}
+    assert drafts(tmp_path) - {""} == {DRAFT}
 
 
 def test_a_blocked_terminal_does_not_prevent_exit(app: TerminalApp, tmp_path: Path) -> None:
@@ -221,7 +224,7 @@ def test_a_signal_ends_an_open_editor_too(tmp_path: Path) -> None:
         assert app.wait() == 128 + signal.SIGTERM
         assert modes_left(app.read()) == set()
     assert not Path(f"/proc/{pid}").exists()
-    assert drafts(tmp_path) - {""} == {"draft"}
+    assert drafts(tmp_path) - {""} == {DRAFT}
 
 
 def test_redirected_stderr_stays_empty(tmp_path: Path) -> None:
