@@ -163,7 +163,7 @@ def test_ctrl_z_stops_the_job_and_fg_resumes_it(tmp_path: Path) -> None:
         app.until(lambda: app.written.count(b"\x1b[?1049h") == 2)
         app.until(lambda: b"question" in app.written[app.written.rindex(b"\x1b[?1049h") :])
         app.type(b" goes on")
-        app.until(lambda: "draft goes on" in drafts(tmp_path))
+        app.until(lambda: f"{DRAFT} goes on" in drafts(tmp_path))
         app.type(CTRL_Q)
         app.read(0.5)
         app.type(b"y")
@@ -214,7 +214,7 @@ def test_a_signal_ends_an_open_editor_too(tmp_path: Path) -> None:
     with TerminalApp(tmp_path, LOREM, environ={"EDITOR": str(editor), "VISUAL": ""}) as app:
         app.until(lambda: app.shows("Enter sends") and database(tmp_path))
         app.read(0.5)
-        app.type(b"draft")
+        app.type(DRAFT.encode())
         app.read(0.3)
         app.type(b"\x07")  # Ctrl+G
         app.until(lambda: app.shows("editing "))
