@@ -77,7 +77,7 @@ def composed() -> Iterator[tuple[str, float]]:
 
 
 def sent_as_sillytavern() -> Iterator[tuple[str, float]]:
-    first, key = sillytavern.measure(squash=True)
+    first, key = sillytavern.measure(sillytavern.inputs(squash=True))
     yield "SillyTavern: 270 prompts, 1,000 entries, 5,000 messages", first
     yield "SillyTavern: a keystroke in them", key
 

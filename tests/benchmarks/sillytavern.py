@@ -122,22 +122,27 @@ def inputs(*, squash: bool = False, timed_entries: int = 0, frequent: bool = Fal
     )
 
 
-def measure(given: Inputs) -> str:
+def measure(given: Inputs) -> tuple[float, float]:
     """Return the milliseconds of the first compose, and the median of a keystroke."""
     first = timed(given)
     keys = [timed(replace(given, draft=f"Hello{'!' * number}")) for number in range(20)]
-    return f"first {first:.1f}, keystroke {statistics.median(keys):.2f}"
+    return first, statistics.median(keys)
+
+
+def show(what: str, given: Inputs) -> None:
+    first, keystroke = measure(given)
+    print(f"{what}: first {first:.1f}, keystroke {keystroke:.2f}", flush=True)
 
 
 def main() -> None:
     for squash in (False, True):
         what = "squashed" if squash else "not squashed"
-        print(f"{what}: {measure(inputs(squash=squash))}")
+        show(what, inputs(squash=squash))
     for entries in map(int, sys.argv[1:] or ("0", "10", "100", "990")):
         for frequent in (False, True):
             keys = "frequent" if frequent else "rare"
             given = inputs(timed_entries=entries, frequent=frequent)
-            print(f"{entries} timed, {keys} keys: {measure(given)}", flush=True)
+            show(f"{entries} timed, {keys} keys", given)
 
 
 if __name__ == "__main__":
