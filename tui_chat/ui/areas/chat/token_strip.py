@@ -10,6 +10,7 @@ of a part use the same turns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +22,7 @@ from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.usage import BYTES_PER_TOKEN
+from tui_chat.models.usage import BYTES_PER_TOKEN, NO_USAGE
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 if TYPE_CHECKING:
@@ -58,12 +59,14 @@ def user_turns(entries: Sequence[Entry]) -> list[UserTurn]:
         message = entry.message
         if message.role == "user" or not turns:
             turns.append(UserTurn(index))
-        turn, usage = turns[-1], entry.usage
+        turn = turns[-1]
         turn.count += 1
-        turn.calls += len(message.tool_calls)
-        turn.reported += max((usage.input or 0) - (usage.cached or 0), 0) + (usage.output or 0)
         turn.characters += len(message.content)
-        turn.characters += sum(len(call.arguments) for call in message.tool_calls)
+        if calls := message.tool_calls:
+            turn.calls += len(calls)
+            turn.characters += sum(len(call.arguments) for call in calls)
+        if (usage := entry.usage) is not NO_USAGE:
+            turn.reported += max((usage.input or 0) - (usage.cached or 0), 0) + (usage.output or 0)
     return turns
 
 
@@ -131,9 +134,12 @@ class TokenStrip(Widget):
         super().__init__()
         self._palette = ComponentStyles(self, "token-strip")
         self._entries: Sequence[Entry] = ()
+        self._counted: Sequence[Entry] = ()
+        """The entries whose turns are counted: those before for a frame."""
         self._turns: list[UserTurn] = []
         self._tokens: list[int] = []
         self._is_reported = False
+        self._cursor_id = ""
         self._here = -1
 
     def show(self, entries: Sequence[Entry]) -> None:
@@ -141,17 +147,28 @@ class TokenStrip(Widget):
         if entries is self._entries:
             return
         self._entries = entries
-        users = sum(entry.message.role == "user" for entry in entries)
-        self.display = users >= LEAST_TURNS
-        self._turns = user_turns(entries) if self.display else []
+        users = (entry for entry in entries if entry.message.role == "user")
+        self.display = len(list(islice(users, LEAST_TURNS))) == LEAST_TURNS
+        # A branch of 10,000 messages takes as long to count as to open, so it is on the screen
+        # first.
+        self.call_after_refresh(self._count_turns)
+
+    def _count_turns(self) -> None:
+        if self._counted is self._entries:
+            return
+        self._counted = self._entries
+        self._turns = user_turns(self._entries) if self.display else []
         self._tokens, self._is_reported = tokens_of(self._turns)
+        self._here = -1
+        self.show_cursor(self._cursor_id)
         self.refresh()
 
     def show_cursor(self, message_id: str) -> None:
         """Highlight the turn of a message."""
+        self._cursor_id = message_id
         if not self._turns:
             return
-        ids = (n for n, entry in enumerate(self._entries) if entry.message.id == message_id)
+        ids = (n for n, entry in enumerate(self._counted) if entry.message.id == message_id)
         index = next(ids, None)
         here = -1 if index is None else turn_at(self._turns, index)
         if here != self._here:
@@ -195,5 +212,6 @@ class TokenStrip(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Go to a turn."""
-        if numbers := self._turns_of(event.y):
+        numbers = self._turns_of(event.y)
+        if numbers and self._counted is self._entries:
             self.post_message(self.TurnChosen(self._turns[numbers[0]].first))
