@@ -120,3 +120,33 @@ def loaded_by_the_app() -> set[str]:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     return set(done.stdout.split())
+
+
+_CHEAP_TO_DESCRIBE = re.compile(
+    r"(str|int|bool|float|Workspace|[\w.]+(Requested|Chosen|Wanted))( \| None)?"
+)
+
+
+def workers_without_description() -> list[str]:
+    """Return the workers whose arguments may be large and that have no description."""
+    found: list[str] = []
+    for path in sorted((PACKAGE / "ui").rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef):
+                continue
+            arguments = [*function.args.args[1:], *function.args.kwonlyargs]
+            kinds = [ast.unparse(a.annotation) for a in arguments if a.annotation]
+            if all(_CHEAP_TO_DESCRIBE.fullmatch(kind) for kind in kinds):
+                continue
+            for decorator in function.decorator_list:
+                source = ast.unparse(decorator)
+                if source.startswith("work") and "description=" not in source:
+                    found.append(f"{path.name}: {function.name}")
+    return found
+
+
+def test_workers_with_large_arguments_have_a_description():
+    """Textual describes the others by the `repr` of all arguments, which takes a second for the
+    request of 10,000 messages.
+    """
+    assert workers_without_description() == []

@@ -228,7 +228,7 @@ class ChatArea(Area):
 
     # --- generation ----------------------------------------------------------------------
 
-    @work(group="send")
+    @work(group="send", description="regenerate")
     async def action_regenerate(self, kind: Literal["regenerate", "swipe"] = "regenerate") -> None:
         """Generate the last reply again, or a missing one."""
         await self.drafts.wait_until_stored()  # it is about the message that was just sent

@@ -146,7 +146,7 @@ class ComposerArea(Area):
         else:
             self._run_command(line)
 
-    @work(group="command")
+    @work(group="command", description="run command")
     async def _run_command(self, line: CommandCall | UnknownCommand) -> None:
         """Run a command. One that cannot be run stays selected where it was typed: it can be
         corrected, and what is typed next replaces it.
@@ -177,7 +177,7 @@ class ComposerArea(Area):
         self.chat.attachments.remove_last()
 
     @on(Composer.PathPasted)
-    @work(group="attach")
+    @work(group="attach", description="import card")
     async def _import_card(self, event: Composer.PathPasted) -> None:
         """Import a character card whose path was pasted or dropped, and take the path out again."""
         from tui_chat.library.character_cards import is_card_at
@@ -204,7 +204,7 @@ class ComposerArea(Area):
             found = suggest(event.query, self.workspace, self.tui.available_themes)
             self.chat.pane.composer.offer_suggestions(event.query, found)
 
-    @work(group="paths", exclusive=True)
+    @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
         from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
 

@@ -444,7 +444,7 @@ class ToolCallArea(Area):
 
     @on(messages.RunCallRequested)
     @on(messages.AlwaysRunRequested)
-    @work(group="tool")
+    @work(group="tool", description="run call")
     async def _run_call(self, event: messages.ToolCallRequest) -> None:
         if self.workspace is not None and self.may_write:
             always = isinstance(event, messages.AlwaysRunRequested)

@@ -113,7 +113,7 @@ class InspectorArea(Area):
         if pane.shows_lore:
             self._explain_lore(pane, composed)
 
-    @work(group="lore", exclusive=True)
+    @work(group="lore", exclusive=True, description="explain lore")
     async def _explain_lore(self, pane: Inspector, composed: Composed) -> None:
         """Search the lorebooks for the lore view: when typing pauses, in slices that no key has to
         wait for, the newest turn first. The next request takes over what is known.

@@ -274,7 +274,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             self._cancelled.set()
         return super()._size_updated(size, virtual_size, container_size, layout)
 
-    @work(group="layout", exclusive=True)
+    @work(group="layout", exclusive=True, description="lay out")
     async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
         """Lay out in a thread, and show the result if the width is still the same."""
         self._cancelled = Event()

@@ -69,7 +69,7 @@ class WorkspaceSearch(SearchScreen):
         except TuiChatError as error:
             return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
 
-    @work(group="search-files", exclusive=True)
+    @work(group="search-files", exclusive=True, description="search files")
     async def _search_files(self, files: SessionFiles, query: Query) -> None:
         """Look through the files that were not read yet, and show what is found meanwhile."""
         read = 0
@@ -85,7 +85,7 @@ class WorkspaceSearch(SearchScreen):
         with suppress(TuiChatError):
             await files.search(query.text, progress)
 
-    @work(group="search-again", exclusive=True)
+    @work(group="search-again", exclusive=True, description="search again")
     async def _answer_again(self, query: Query) -> None:
         answer = await self._answer(query)
         if self.is_attached and self.wants(query):

@@ -96,7 +96,7 @@ class SessionsArea(Area):
     # --- opening and creating ------------------------------------------------------------
 
     @on(SessionList.Opened)
-    @work(group="open", exclusive=True)
+    @work(group="open", exclusive=True, description="open")
     async def _open(self, event: SessionList.Opened) -> None:
         await self.host.switch_session(lambda workspace: workspace.sessions.open(event.session_id))
         self.host.panes.show_conversation()
