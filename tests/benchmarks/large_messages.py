@@ -31,9 +31,9 @@ from tui_chat.ui.areas.chat.chat_pane import ChatPane
 def large(shape: str) -> Message:
     """Return an answer of the shape; "reasoning" has its text in a reasoning block."""
     if shape == "reasoning":
-        block = ReasoningBlock(Protocol.ANTHROPIC, LARGE["lines"])
+        block = ReasoningBlock(Protocol.ANTHROPIC, LARGE["lines"]())
         return Message("assistant", "", "large", semantics=MessageSemantics(reasoning=(block,)))
-    return Message("assistant", LARGE[shape], "large")
+    return Message("assistant", LARGE[shape](), "large")
 
 
 async def opened(shape: str, folder: Path) -> tuple[float, float]:

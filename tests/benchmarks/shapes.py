@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
@@ -74,16 +75,16 @@ def conversation(count: int, name: str = "m") -> tuple[Entry, ...]:
     )
 
 
-LARGE = {
-    "one line": "x" * 70_000_000,
-    "words": "word " * 14_000_000,
-    "lines": "a line\n" * 10_000_000,
-    "short lines": "a\n" * 10_000_000,
-    "a table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 1_000_000,
-    "code": "```py\n" + "x = 1\n" * 1_000_000,
-    "a list": "- item\n" * 1_000_000,
-    "nested lists": "".join("  " * level + "- x\n" for level in range(3000)),
-    "nested quotes": (">" * 1000 + " x\n") * 10_000,
-    "carriage returns": "a\r" * 10_000_000,
+LARGE: dict[str, Callable[[], str]] = {
+    "one line": lambda: "x" * 70_000_000,
+    "words": lambda: "word " * 14_000_000,
+    "lines": lambda: "a line\n" * 10_000_000,
+    "short lines": lambda: "a\n" * 10_000_000,
+    "a table": lambda: "|a|b|\n|-|-|\n" + "|x|y|\n" * 1_000_000,
+    "code": lambda: "```py\n" + "x = 1\n" * 1_000_000,
+    "a list": lambda: "- item\n" * 1_000_000,
+    "nested lists": lambda: "".join("  " * level + "- x\n" for level in range(3000)),
+    "nested quotes": lambda: (">" * 1000 + " x\n") * 10_000,
+    "carriage returns": lambda: "a\r" * 10_000_000,
 }
 """Messages of 6 to 70 MB, by the shape of their text."""

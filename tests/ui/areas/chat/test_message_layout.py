@@ -227,7 +227,7 @@ def test_text_beyond_the_markdown_limit_is_plain_however_it_arrives(
 @pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
 def test_any_stored_message_is_laid_out_in_no_time(name: str, role: Any) -> None:
     began = thread_time()
-    layout = MessageLayout(Entry(Message(role, LARGE[name], id="m")), 100)
+    layout = MessageLayout(Entry(Message(role, LARGE[name](), id="m")), 100)
     for part in (*range(min(len(layout.parts), 2)), len(layout.parts) - 2, len(layout.parts) - 1):
         assert len(layout.lines(part)) >= 0
     assert thread_time() - began < 1

@@ -289,8 +289,8 @@ class ChatPane(Vertical, OnePassWidget):
             self.composer.insert_text(event.typed)
 
     @on(CursorMoved)
-    def _show_turn(self, event: CursorMoved) -> None:
-        self.token_strip.show_cursor(event.entry_id)
+    def _show_turn(self) -> None:
+        self.token_strip.show_cursor(self.transcript.current_index)
 
     @on(TokenStrip.TurnChosen)
     def _go_to_turn(self, event: TokenStrip.TurnChosen) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -135,12 +136,15 @@ class TokenStrip(Widget):
         self._palette = ComponentStyles(self, "token-strip")
         self._entries: Sequence[Entry] = ()
         self._counted: Sequence[Entry] = ()
-        """The entries whose turns are counted: those before for a frame."""
+        """The entries whose turns are counted: the previous ones for a frame."""
         self._turns: list[UserTurn] = []
         self._tokens: list[int] = []
+        self._most = 1
         self._is_reported = False
-        self._cursor_id = ""
-        self._here = -1
+        self._cursor: int | None = None
+        """The index of the message under the cursor."""
+        self._bars: dict[int, str] = {}
+        """The bars of rows that were drawn, for the present height."""
 
     def show(self, entries: Sequence[Entry]) -> None:
         """Show the turns of a branch; a short one has no strip."""
@@ -159,26 +163,26 @@ class TokenStrip(Widget):
         self._counted = self._entries
         self._turns = user_turns(self._entries) if self.display else []
         self._tokens, self._is_reported = tokens_of(self._turns)
-        self._here = -1
-        self.show_cursor(self._cursor_id)
+        self._most = max(self._tokens, default=0) or 1
+        self._bars.clear()
         self.refresh()
 
-    def show_cursor(self, message_id: str) -> None:
+    def show_cursor(self, index: int | None) -> None:
         """Highlight the turn of a message."""
-        self._cursor_id = message_id
-        if not self._turns:
-            return
-        ids = (n for n, entry in enumerate(self._counted) if entry.message.id == message_id)
-        index = next(ids, None)
-        here = -1 if index is None else turn_at(self._turns, index)
-        if here != self._here:
-            self._here = here
-            self.refresh()
+        before, self._cursor = self._row_under(self._cursor), index
+        now = self._row_under(index)
+        if now != before:
+            rows = [Region(0, row, WIDTH, 1) for row in (before, now) if row is not None]
+            self.refresh(*rows)
 
     def notify_style_update(self) -> None:
         """Drop the colours of the old theme."""
         self._palette.clear()
         super().notify_style_update()
+
+    def on_resize(self) -> None:
+        """Drop the bars of another height."""
+        self._bars.clear()
 
     def _turns_of(self, row: int) -> range:
         """Return the turns that a row stands for."""
@@ -187,18 +191,32 @@ class TokenStrip(Widget):
             return range(row, min(row + 1, count))
         return range(row * count // height, (row + 1) * count // height)
 
-    def render_line(self, y: int) -> Strip:
-        """Draw a row."""
-        numbers = self._turns_of(y)
+    def _row_under(self, index: int | None) -> int | None:
+        """Return the row that stands for the turn of a message."""
+        height, count = self.size.height, len(self._turns)
+        if index is None or not count:
+            return None
+        turn = turn_at(self._turns, index)
+        return turn if count <= height else ((turn + 1) * height - 1) // count
+
+    def _bar(self, row: int) -> str:
+        numbers = self._turns_of(row)
         if not numbers:
-            return Strip.blank(self.size.width, self._palette())
-        most = max(self._tokens) or 1
+            return ""
         tokens = max(self._tokens[number] for number in numbers)
         # By the square root: one long turn must not flatten all others.
-        eighths = round(sqrt(tokens / most) * WIDTH * len(_BLOCKS))
+        eighths = round(sqrt(tokens / self._most) * WIDTH * len(_BLOCKS))
         full, rest = divmod(max(eighths, 1), len(_BLOCKS))
-        bar = "█" * full + (_BLOCKS[rest - 1] if rest else "")
-        style = "here" if self._here in numbers else "bar"
+        return "█" * full + (_BLOCKS[rest - 1] if rest else "")
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row."""
+        bar = self._bars.get(y)
+        if bar is None:
+            bar = self._bars[y] = self._bar(y)
+        if not bar:
+            return Strip.blank(self.size.width, self._palette())
+        style = "here" if y == self._row_under(self._cursor) else "bar"
         return Strip([Segment(bar.ljust(WIDTH), self._palette(style))], WIDTH)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
