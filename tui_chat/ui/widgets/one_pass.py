@@ -8,10 +8,21 @@ children cover it. Both are measured in `tests/benchmarks/stage.py`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rich.style import Style
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
+
+
+@lru_cache(maxsize=256)
+def _blank_row(width: int, background: Color) -> Strip:
+    """Return a row of one colour. A strip remembers how it was divided and filtered, so the same
+    one serves all frames.
+    """
+    return Strip.blank(width, Style(bgcolor=background.rich_color))
 
 
 class OnePassWidget(Widget):
@@ -43,7 +54,7 @@ class OnePassWidget(Widget):
         if not self.is_container or any(kind for kind, _ in self.styles.border):
             return super().render_lines(crop)
         _, background = self.background_colors
-        row = Strip.blank(crop.width, Style(bgcolor=background.rich_color))
+        row = _blank_row(crop.width, background)
         for line_filter in self.get_line_filters():
             row = row.apply_filter(line_filter, background)
         return [row] * crop.height

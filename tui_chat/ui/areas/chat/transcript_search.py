@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.ui.areas.chat.viewport import LinePosition
 
 if TYPE_CHECKING:
@@ -201,12 +202,11 @@ def count_hits(pattern: re.Pattern[str], text: str) -> int:
 
 def _all_text(message: Message) -> str:
     """Return all texts of a message that are searched."""
-    from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+    if message.semantics is NO_MESSAGE_SEMANTICS and not message.tool_calls:
+        return message.content
     from tui_chat.ui.areas.chat.message_layout import reasoning_text
     from tui_chat.ui.areas.chat.tool_calls import searchable_text
 
-    if message.semantics is NO_MESSAGE_SEMANTICS and not message.tool_calls:
-        return message.content
     calls = map(searchable_text, message.tool_calls)
     refusal = message.semantics.refusal
     return _SEPARATOR.join((reasoning_text(message), message.content, *calls, refusal))
