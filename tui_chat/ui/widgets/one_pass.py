@@ -48,11 +48,14 @@ class OnePassWidget(Widget):
         self._repaint_required = False  # the flag behind `refresh()`; no public reset
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the widget's rows. Those of a container without a border are one colour, and its
-        children cover them: Textual would render each by itself.
+        """Return the widget's rows. Those of a container without a border are one colour, and
+        Textual would render each by itself. A transparent one has none: its children and the
+        nearest coloured ancestor draw all that can be seen.
         """
         if not self.is_container or any(kind for kind, _ in self.styles.border):
             return super().render_lines(crop)
+        if self.styles.background.is_transparent:
+            return []
         _, background = self.background_colors
         row = _blank_row(crop.width, background)
         for line_filter in self.get_line_filters():
