@@ -399,6 +399,18 @@ async def test_an_origin_can_be_revealed() -> None:
         assert not app.inspector.reveal(Origin(OriginKind.LORE, "none"))
 
 
+async def test_an_origin_is_revealed_as_soon_as_there_is_a_request() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(50, 30)) as pilot:
+        await pilot.pause()
+        payload = app.view.payload
+        app.view.show(None)
+        app.view.point(STYLE)
+        app.view.show(payload)
+        assert app.view.under is not None
+        assert app.view.under.origin == STYLE
+
+
 async def test_the_legend_jumps() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(90, 30)) as pilot:

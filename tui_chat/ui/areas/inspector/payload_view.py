@@ -108,8 +108,8 @@ class PayloadView(PayloadCanvas):
     _reveals_later = False
     """True if an origin is to be revealed once there is a layout."""
 
-    def _resized(self) -> None:
-        super()._resized()
+    def _lay_out(self) -> None:
+        super()._lay_out()
         if (
             self._reveals_later
             and self.layout_now is not None
