@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.protocols.requests import ANTHROPIC, GEMINI, body_of, decoded, encoded
-from tui_chat.context.finishing import system_as_user, system_first
+from tui_chat.context.post_processing import system_as_user, system_first
 from tui_chat.models.endpoint import Protocol
 
 HERE = Path(__file__).parents[2]

@@ -14,8 +14,8 @@ conversation      the conversation as it is sent: names, scripts, macros
 examples          example dialogues, split into blocks
 generation        what continue, impersonate and quiet add
 depths            the policy “joined”: one message per depth, order and role
-filling           the policy “history_with_injections”: what is charged, in which order
-finishing         squashing and post-processing of the finished list
+history_with_injections  the policy of that name: what is charged to the budget, in which order
+post_processing   squashing of neighbours, and what some servers do with the finished list
 draft             the turn that ends the conversation
 scripts           replacements by regular expressions
 budget            notes about where the tokens went

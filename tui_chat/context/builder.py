@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
-from tui_chat.context.budget import budget_notes, filling_notes, history_notes, summary_notes
+from tui_chat.context.budget import budget_notes, fitting_notes, history_notes, summary_notes
 from tui_chat.context.conversation import Speakers, changed_turns
 from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_blocks
-from tui_chat.context.filling import Plan, PromptSection, fill
-from tui_chat.context.finishing import post_process, squash, system_as_user, system_first
 from tui_chat.context.generation import (
     control_turns,
     empty_draft_turn,
@@ -48,6 +46,7 @@ from tui_chat.context.history_costs import (
     history_costs,
     with_changed,
 )
+from tui_chat.context.history_with_injections import PromptPlan, PromptSection, fit
 from tui_chat.context.inputs import (
     NOTHING_TO_ADD,
     Contribution,
@@ -59,6 +58,7 @@ from tui_chat.context.inputs import (
 )
 from tui_chat.context.macros.preset_expansion import Expander, expand_all
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.post_processing import post_process, squash, system_as_user, system_first
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
     ResolvedMessage,
@@ -255,7 +255,9 @@ def _separate(request: _Request, room: int | None, notes: list[Note]) -> _Conten
 
 
 def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
-    """Build the turns by SillyTavern's rules: see `depths`, `filling` and `finishing`."""
+    """Build the turns by SillyTavern's rules: see `depths`, `history_with_injections` and
+    `post_processing`.
+    """
     inputs, groups, count, costs = request.inputs, request.groups, request.count, request.costs
     policies, expander = inputs.preset.policies, request.expander
     newest, withheld, nudge = request.draft[0], None, ()
@@ -272,7 +274,7 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
     deep = sorted((*groups.deep, *neighbors.after), key=_list_order(groups))
     separators = _run([(line, _SEPARATOR) for line in neighbors.before], request)[0]
     skeleton = populate(groups, request.role_prompt, inputs.profile, with_neighbors=False)
-    plan = Plan(
+    plan = PromptPlan(
         before=tuple(_sections(skeleton.before, request)),
         after=tuple(_sections(skeleton.after, request)),
         examples=request.blocks,
@@ -289,22 +291,22 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
         empty_draft=empty_draft_turn(inputs.preset) if policies.send_if_empty else None,
     )
     fixed = REQUEST_OVERHEAD + (count.tools(inputs.tools) if inputs.tools else 0)
-    filled = fill(plan, count, None if room is None else room - fixed)
-    turns: Sequence[Turn] = filled.turns
+    fitted = fit(plan, count, None if room is None else room - fixed)
+    turns: Sequence[Turn] = fitted.turns
     if policies.squash_system:
         alone = (*separators, *(block[0] for block in request.blocks if block))
         turns = squash(turns, frozenset(map(id, alone)), frozenset(filter(None, request.gaps)))
     turns = post_process(turns, policies.post_processing, inputs.user_name, inputs.char_name)
-    is_changed = turns is not filled.turns
-    tokens = map(count.turn, turns) if is_changed else filled.tokens
+    is_changed = turns is not fitted.turns
+    tokens = map(count.turn, turns) if is_changed else fitted.tokens
     return _Content(
         tuple(turns),
         tuple(tokens),
-        filled.dropped,
-        fixed + filled.fixed,
-        filled.history,
-        filled.dropped_tokens,
-        tuple(filling_notes(filled)),
+        fitted.dropped,
+        fixed + fitted.fixed,
+        fitted.history,
+        fitted.dropped_tokens,
+        tuple(fitting_notes(fitted)),
     )
 
 

@@ -49,7 +49,7 @@ class PromptSection:
 
 
 @dataclass(slots=True)
-class Plan:
+class PromptPlan:
     """Everything that may be sent, in its order."""
 
     before: Sequence[PromptSection | None]
@@ -79,7 +79,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Filled:
+class FittedPrompt:
     """What is sent."""
 
     turns: list[Turn] = field(default_factory=list[Turn])
@@ -118,13 +118,13 @@ def _sums(costs: HistoryCosts) -> tuple[int, ...]:
     return tuple(accumulate(_each(costs), initial=0))
 
 
-def fill(plan: Plan, count: Counter, allowance: int | None) -> Filled:
+def fit(plan: PromptPlan, count: Counter, allowance: int | None) -> FittedPrompt:
     """Return what is sent with so many tokens; None for any number."""
-    return _Filling(plan, count, allowance).run()
+    return _Fitter(plan, count, allowance).run()
 
 
-class _Filling:
-    def __init__(self, plan: Plan, count: Counter, allowance: int | None) -> None:
+class _Fitter:
+    def __init__(self, plan: PromptPlan, count: Counter, allowance: int | None) -> None:
         self._plan = plan
         self._count = count
         self._left = float("inf") if allowance is None else float(allowance)
@@ -134,20 +134,20 @@ class _Filling:
         self._history: list[Turn] = []
         self._history_tokens: list[int] = []
         self._ending: list[Turn] = []
-        self._filled = Filled()
+        self._fitted = FittedPrompt()
 
-    def run(self) -> Filled:
+    def run(self) -> FittedPrompt:
         """Charge everything, then put what fits into its order."""
-        filled = self._filled
+        fitted = self._fitted
         with suppress(_Overflow):
             self._charge_all()
         self._place(self._plan.before)
-        filled.turns += self._history
-        filled.tokens += self._history_tokens
+        fitted.turns += self._history
+        fitted.tokens += self._history_tokens
         self._place(self._plan.after)
         for turn in self._ending:
             self._add(turn)
-        return filled
+        return fitted
 
     def _place(self, sections: Sequence[PromptSection | None]) -> None:
         for section in sections:
@@ -160,19 +160,19 @@ class _Filling:
     def _add(self, turn: Turn) -> None:
         tokens = cost(self._count, turn)
         if tokens:
-            self._filled.turns.append(turn)
-            self._filled.tokens.append(tokens)
+            self._fitted.turns.append(turn)
+            self._fitted.tokens.append(tokens)
 
     def _cost(self, turns: Sequence[Turn]) -> int:
         return sum(cost(self._count, turn) for turn in turns)
 
     def _charge_all(self) -> None:
-        plan, filled = self._plan, self._filled
+        plan, fitted = self._plan, self._fitted
         control = self._cost(plan.control)
         sections = list(self._sections())
-        filled.fixed = sum(cost(self._count, section.turn) for _, section in sections) + control
+        fitted.fixed = sum(cost(self._count, section.turn) for _, section in sections) + control
         if plan.has_history:
-            filled.fixed += self._cost(plan.separators) + self._cost(plan.nudge)
+            fitted.fixed += self._cost(plan.separators) + self._cost(plan.nudge)
         for is_early in (True, False):
             for early, section in sections:
                 if early is is_early:
@@ -221,10 +221,10 @@ class _Filling:
         for number, block in enumerate(self._plan.examples):
             tokens = self._cost(block)
             if tokens > self._left:
-                self._filled.examples_dropped = len(self._plan.examples) - number
+                self._fitted.examples_dropped = len(self._plan.examples) - number
                 return
             self._left -= tokens
-            self._filled.fixed += tokens
+            self._fitted.fixed += tokens
             self._blocks += block
 
     # --- the conversation ------------------------------------------------------------------
@@ -244,7 +244,7 @@ class _Filling:
         if filler is not None:
             self._history.append(filler)
             self._history_tokens.append(tokens)
-            self._filled.fixed += tokens
+            self._fitted.fixed += tokens
         self._left += separators
         self._take(separators)
         self._history[:0] = plan.separators
@@ -267,7 +267,7 @@ class _Filling:
 
     def _walk(self) -> None:
         """Keep the newest part of the conversation that fits."""
-        plan, filled = self._plan, self._filled
+        plan, fitted = self._plan, self._fitted
         costs = plan.costs
         assert costs is not None
         newest = list(plan.newest)
@@ -298,7 +298,7 @@ class _Filling:
                     stopped = True
                     break
                 self._left -= tokens
-                filled.fixed += tokens
+                fitted.fixed += tokens
                 runs.append(((turn,), (tokens,)))
             if stopped:
                 break
@@ -312,14 +312,14 @@ class _Filling:
             self._history += turns
             self._history_tokens += tokens
         sent = {id(turns[0]) for turns, _ in runs if len(turns) == 1}
-        filled.injections_dropped = sum(
+        fitted.injections_dropped = sum(
             id(turn) not in sent for _, turns in plan.injections for turn in turns
         )
-        filled.history = (
+        fitted.history = (
             sums[stored] - sums[kept] + sum(sums[index + 1] - sums[index] for index in older)
         )
-        filled.dropped_tokens = sums[kept] - sum(sums[i + 1] - sums[i] for i in older)
-        filled.dropped = _dropped(costs, kept, tuple(older))
+        fitted.dropped_tokens = sums[kept] - sum(sums[i + 1] - sums[i] for i in older)
+        fitted.dropped = _dropped(costs, kept, tuple(older))
 
     def _keep_messages(
         self,
@@ -339,7 +339,7 @@ class _Filling:
             if tokens > self._left:
                 return at, True
             self._left -= tokens
-            self._filled.fixed += tokens
+            self._fitted.fixed += tokens
             if tokens:
                 runs.append((newest, (tokens,)))
             at = stored
