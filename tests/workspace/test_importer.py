@@ -13,9 +13,10 @@ import pytest
 
 from tests.databases import provide_database
 from tests.interop.exports import block, chatgpt, claude, claude_message, node
+from tui_chat.models.search import Query
 from tui_chat.store import Store
 from tui_chat.workspace import importer
-from tui_chat.workspace.importer import Report, import_files
+from tui_chat.workspace.importer import COMPLETED, DIFFERENT, Report, import_files
 
 ids = count()
 
@@ -59,6 +60,50 @@ async def test_importing_a_grown_file_adds_new_messages(store: Store, tmp_path: 
     assert (report.grown, report.added, report.known) == (1, 1, 1)
     branch = await store.branches.load(report.session_ids[0])
     assert [entry.message.content for entry in branch] == ["Hi one", "Hello", "More"]
+
+
+async def test_an_answer_that_was_being_written_is_completed_by_the_next_import(
+    store: Store, tmp_path: Path
+):
+    def line(uuid: str, parent: str | None, kind: str, *blocks: object) -> dict[str, object]:
+        message = {"role": kind, "content": blocks, **({"id": "m"} if kind == "assistant" else {})}
+        return {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s",
+                "message": message}  # fmt: skip
+
+    records = [
+        line("u", None, "user", {"type": "text", "text": "Look"}),
+        line("a1", "u", "assistant", {"type": "text", "text": "Heron"}),
+        line("a2", "a1", "assistant", {"type": "tool_use", "id": "c", "name": "Ls", "input": {}}),
+        line("r", "a2", "user", {"type": "tool_result", "tool_use_id": "c", "content": "egret"}),
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in records[:2]))
+    await import_files(store, [file])
+    file.write_text("".join(json.dumps(each) + "\n" for each in records[:3]))
+    [report] = await import_files(store, [file])
+    assert (report.grown, report.added, report.notes) == (1, 0, {COMPLETED: 1})
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    [report] = await import_files(store, [file])
+    assert (report.grown, report.added, report.notes) == (1, 1, {})
+    _, answer, result = await store.branches.load(report.session_ids[0])
+    assert (answer.message.content, [call.id for call in answer.message.tool_calls]) == (
+        *("Heron", ["c"]),
+    )
+    assert (result.message.content, result.message.tool_call_id) == ("egret", "c")
+    assert {hit.place for hit in await store.search.find(Query("Ls"))} == {"call"}
+    assert len(await store.search.find(Query("heron"))) == 1
+
+
+async def test_a_message_with_another_text_in_the_file_stays_and_is_noted(
+    store: Store, tmp_path: Path
+):
+    file = write(tmp_path / "c.json", [conversation("one")])
+    await import_files(store, [file])
+    file.write_text(file.read_text().replace("Hello", "Changed"))
+    [report] = await import_files(store, [file])
+    assert (report.known, report.added, report.notes) == (1, 0, {DIFFERENT: 1})
+    branch = await store.branches.load(report.session_ids[0])
+    assert [entry.message.content for entry in branch] == ["Hi one", "Hello"]
 
 
 async def test_a_dry_run_changes_nothing(store: Store, tmp_path: Path):

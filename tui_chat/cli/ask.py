@@ -123,7 +123,7 @@ def _decoded(text: bytes) -> str:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"standard input: byte {error.start} is not UTF-8 text",
+            f"standard input: byte {error.start} is not UTF-8 text.",
             advice="Send a picture, a sound or a PDF with `--attach -`.",
         ) from error
 

@@ -182,8 +182,11 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
         )
     names = {call.id: call.name for call in step.calls}
     place = {call.id: at for at, call in enumerate(step.calls)}
-    step.results.sort(key=lambda result: place.get(result.call_id, len(place)))
-    for index, result in enumerate(step.results):
+    # Ids follow the order of the records, which stays the same while a file grows.
+    numbered = sorted(
+        enumerate(step.results), key=lambda each: place.get(each[1].call_id, len(place))
+    )
+    for index, result in numbered:
         message = Message(
             "tool",
             result.text,

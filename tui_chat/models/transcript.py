@@ -55,6 +55,10 @@ class ImportResult:
     added: int = 0
     """Messages that were not there before."""
     known: int = 0
-    """Messages that were there already and stay as they are."""
+    """Messages that were there already."""
+    completed: int = 0
+    """Those of them that got more text, calls or files: they were still being written before."""
+    different: int = 0
+    """Those of them that have another text in the file. They stay as they are."""
     fault: str = ""
     """A sentence why it was not imported; empty on success."""

@@ -239,6 +239,15 @@ class ReplyStore:
 
 async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
     """Write a reply whole and end it; return the entry as it is stored."""
+    stored, session_id = await write_reply(tx, entry)
+    await touch_session(tx, session_id, now)
+    return await with_siblings_counted(tx, stored, session_id)
+
+
+async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
+    """Write the content and result of a message that is in the database; return it as it is
+    stored, and its session. Raises `RecordGone` if there is no such message.
+    """
     message = entry.message
     await remove_messages(tx, "m.message_id = ?", message.id)  # one that had ended before
     json_columns = json_texts(message)
@@ -254,8 +263,7 @@ async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
     await add_new_message(tx, seq, message.content, *json_columns[1:])
-    await touch_session(tx, session_id, now)
-    return await with_siblings_counted(tx, entry_of(tuple(stored)), session_id)
+    return entry_of(tuple(stored)), session_id
 
 
 async def _owners(tx: Transaction) -> list[str]:

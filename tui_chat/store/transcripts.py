@@ -12,11 +12,13 @@ from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.text import clean
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.drafts import find_draft, save_draft
 from tui_chat.store.messages import InsertPosition, insert_messages
+from tui_chat.store.replies import write_reply
 from tui_chat.store.requests import (
     find_requests,
     insert_imported_requests,
@@ -24,6 +26,7 @@ from tui_chat.store.requests import (
     save_revision,
 )
 from tui_chat.store.roles import find_role, save_role
+from tui_chat.store.rows import json_texts
 from tui_chat.store.sessions import (
     UNTITLED,
     add_variables,
@@ -32,6 +35,7 @@ from tui_chat.store.sessions import (
     find_session,
     find_variables,
     insert_sessions,
+    refresh_status,
     restore_sessions,
     set_head,
     set_heads,
@@ -126,7 +130,9 @@ class _DryRun(Exception):
 async def _import(
     tx: Transaction, batch: Sequence[SessionTranscript], now: float
 ) -> tuple[ImportResult, ...]:
-    plan = _Plan(await _known_messages(tx, batch), await _known_titles(tx, batch))
+    stored = await _known_messages(tx, batch)
+    known = {message_id: each.session_id for message_id, each in stored.items()}
+    plan = _Plan(stored, await _known_titles(tx, batch), known)
     results = tuple(plan.add(transcript, now) for transcript in batch)
     for transcript in batch:
         role = transcript.role
@@ -136,6 +142,8 @@ async def _import(
     await insert_sessions(tx, plan.sessions, now)
     await restore_sessions(tx, plan.present)
     await insert_messages(tx, plan.entries)
+    for entry in plan.completed:
+        await write_reply(tx, entry)
     new_ids = {entry.message.id for entry, _ in plan.entries}
     for transcript in batch:
         sent = [each for each in transcript.requests if each.message_id in new_ids]
@@ -155,19 +163,36 @@ async def _import(
     for session_id, updated in plan.extended.items():
         await _extend_active_branch(tx, session_id)
         await extend_session(tx, session_id, updated, now)
+    for session_id in {plan.known[entry.message.id] for entry in plan.completed}:
+        await refresh_status(tx, session_id)
     return results
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredMessage:
+    """What is compared of a message in the database."""
+
+    session_id: str
+    content: str
+    parts: str
+    tool_calls: str
+    status: str
 
 
 @dataclass
 class _Plan:
     """What an import adds, planned before anything is written."""
 
-    known: dict[str, str]
-    """Session ids by message id: the messages in the database, then also the planned ones."""
+    stored: dict[str, _StoredMessage]
+    """The messages of the batch that are in the database, by id."""
     titles: dict[str, str]
-    """Titles by session id, likewise."""
+    """Titles by session id: those in the database, then also the planned ones."""
+    known: dict[str, str]
+    """Session ids by message id, likewise."""
     sessions: list[Session] = field(default_factory=list[Session])
     """New sessions."""
+    completed: list[Entry] = field(default_factory=list[Entry])
+    """Messages in the database that are longer in the file."""
     entries: list[tuple[Entry, InsertPosition]] = field(
         default_factory=list[tuple[Entry, InsertPosition]]
     )
@@ -195,9 +220,15 @@ class _Plan:
             self.sessions.append(replace(wanted, title=title, created=created, updated=updated))
         else:
             self.present[session_id] = None
-        added = 0
+        added = completed = different = 0
         for entry in transcript.entries:
             if entry.message.id in self.known:
+                stored = self.stored.get(entry.message.id)
+                if stored is not None and _is_longer(entry, stored):
+                    self.completed.append(entry)
+                    completed += 1
+                elif stored is not None and clean(entry.message.content) != stored.content:
+                    different += 1
                 continue
             if entry.status == "streaming":
                 entry = replace(entry, status="interrupted")
@@ -208,13 +239,32 @@ class _Plan:
             self.entries.append((entry, placement))
             self.known[entry.message.id] = session_id
             added += 1
-        if added and not is_new:
+        if (added or completed) and not is_new:
             self.extended[session_id] = wanted.updated
         if is_new and transcript.entries:
             shown = wanted.head_id if wanted.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id
         known = len(transcript.entries) - added
-        return ImportResult(session_id, self.titles[session_id], is_new, added, known)
+        return ImportResult(
+            session_id, self.titles[session_id], is_new, added, known, completed, different
+        )
+
+
+def _is_longer(entry: Entry, stored: _StoredMessage) -> bool:
+    """Return True if an entry has all of a stored message and more: its program was still writing
+    it at the last import.
+    """
+    if "streaming" in (entry.status, stored.status):
+        return False
+    content = clean(entry.message.content)
+    parts, calls, _ = map(clean, json_texts(entry.message))
+    if (content, parts, calls) == (stored.content, stored.parts, stored.tool_calls):
+        return False
+    return (
+        content.startswith(stored.content)
+        and parts.startswith(stored.parts.removesuffix("]"))
+        and calls.startswith(stored.tool_calls.removesuffix("]"))
+    )
 
 
 def _fault(transcript: SessionTranscript, known: dict[str, str]) -> str:
@@ -239,14 +289,16 @@ def _fault(transcript: SessionTranscript, known: dict[str, str]) -> str:
     return ""
 
 
-async def _known_messages(tx: Transaction, batch: Sequence[SessionTranscript]) -> dict[str, str]:
+async def _known_messages(
+    tx: Transaction, batch: Sequence[SessionTranscript]
+) -> dict[str, _StoredMessage]:
     ids = [entry.message.id for transcript in batch for entry in transcript.entries]
     rows = await tx.rows(
-        "SELECT m.message_id, m.session_id FROM json_each(?) AS wanted "
-        "JOIN messages AS m ON m.message_id = wanted.value",
+        "SELECT m.message_id, m.session_id, m.content, m.parts, m.tool_calls, m.status "
+        "FROM json_each(?) AS wanted JOIN messages AS m ON m.message_id = wanted.value",
         json.dumps(ids),
     )
-    return dict(rows)
+    return {message_id: _StoredMessage(*values) for message_id, *values in rows}
 
 
 async def _known_titles(tx: Transaction, batch: Sequence[SessionTranscript]) -> dict[str, str]:

@@ -77,7 +77,7 @@ class Report:
     new: int = 0
     """The number of new sessions."""
     grown: int = 0
-    """The number of existing sessions that got more messages."""
+    """The number of existing sessions that got more messages, or the rest of one."""
     known: int = 0
     """The number of existing sessions without new messages."""
     added: int = 0
@@ -162,9 +162,12 @@ def _count(report: Report, found: FoundConversation, imported: ImportResult) -> 
         return
     report.session_ids.append(imported.session_id)
     report.added += imported.added
+    report.notes[COMPLETED] += imported.completed
+    report.notes[DIFFERENT] += imported.different
+    report.notes = +report.notes  # without those that are 0
     if imported.is_new:
         report.new += 1
-    elif imported.added:
+    elif imported.added or imported.completed:
         report.grown += 1
     else:
         report.known += 1
@@ -377,6 +380,8 @@ def _card_of_many(
         yield FoundConversation(name, fault=str(error), advice=error.advice)
 
 
+COMPLETED = "A message that was not complete at the last import is complete now."
+DIFFERENT = "A message has another text than at the last import; the one that is stored stays."
 SKIPPED = "A file that is neither a known conversation nor a character card was skipped."
 
 
