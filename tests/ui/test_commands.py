@@ -214,6 +214,17 @@ async def test_names_and_words_of_settings_are_completed(tmp_path: Path):
         assert composer.text == ""
 
 
+async def test_suggestions_leave_the_conversation_its_width(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        pane = app.chat.pane
+        before = pane.transcript.size.width
+        await pilot.press("/")
+        await until(pilot, lambda: pane.composer.suggestions.is_open)
+        await settle(pilot)
+        assert pane.transcript.size.width == before
+
+
 async def test_commands_act_on_the_last_message(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

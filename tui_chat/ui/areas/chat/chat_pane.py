@@ -86,7 +86,12 @@ class ChatPane(Vertical, OnePassWidget):
 
     DEFAULT_CSS = """
     ChatPane { background: $background; }
-    ChatPane > .-conversation { height: 1fr; layout: horizontal; & > Transcript { width: 1fr; } }
+    ChatPane > .-conversation {
+        width: 100%;  /* `1fr` would leave the margin of the suggestions beside it free */
+        height: 1fr;
+        layout: horizontal;
+        & > Transcript { width: 1fr; }
+    }
     ChatPane > .-tool-calls {
         height: auto;
         max-height: 60%;
