@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.offline import MODELS, tokens
-from tui_chat.offline.models.catalogue import find_model
+from tui_chat.offline.models.catalogue import blocks, find_model
 from tui_chat.offline.models.mirror import fenced, inline_code
 from tui_chat.offline.models.toolsmith import sample_arguments
 from tui_chat.offline.reply_pieces import (
@@ -71,6 +71,13 @@ def test_a_call_that_does_not_fit_is_left_out():
 def test_every_model_of_the_catalogue_exists(model):
     assert find_model(model.name) is not None
     assert model.about.endswith(".")
+
+
+def test_the_python_of_lorem_runs_without_this_program():
+    code = "".join(blocks(400)).partition("```python\n")[2].partition("```")[0]
+    assert "import" in code
+    assert "tui_chat" not in code
+    exec(code, {"__name__": "sample"})
 
 
 @pytest.mark.parametrize("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",

@@ -60,7 +60,7 @@ and it says so at length, with **some of it bold**, *some of it slanted*, a bit 
 ### A little Python
 
 ```python
-from tui_chat.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
 
 
 def clipped(text: str, width: int) -> str:
-    """Cut a text to a width in cells, with an ellipsis."""
+    """Cut a text to a width in cells, with one ellipsis."""
     if cell_len(text) <= width:
         return text
-    return f"{chop_cells(text, width - 1)[0]}…" if width > 1 else "…"[: max(width, 0)]
+    return f"{chop_cells(text, width - 1)[0].rstrip('…')}…" if width > 1 else "…"[: max(width, 0)]

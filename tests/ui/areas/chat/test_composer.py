@@ -163,7 +163,7 @@ async def test_a_large_paste_is_a_chip_and_is_sent_whole() -> None:
         print(f"pasting a megabyte took {perf_counter() - began:.3f} s")
         app.composer.insert_text(" o")
         await pilot.press("k")
-        assert app.composer.document.text == "see: [pasted 1.0 MB, 65,001 lines] ok"
+        assert app.composer.document.text == "see: [pasted 1.0 MB, 65,000 lines] ok"
         assert app.composer.text == f"see: {large} ok"
         assert app.changes[-1] == f"see: {large} ok"
         await pilot.press("enter")
@@ -207,6 +207,12 @@ async def test_typed_escape_sequences_are_harmless() -> None:
         assert not {"\x1b", "\u202e", "\x9b"} & set(shown)
         assert "👩\u200d👧" in shown
         assert app.composer.text == "a\x1b[31m\u202eb\x9bc 👩\u200d👧"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_label_counts_the_lines_as_editors_do(end: str) -> None:
+    text = "some words\n" * 299 + "some words"
+    assert LargePastes().hold(text + end) == "[pasted 3 kB, 300 lines]"
 
 
 def test_labels_tell_equal_sizes_apart() -> None:

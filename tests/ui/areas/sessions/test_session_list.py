@@ -299,6 +299,16 @@ async def test_thousands_of_sessions_are_drawn_by_row() -> None:
         assert "Session 4999" in app.lines()[-2]
 
 
+async def test_a_title_that_is_cut_twice_has_one_ellipsis() -> None:
+    async with Stage().run_test(size=(60, 14)) as pilot:
+        fork = summary(0, "Whales", fork_of="A question about the blue whale", model="m" * 40)
+        app = await shown(pilot, (fork,), "s0")
+        for width in range(12, 50):
+            app.sessions.styles.width = width
+            await pilot.pause()
+            assert "……" not in "".join(app.lines())
+
+
 @given(st.lists(st.text(max_size=60), min_size=5, max_size=5), st.integers(8, 40))
 @settings(max_examples=4)
 async def test_every_strip_fits(titles: list[str], width: int) -> None:

@@ -29,7 +29,7 @@ class LargePastes:
         """Hold a large text and return its label; return a small text unchanged."""
         if len(text) < LARGE and text.count("\n") < TALL:
             return text
-        lines = text.count("\n") + 1
+        lines = text.count("\n") + (not text.endswith("\n"))
         facts = f"{_format_size(len(text))}, {lines:,} line{'s' * (lines > 1)}"
         label = f"[pasted {facts}]"
         number = 1
