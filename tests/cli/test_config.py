@@ -121,6 +121,27 @@ def test_faults_have_line_and_column(home: Run, tmp_path: Path):
     assert "There is no endpoint “none”." in done.err
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('theme = "nosuch"', "There is no theme “nosuch”."),
+        ('[keys]\nnonsense = "F9"', "“nonsense”, which is not an action."),
+        ('[keys]\nnew = "Ctrl+F"', "Ctrl+F"),
+    ],
+)
+def test_keys_and_themes_that_the_app_would_not_use_are_faults(
+    line: str, words: str, home: Run, tmp_path: Path
+):
+    (tmp_path / "config.toml").write_text(f"{line}\n")
+    for check in (("config", "check"), ("config", "check", "-")):
+        done = home(*check, stdin=f"{line}\n")
+        assert done.code == 2
+        assert words in done.err, done.err
+    done = home("doctor", "--json")
+    assert checks(done)["config"] == ["warning"]
+    assert words in done.out.replace("\\u201c", "“").replace("\\u201d", "”")
+
+
 def test_edit_opens_the_editor_and_checks(home: Run, tmp_path: Path, monkeypatch):
     path = tmp_path / "config.toml"
     monkeypatch.setenv("EDITOR", "true")

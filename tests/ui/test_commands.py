@@ -356,6 +356,8 @@ async def test_the_configuration_file_is_edited_and_checked(
         assert text == TEMPLATE
         assert "config.toml" in await edit(pilot, "thema = 1\n")
         assert (tmp_path / "config.toml").read_text() == text + "thema = 1\n"
+        (tmp_path / "config.toml").write_text("")
+        assert "no theme “nosuch”" in await edit(pilot, 'theme = "nosuch"\n')
 
 
 def test_names_of_settings_are_suggested_as_commands():

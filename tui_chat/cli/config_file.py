@@ -10,7 +10,7 @@ from typing import Any
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
-from tui_chat.errors import InputError
+from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name
 from tui_chat.models.setting_json import settings_json
 from tui_chat.providers.keys import describe_key_reference
@@ -72,17 +72,23 @@ def show(common: CommonOptions, *, as_json: bool) -> None:
 
 def check(common: CommonOptions, file: Path | None) -> None:
     """Print that a configuration has no faults. Raises ConfigError with place, line and column."""
+    from tui_chat.ui.key_bindings import screen_errors
+
     path = file or common.config_file
     if file is None:
-        common.config()
+        config = common.config()
         if not path.exists():
             write_line(f"{path} does not exist; the defaults hold.")
             return
     else:
         from tui_chat.config.file import read_config_file
 
-        config = read_config_file(path, Config())
+        defaults = Config(config_dir=common.config_folder, data_dir=common.data_folder)
+        config = read_config_file(path, defaults)
         config.endpoint_named(config.endpoint)
+    if errors := screen_errors(config):
+        sentences = " ".join(str(error) for error in errors)
+        raise ConfigError(f"{input_name(path)}: {sentences}", advice=errors[0].advice)
     write_line(f"{input_name(path)} has no faults.")
 
 

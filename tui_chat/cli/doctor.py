@@ -26,6 +26,7 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError
 from tui_chat.library.presets import load_preset
+from tui_chat.ui.key_bindings import screen_errors
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
@@ -69,8 +70,12 @@ def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:
         )
     else:
         path = common.config_file
-        there = "has no faults" if path.exists() else "does not exist; the defaults hold"
-        yield Check("config", "ok", f"{path} {there}.")
+        errors = screen_errors(config)
+        for error in errors:
+            yield Check("config", "warning", f"{path}: {error}", error.advice)
+        if not errors:
+            there = "has no faults" if path.exists() else "does not exist; the defaults hold"
+            yield Check("config", "ok", f"{path} {there}.")
     yield from _files(config)
     yield from _database(paths.database_file(config.data_dir))
     yield from _endpoints(config, online=online)

@@ -31,7 +31,7 @@ from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.key_bindings import KeyBindings
+from tui_chat.ui.key_bindings import KeyBindings, screen_errors
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
@@ -183,10 +183,14 @@ class TuiChat(App[None]):
         try:
             create_config_file(path)
             await run_in_terminal(self, (*editor_command(os.environ), str(path)))
-            await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
+            found = await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
         except TuiChatError as error:
             show_error(self, error)
-        else:
+            return
+        errors = screen_errors(found)
+        for error in errors:
+            show_error(self, error)
+        if not errors:
             self.notify("config.toml has no faults. It is read at the next start.", markup=False)
 
     # --- themes --------------------------------------------------------------------------

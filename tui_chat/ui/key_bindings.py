@@ -11,9 +11,17 @@ from textual.app import App
 from tui_chat.errors import InputError
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
+from tui_chat.ui.themes import theme_error
 
 if TYPE_CHECKING:
+    from tui_chat.config import Config
     from tui_chat.ui.areas.chat.composer import Composer
+
+
+def screen_errors(config: Config) -> list[InputError]:
+    """Return what is wrong in the keys and the theme of a configuration."""
+    theme = theme_error(config)
+    return [*KeyBindings(config.keys).errors, *([theme] if theme else [])]
 
 
 class KeyBindings:

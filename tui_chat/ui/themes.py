@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_toml
@@ -167,6 +167,19 @@ def _check_keys(
             )
 
 
+def theme_error(config: Config) -> InputError | None:
+    """Return an error if the configured theme does not exist."""
+    themes, _ = load_themes((bundled("themes"), config.config_dir / "themes"))
+    known = BUILTIN_THEMES.keys() | {theme.name for theme in themes}
+    return None if config.theme in known else _unknown_theme(config.theme, known)
+
+
+def _unknown_theme(name: str, known: Iterable[str]) -> InputError:
+    return InputError(
+        f"There is no theme “{name}”.", advice=f"Available: {', '.join(sorted(known))}."
+    )
+
+
 class ThemeFiles:
     """Registers the themes with the app and remembers which one the user chose."""
 
@@ -189,7 +202,7 @@ class ThemeFiles:
         if wanted not in app.available_themes:
             wanted = self._configured
         if wanted not in app.available_themes:
-            errors.append(self._unknown(wanted))
+            errors.append(_unknown_theme(wanted, app.available_themes))
             wanted = DARK if DARK in app.available_themes else app.theme
         app.set_reactive(App.theme, wanted)
         dark = app.current_theme.dark
@@ -204,10 +217,6 @@ class ThemeFiles:
         for theme in themes:
             self._app.register_theme(theme)
         return errors
-
-    def _unknown(self, name: str) -> InputError:
-        known = ", ".join(sorted(self._app.available_themes))
-        return InputError(f"There is no theme “{name}”.", advice=f"Available: {known}.")
 
     def watch(self) -> None:
         """Read the files again whenever one has changed; the app must be running."""
@@ -240,7 +249,7 @@ class ThemeFiles:
             self._app.theme = name
             save_choice(self._choice_file, name, self._configured)
         else:
-            show_error(self._app, self._unknown(name))
+            show_error(self._app, _unknown_theme(name, self._app.available_themes))
 
     def toggle_light(self) -> None:
         """Switch to the other theme of a dark and light pair."""
