@@ -350,3 +350,29 @@ def test_an_export_of_opencode():
     ]  # fmt: skip
     assert len(shown(transcript)[2].parts) == 1
     assert [entry.status for entry in transcript.entries[-2:]] == ["failed", "complete"]
+
+
+HI = {"type": "input_text", "text": "hi"}
+NEW_CONTENT = {"type": "hologram", "data": "AAAA"}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [claude_code("u", None, [{"type": "text", "text": "hi"}, NEW_CONTENT])],
+        [
+            claude_code("u", None, "hi"),
+            claude_code("a", "u", use("c"), message_id="m"),
+            claude_code("r", "a", result("c", [NEW_CONTENT])),
+        ],
+        [codex("message", role="user", content=[HI, NEW_CONTENT])],
+        [
+            codex_text("user", "hi"),
+            codex("function_call", name="f", arguments="{}", call_id="c"),
+            codex("function_call_output", call_id="c", output=[NEW_CONTENT]),
+        ],
+    ],
+)
+def test_content_of_an_unknown_type_is_noted(records: list[dict[str, Any]]):
+    [found] = read(lines(*records))
+    assert found.notes == ("Content of the unknown type “hologram” was left out.",)

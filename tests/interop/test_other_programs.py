@@ -188,3 +188,25 @@ def test_a_call_that_failed_keeps_its_messages():
 def test_a_har_file_without_calls_says_so():
     [found] = read(har())
     assert found.fault == "has no call of a provider"
+
+
+def test_content_of_an_unknown_type_is_noted():
+    unknown = {"type": "hologram", "data": "AAAA"}
+    question = {"messageId": "1", "parentMessageId": None, "sender": "User", "text": "Hi",
+                "isCreatedByUser": True}  # fmt: skip
+    content = [{"type": "text", "text": "Ho"}, {"type": "agent_update"}, unknown]
+    answer = {"messageId": "2", "parentMessageId": "1", "sender": "GPT",
+              "isCreatedByUser": False, "content": content}  # fmt: skip
+    exports: list[object] = [
+        {"conversationId": "k", "title": "T", "recursive": False, "options": {},
+         "messages": [question, answer]},
+        open_webui(
+            {"id": "q", "parentId": None, "role": "user", "content": "Hi"},
+            {"id": "a", "parentId": "q", "role": "assistant", "output": [
+                {"type": "message", "content": [{"text": "Ho"}]}, unknown]},
+        ),
+    ]  # fmt: skip
+    for export in exports:
+        [found] = read(export)
+        assert said(only(export)) == [("user", "Hi"), ("assistant", "Ho")]
+        assert found.notes == ("Content of the unknown type “hologram” was left out.",)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from tui_chat.interop.steps import (
     call_arguments,
     cut_elements,
     part_of_base64,
+    unknown_content,
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
@@ -215,8 +216,8 @@ class _SessionReader:
                     talk.by_call[call_id] = step
                 case kind if kind.endswith("_tool_result"):  # of a tool that the provider runs
                     step.results.append(_hosted_result(block))
-                case kind:
-                    self.notes.append(f"Content of the unknown type “{kind[:40]}” was left out.")
+                case _:
+                    self.notes.append(unknown_content(block))
 
     def _user(self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str) -> None:
         blocks = list(_blocks(message.get("content")))
@@ -228,6 +229,7 @@ class _SessionReader:
                 others.append(block)
                 continue
             result = _result(block, at)
+            self._note_unknown(_blocks(block.get("content")))
             owner = talk.by_call.get(result.call_id)
             if owner is None:
                 owner = self._step(talk, data, "user")
@@ -237,6 +239,7 @@ class _SessionReader:
         if owner is not None and uuid:
             talk.by_uuid[uuid] = owner
         texts, parts = _own_content(others)
+        self._note_unknown(others)
         is_summary = data.get("isCompactSummary") is True
         if is_summary:
             texts = [as_string(block.get("text")) for block in others]
@@ -250,6 +253,14 @@ class _SessionReader:
         if owner is not None:
             step.key, talk.parents[step] = f"{uuid}/text", owner.key
         step.texts, step.parts, step.is_summary = texts, parts, is_summary
+
+    def _note_unknown(self, blocks: Iterable[JsonObject]) -> None:
+        """Note the blocks of a user or of a result whose content is not read."""
+        self.notes += (
+            unknown_content(block)
+            for block in blocks
+            if as_string(block.get("type")) not in ("text", "image", "document")
+        )
 
     def head(self, ends: dict[Step, str]) -> str | None:
         """Return the last message of the branch that the program would show."""

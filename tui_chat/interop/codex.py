@@ -27,6 +27,7 @@ from tui_chat.interop.steps import (
     call_arguments,
     part_of_url,
     result_text,
+    unknown_content,
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
@@ -66,6 +67,8 @@ _HOSTED = {
     "tool_search_call": "tool_search",
 }
 """Calls that the provider runs, and their names here."""
+_CONTENT = frozenset({"input_text", "output_text", "text", "input_image"})
+"""Types of content that are read, of messages and of outputs."""
 
 
 def _is_record(data: JsonObject) -> bool:
@@ -175,6 +178,8 @@ class _RolloutReader:
                 texts.append(text)
             elif url := as_string(block.get("image_url")):
                 parts.append(part_of_url(url, self.notes))
+            elif role in ("user", "assistant"):
+                self._note_unknown(block)
         if role == "assistant":
             answer = self._current()
             if answer.calls or answer.results:
@@ -240,7 +245,13 @@ class _RolloutReader:
         texts = [as_string(as_object(each).get("text")) for each in blocks]
         urls = [as_string(as_object(each).get("image_url")) for each in blocks]
         parts = [part_of_url(url, self.notes) for url in urls if url]
+        for block in map(as_object, blocks):
+            self._note_unknown(block)
         return "\n\n".join(filter(None, texts)), parts, False
+
+    def _note_unknown(self, block: JsonObject) -> None:
+        if as_string(block.get("type")) not in _CONTENT:
+            self.notes.append(unknown_content(block))
 
     def _compacted(self, found: JsonObject) -> None:
         self.answer = None

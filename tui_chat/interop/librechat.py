@@ -11,7 +11,15 @@
 from __future__ import annotations
 
 from tui_chat.interop.formats import ObjectFormat, Reading
-from tui_chat.interop.steps import MISSING_FILE, Result, Rounds, Step, add_steps, result_text
+from tui_chat.interop.steps import (
+    MISSING_FILE,
+    Result,
+    Rounds,
+    Step,
+    add_steps,
+    result_text,
+    unknown_content,
+)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.endpoint import Protocol
@@ -139,8 +147,10 @@ def _part(rounds: Rounds, part: JsonObject, notes: list[str]) -> None:
         case "error":
             last = rounds.steps[-1]
             last.status, last.error = "failed", text or "The reply failed."
+        case "agent_update":
+            pass  # which agent speaks
         case _:
-            pass
+            notes.append(unknown_content(part))
 
 
 def _file(file: JsonObject, mime: str = "") -> Part:

@@ -24,6 +24,7 @@ from tui_chat.interop.steps import (
     add_steps,
     part_of_url,
     result_text,
+    unknown_content,
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
@@ -157,7 +158,7 @@ def _item(rounds: Rounds, item: JsonObject, notes: list[str]) -> None:
             parts = [part_of_url(url, notes) for url in urls if url]
             rounds.result(Result(as_string(item.get("call_id")), told, parts=parts))
         case _:
-            pass
+            notes.append(unknown_content(item))
 
 
 def _content(rounds: Rounds, content: str) -> None:

@@ -25,11 +25,17 @@ from tui_chat.models.semantics import (
 )
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.lenient_json import as_string, to_json
+from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
 from tui_chat.protocols.common.urls import is_link, standard_base64
 
 MISSING_FILE = "An image or file is not in the export; its name was kept."
 """The note of a part whose bytes are elsewhere."""
+
+
+def unknown_content(block: JsonObject) -> str:
+    """Return the note of a block of content whose type is not known."""
+    kind = as_string(block.get("type"))[:40]
+    return f"Content of the unknown type “{kind}” was left out."
 
 
 @dataclass(slots=True, eq=False)
