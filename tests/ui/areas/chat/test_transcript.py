@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -311,6 +313,22 @@ async def test_a_long_reply_opens_at_its_beginning() -> None:
         app.chat.show("Title", "", (entry(4), entry(5, "short")), session_id="other")
         await pilot.pause()
         assert app.transcript.follows
+
+
+async def test_text_of_another_version_is_not_below() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        earlier = branch(30)
+        app = await shown(pilot, (*earlier, replace(LIVE, sibling=1, siblings=2)))
+        app.transcript.action_page(-1)
+        app.chat.stream("live", advance(Reply(), TextDelta("one\n\ntwo\n\n" * 20)))
+        app.transcript.flush()
+        await pilot.pause()
+        assert "new text below" in app.rows()[-1]
+        other = Entry(Message("assistant", LONG, id="other"), sibling=0, siblings=2)
+        app.chat.show("Title", "", (*earlier, other))
+        await pilot.pause()
+        assert "‹ 1/2 ›" in "".join(app.rows())
+        assert "new text below" not in "".join(app.rows())
 
 
 async def test_another_version_opens_with_its_header() -> None:

@@ -156,6 +156,7 @@ class TranscriptCanvas(ThinScrollView, can_focus=True):
         if is_other and entries and entries[-1].message.role == "assistant":
             self._reveal(len(entries) - 1)
         elif not is_other and is_other_version(old, entries, same):
+            self._has_unseen_text = False
             self._reveal(same)
         self._redraw()
         self._run_clock()
