@@ -6,6 +6,8 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
+from textual.widgets import Static
+
 from tests.ui.app_under_test import say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.areas.presets.preset_app import (
@@ -488,3 +490,16 @@ async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path)
         assert preset_of(pane).policies.send_if_empty == ""
         await press(pilot, "u")
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+
+
+async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
+    tmp_path: Path,
+) -> None:
+    rule = {"id": "message", "role": "system", "content": "Be brief.", "insertionPoint": -2}
+    app = app_with(tmp_path, [rule, {"id": "history", "type": "chat_history"}])
+    async with app.run_test(size=(160, 45)) as pilot:
+        pane = await edited(pilot)
+        assert "Be brief.  i " in lines(pane)[line_of(pane, "sys message")]
+        status = pane.query_one("#preset-status", Static)
+        shown = " ".join(status.render_line(y).text for y in range(status.size.height))
+        assert "(systemPlacement “in_place” would keep it)" in " ".join(shown.split())

@@ -137,7 +137,9 @@ def _preview(row: OutlineRow, room: int) -> list[Piece]:
     if not notes:
         return [(f"  {clipped(words, room - 2)}", "preview")] if words and room >= 10 else []
     if room < 20:
-        return [(clipped(f" {_SYMBOLS[Level.INFO]}", room), "info")]
+        symbol = f"  {_SYMBOLS[Level.INFO]}"
+        begun = [(f"  {clipped(words, room - 5)}", "preview")] if words and room >= 10 else []
+        return [*begun, (clipped(symbol if begun else symbol[1:], room), "info")]
     preview = clipped(words, room // 3)
     # The row names the message already.
     sentence = one_line(notes[0].sentence).removeprefix(f"“{row.message.name or row.message.id}” ")

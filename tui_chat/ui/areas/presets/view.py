@@ -143,7 +143,14 @@ class PresetView(Vertical):
     DEFAULT_CSS = """
     PresetView {
         background: $background;
-        #preset-status { height: 1; padding: 0 1; background: $surface; color: $foreground 70%; }
+        #preset-status {
+            height: auto;
+            min-height: 1;
+            max-height: 3;
+            padding: 0 1;
+            background: $surface;
+            color: $foreground 70%;
+        }
         &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
         &.-form EditForm { height: 2fr; }
         &.-form #preset-status { display: none; }
@@ -280,7 +287,7 @@ class PresetView(Vertical):
             row, self.rows.names
         )
         words = self._done or self._joined_words(row) or words
-        self._status.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
+        self._status.update(Styled(one_line(words)))
         if self.has_class("-form") and row.message is not self.form.message:
             self._fill_form()
 
@@ -309,7 +316,7 @@ class PresetView(Vertical):
         self._done, self._done_at = words, None
         self.set_class(bool(words), "-done")
         if words:
-            self._status.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
+            self._status.update(Styled(one_line(words)))
 
     def reveal(self, origin: Origin) -> bool:
         """Highlight the row that an origin names or lies in; return False if there is none."""
