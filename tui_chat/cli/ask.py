@@ -107,6 +107,12 @@ def run_ask(common: CommonOptions, question: Question) -> None:
 def _text(question: Question) -> str:
     """Return the message: the arguments, and the standard input if it is a pipe or `-` is given."""
     words = [word for word in question.words if word != "-"]
+    try:
+        " ".join(words).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The message is not UTF-8 text.", advice="Convert it, or use a UTF-8 locale."
+        ) from error
     inputs = [*question.attachments, *([question.schema] if question.schema else [])]
     is_used = STANDARD_INPUT in inputs or question.system == "-"
     is_named = "-" in question.words
