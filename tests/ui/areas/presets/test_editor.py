@@ -503,3 +503,11 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
         status = pane.query_one("#preset-status", Static)
         shown = " ".join(status.render_line(y).text for y in range(status.size.height))
         assert "(systemPlacement “in_place” would keep it)" in " ".join(shown.split())
+
+
+async def test_all_choices_of_a_message_fit_beside_the_chat(tmp_path: Path) -> None:
+    async with app_with(tmp_path).run_test(size=(160, 45)) as pilot:
+        pane = await edited(pilot)
+        await press(pilot, "enter")
+        enabled = pane.query_one("#form-enabled")
+        assert enabled.region.right <= pane.form.region.right

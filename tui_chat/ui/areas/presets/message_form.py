@@ -356,7 +356,6 @@ class MessageForm(EditForm):
             yield self._role
             yield Static("·", classes="label")
             yield self._type
-            yield Static("·", classes="label")
             yield self._enabled
         with Horizontal(id="form-place"):
             yield self._place
