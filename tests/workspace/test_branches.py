@@ -165,6 +165,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
     assert heard.of(Done)[-1] == Done("Brought back your message “two”.", message_id=two)
     await workspace.undo()
     assert "nothing to undo" in str(heard.of(Failed)[-1].error)
+    assert "sessions delete --undo" in heard.of(Failed)[-1].error.advice
 
 
 async def test_a_deleted_message_is_restored_while_another_session_is_active(make_workspace):

@@ -222,7 +222,11 @@ class Workspace:
         """Restore what was deleted or archived last; `Done` says what."""
         with self.reporting():
             if not self._undo_steps:
-                raise InputError("There is nothing to undo.")
+                raise InputError(
+                    "There is nothing to undo.",
+                    advice="`tui-chat sessions delete --undo TITLE` brings back what was deleted "
+                    "before this start.",
+                )
             what, restore, message_id, _ = self._undo_steps.pop()
             await restore()
             self.publish(Done(f"Brought back {what}.", message_id=message_id))
