@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.widgets import Input, OptionList
 
 from tests.interop.exports import lines
@@ -105,6 +106,21 @@ async def test_a_click_on_the_strip_goes_to_a_turn(viewer: TuiChat):
         await pilot.click(TokenStrip, offset=(0, 3))
         transcript = viewer.query_one(Transcript)
         await until(pilot, lambda: transcript.current_index == 6)
+
+
+async def test_the_mouse_may_be_below_a_strip_that_became_lower(viewer: TuiChat):
+    async with viewer.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
+        strip = viewer.query_one(TokenStrip)
+        await until(pilot, lambda: strip.display and strip.size.height > TURNS)
+        for height in (5, 0):
+            strip.styles.height = height
+            await until(pilot, lambda height=height: strip.size.height == height)
+            for row in (height, height + 20):
+                where = (strip, 0, row, 0, 0, 0, False, False, False)
+                strip.on_mouse_move(events.MouseMove(*where))
+                strip.on_click(events.Click(*where))
+                assert strip.tooltip is None
 
 
 async def test_a_short_conversation_has_no_strip(tmp_path: Path):

@@ -185,8 +185,12 @@ class TokenStrip(Widget):
         self._bars.clear()
 
     def _turns_of(self, row: int) -> range:
-        """Return the turns that a row stands for."""
+        """Return the turns that a row stands for: none below the strip, where the mouse was if the
+        strip has become lower since.
+        """
         height, count = self.size.height, len(self._turns)
+        if row >= height:
+            return range(0)
         if count <= height:
             return range(row, min(row + 1, count))
         return range(row * count // height, (row + 1) * count // height)
