@@ -50,7 +50,8 @@ class OnePassWidget(Widget):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the widget's rows. Those of a container without a border are one colour, and
         Textual would render each by itself. A transparent one has none: its children and the
-        nearest coloured ancestor draw all that can be seen.
+        nearest colored ancestor draw all that can be seen. So one that lies over other widgets
+        needs a background.
         """
         if not self.is_container or any(kind for kind, _ in self.styles.border):
             return super().render_lines(crop)
