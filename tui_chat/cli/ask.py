@@ -97,6 +97,10 @@ def run_ask(common: CommonOptions, question: Question) -> None:
     choices = _with_schema(question)
     if question.system and choices.role is None and not (question.session or question.last):
         choices = replace(choices, role="")
+    if question.session and question.last:
+        raise InputError(
+            "-c and -s name two sessions to continue.", advice="Leave one of them out."
+        )
     if question.temporary and (question.session or question.last):
         raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
     question = replace(question, choices=choices)
@@ -107,12 +111,6 @@ def run_ask(common: CommonOptions, question: Question) -> None:
 def _text(question: Question) -> str:
     """Return the message: the arguments, and the standard input if it is a pipe or `-` is given."""
     words = [word for word in question.words if word != "-"]
-    try:
-        " ".join(words).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "The message is not UTF-8 text.", advice="Convert it, or use a UTF-8 locale."
-        ) from error
     inputs = [*question.attachments, *([question.schema] if question.schema else [])]
     is_used = STANDARD_INPUT in inputs or question.system == "-"
     is_named = "-" in question.words

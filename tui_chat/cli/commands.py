@@ -21,6 +21,7 @@ from tui_chat.cli.options import (
     FILE,
     INPUT,
     PROTOCOLS,
+    TEXT,
     endpoint_option,
     file_argument,
     json_option,
@@ -104,12 +105,16 @@ def cli(context: click.Context, **options: Any) -> None:
 
 
 @cli.command()
-@click.argument("words", metavar="[TEXT]...", nargs=-1)
+@click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
 @click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
 @session_option("Continue a session: its id, start of it, or title.", "-s", default="")
 @click.option("--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable.")
 @click.option(
-    "--system", default="", metavar="TEXT", help="A system message before it, instead of a role."
+    "--system",
+    default="",
+    metavar="TEXT",
+    type=TEXT,
+    help="A system message before it, instead of a role.",
 )
 @role_option('The role of a new session; "" for none.')
 @preset_option("A preset.", default="")
@@ -169,7 +174,9 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
 @click.option(
     "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
 )
-@click.option("--draft", metavar="TEXT", help="The user's message; default: the stored draft.")
+@click.option(
+    "--draft", metavar="TEXT", type=TEXT, help="The user's message; default: the stored draft."
+)
 @kind_option("What to generate; with quiet, the draft is the prompt.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
 @request_model

@@ -24,6 +24,24 @@ INPUT = click.Path(path_type=Path, allow_dash=True)
 """A file, or - for the standard input."""
 
 
+class _Utf8Text(click.types.StringParamType):
+    """Text that can be sent and stored. Python makes surrogates of other bytes, which would be
+    replaced later.
+    """
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail("It is not UTF-8 text. Convert it, or use a UTF-8 locale.", param, ctx)
+        return value
+
+
+TEXT = _Utf8Text()
+
+
 def _completed(name: str, complete: completion.Complete) -> Callable[..., Declaration[Any]]:
     """Return a function that declares an option whose values the shell completes: its help, other
     names and attributes are arguments.

@@ -14,6 +14,7 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (
     FILE,
     INPUT,
+    TEXT,
     endpoint_option,
     json_option,
     model_option,
@@ -146,7 +147,7 @@ def sessions_show(common: CommonOptions, session: str, as_json: bool) -> None:
 
 @sessions_group.command("rename")
 @_SESSION
-@click.argument("title")
+@click.argument("title", type=TEXT)
 @click.pass_obj
 def sessions_rename(common: CommonOptions, session: str, title: str) -> None:
     """Give a session another title.
