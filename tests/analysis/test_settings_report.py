@@ -140,7 +140,7 @@ def test_a_captured_request_is_reported_too():
     envelope = protocol_of(Protocol.OPENAI_CHAT).decode(json.dumps(body).encode())
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://x.invalid")
     found = reported(encode(envelope, endpoint))
-    assert found["seed"].sentence == "seed: 7, from the captured request. Sent as /seed 7."
+    assert found["seed"].sentence == "seed: 7, from the captured request. Sent as 7 at /seed."
     assert found["logit_bias"].value == '{"1":2}'
     elsewhere = reported(encode(envelope, replace(endpoint, protocol=Protocol.ANTHROPIC)))
     assert elsewhere["seed"].outcome == "not sent"

@@ -167,7 +167,7 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         await until(
             pilot,
             lambda: (
-                "temperature: 0.7, set by the session. Sent as /temperature 0.7."
+                "temperature: 0.7, set by the session. Sent as 0.7 at /temperature."
                 in shown_toasts(app)
             ),
         )

@@ -112,9 +112,8 @@ class SettingReport:
         if self.name in CONTEXT_SETTINGS:
             sentences.append("It decides what is sent, and is not in the body itself.")
         elif self.sent or not self.notes:
-            sentences.append(
-                f"Sent as {self.outcome}." if self.sent else "There is nothing to send."
-            )
+            places = ", ".join(f"{each.text} at {each.pointer}" for each in self.sent)
+            sentences.append(f"Sent as {places}." if places else "There is nothing to send.")
         return " ".join((*sentences, *(note.sentence for note in self.notes)))
 
 
