@@ -26,15 +26,20 @@ from time import process_time
 from tests.benchmarks import compose as composing
 from tests.benchmarks import sidebar, sillytavern, transcript
 from tests.benchmarks.inspector_redraw import WIDTH, typed
+from tests.benchmarks.inspector_views import look, settle, with_long_session
+from tests.benchmarks.inspector_views import typed as keystrokes
 from tests.benchmarks.protocols.ours import streams
 from tests.benchmarks.store_data import fill
+from tests.benchmarks.transcript_cursor import moved
 from tests.ui.areas.inspector.requests import long_chat
 from tui_chat.cli.captured import read_reply
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.paths import database_file
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.areas.inspector.tabs import View
 
 BASELINE = Path(__file__).with_name("baseline.json")
 ROUNDS = 7
@@ -109,6 +114,25 @@ def drawn() -> Iterator[tuple[str, float]]:
     yield "open 10,000 messages in the transcript", taken
 
 
+async def _in_the_app() -> dict[str, float]:
+    costs: dict[str, float] = {}
+    async with with_long_session(10_000) as (app, pilot):
+        app.query_one(Transcript).focus()
+        await pilot.press("end")
+        await settle(pilot)
+        for key in ("up", "pageup"):
+            costs[f"10,000 messages in the app: {key}"] = median(await moved(app, key))
+        for view in View:
+            await look(app, pilot, Protocol.OPENAI_CHAT, view)
+            await keystrokes(app, 5)
+            costs[f"a letter with the {view} view open"] = median(await keystrokes(app, 40))
+    return costs
+
+
+def used() -> Iterator[tuple[str, float]]:
+    yield from asyncio.run(_in_the_app()).items()
+
+
 def stored() -> Iterator[tuple[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
 
@@ -144,7 +168,7 @@ def main() -> None:
     print(f"{'1,000 messages as JSON, five times':<58}{unit:>9.2f}{1:>9.2f}")
     ratios: dict[str, float] = {}
     slower: list[str] = []
-    for group in (composed, sent_as_sillytavern, read, drawn, stored, started):
+    for group in (composed, sent_as_sillytavern, read, drawn, used, stored, started):
         for name, taken in group():
             ratios[name] = ratio = round(taken / unit, 3)
             before = saved.get(name)
