@@ -33,9 +33,9 @@ EXAMPLES = [
 
 
 def test_the_reference_is_up_to_date():
-    code = runpy.run_path(str(DOCS / "command_line.py"))
+    code = runpy.run_path(str(DOCS / "dev" / "command_line.py"))
     text = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    assert code["text"]() == text, "run `python docs/command_line.py`"
+    assert code["text"]() == text, "run `python docs/dev/command_line.py`"
 
 
 def test_every_command_has_an_example():

@@ -15,8 +15,8 @@ TEXT = (DOCS / "configuration.md").read_text(encoding="utf-8")
 
 
 def test_the_tables_are_up_to_date():
-    code = runpy.run_path(str(DOCS / "configuration_table.py"))
-    assert code["updated"](TEXT) == TEXT, "run `python docs/configuration_table.py`"
+    code = runpy.run_path(str(DOCS / "dev" / "configuration_table.py"))
+    assert code["updated"](TEXT) == TEXT, "run `python docs/dev/configuration_table.py`"
 
 
 def test_every_key_is_documented_in_words_of_the_file():

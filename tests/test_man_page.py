@@ -18,8 +18,8 @@ PAGE = ROOT / "docs" / "man" / "tui-chat.1"
 
 
 def test_the_page_is_up_to_date():
-    code = runpy.run_path(str(ROOT / "docs" / "man_page.py"))
-    assert code["text"]() == PAGE.read_text("utf-8"), "run `python docs/command_line.py`"
+    code = runpy.run_path(str(ROOT / "docs" / "dev" / "man_page.py"))
+    assert code["text"]() == PAGE.read_text("utf-8"), "run `python docs/dev/command_line.py`"
 
 
 def test_the_page_has_every_command():

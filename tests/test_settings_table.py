@@ -12,9 +12,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_the_table_of_settings_is_up_to_date():
-    code = runpy.run_path(str(DOCS / "settings_table.py"))
+    code = runpy.run_path(str(DOCS / "dev" / "settings_table.py"))
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
-    assert code["updated"](text) == text, "run `python docs/settings_table.py`"
+    assert code["updated"](text) == text, "run `python docs/dev/settings_table.py`"
     assert text.count("| `effort` | `reasoning_effort`") == 1
 
 

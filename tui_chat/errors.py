@@ -22,6 +22,9 @@ The message of an error is a sentence for the user, and `advice` says what to do
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+
 _VERBS = ("is", "are", "was", "has", "have", "must", "cannot", "does")
 
 
@@ -32,6 +35,14 @@ def located(place: str, fault: str) -> str:
     if not place:
         return fault
     return f"{place}{' ' if fault.partition(' ')[0] in _VERBS else ': '}{fault}"
+
+
+def install_advice(package: str) -> str:
+    """Return the command that installs an optional package beside this program, as a sentence."""
+    command = f"{sys.executable} -m pip install"
+    if find_spec("pip") is None:  # environments made by uv have none
+        command = f"uv pip install --python {sys.executable}"
+    return f"Install it with `{command} {package}`."
 
 
 class TuiChatError(Exception):

@@ -34,7 +34,7 @@ def database_file(folder: Path | None = None) -> Path:
     return (folder or data_dir()) / "chat.db"
 
 
-def bundled(folder: Literal["themes", "sample_presets"]) -> Path:
+def bundled(folder: Literal["themes", "sample_presets", "docs"]) -> Path:
     """Return a folder that ships with the program.
 
     A wheel has it inside the package (`force-include` in pyproject.toml); a source checkout has it

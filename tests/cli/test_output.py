@@ -282,6 +282,7 @@ WALKS: dict[str, Walk] = {
         (w.plain, "--to", "gemini", "--endpoint", BAD),
         (w.plain, "--to", BAD),
     ],
+    "docs": lambda _: [(), ("tap",), (BAD,)],
     "inspect": lambda w: [(w.request,), (w.broken,), (w.folder / f"none{NAME}",)],
     "read": lambda w: [
         (w.reply, "--protocol", "openai_chat"),

@@ -215,7 +215,7 @@ def test_a_missing_extra_says_how_to_install_it(
     monkeypatch.delitem(sys.modules, "tui_chat.cli.serve", raising=False)
     done = run("serve", "--config-dir", tmp_path, "--data-dir", tmp_path)
     assert done.code == 2
-    assert "pip install 'tui-chat[serve]'" in done.err
+    assert "textual-serve" in done.err
     assert "Traceback" not in done.err
 
 

@@ -53,7 +53,7 @@ def test_show_on_a_terminal_is_rendered(sessions: Sessions, tmp_path: Path):
 
 def test_rename_and_tag(sessions: Sessions):
     assert sessions("rename", "A walk", " Along  the\nsea ").out == (
-        "“A walk” is “Along the sea” now.\n"
+        "Renamed “A walk” to “Along the sea”.\n"
     )
     done = sessions("tag", "Along the sea", "A *talk*", "-a", "b", "-a", "a")
     assert done.out.splitlines() == ["“A *talk*”: b, a", "“Along the sea”: b, a"]
@@ -73,7 +73,7 @@ def test_archive_and_delete_can_be_undone(sessions: Sessions):
     ids = [str(each["session_id"]) for each in listed(sessions)]
     assert sessions("delete", *ids).code == 0
     assert listed(sessions) == []
-    assert sessions("delete", "--undo", "A walk").out == "Brought back “A walk”.\n"
+    assert sessions("delete", "--undo", "A walk").out == "Restored “A walk”.\n"
     assert [each["title"] for each in listed(sessions)] == ["A walk"]
     assert sessions("delete", "--undo", "A walk").code == 2
 

@@ -22,7 +22,7 @@ from tui_chat.cli.interpreter import (
 )
 from tui_chat.cli.output import write_error
 from tui_chat.config import Config
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, install_advice
 from tui_chat.files import make_private_folder
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ def run_serve(common: CommonOptions, host: str, port: int, url: str, *, remote: 
         if (error.name or "").startswith("tui_chat"):
             raise
         raise InputError(
-            "`tui-chat serve` needs packages that are not installed.",
-            advice="Install them in its folder with `.venv/bin/pip install -e '.[serve]'`, or "
-            "elsewhere with `pip install 'tui-chat[serve]'`.",
+            "`tui-chat serve` needs the package textual-serve.",
+            advice=install_advice("textual-serve"),
         ) from error
     with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
         asyncio.run(serve_until_stopped(common, host, port, url, remote=remote))

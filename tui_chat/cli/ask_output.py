@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_chat.cli import output
@@ -198,13 +196,9 @@ class _Rendered:
 def _target_of(*, as_json: bool, raw: bool) -> _Target:
     if as_json:
         return _Nothing()
-    if raw or not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
+    if raw or (target := output.markdown_target()) is None:
         return _PlainOutput(exact_end=raw)
-    from tui_chat.cli.markdown_output import MarkdownOutput
-
-    size = shutil.get_terminal_size()
-    colour = not os.environ.get("NO_COLOR")
-    return _Rendered(MarkdownOutput(size.columns, size.lines, colour=colour))
+    return _Rendered(target)
 
 
 def session_words(workspace: Workspace) -> str:

@@ -133,9 +133,9 @@ def cli(context: click.Context, **options: Any) -> None:
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
 
-    TEXT is the message. The standard input is added if it is a pipe, or for -. A new session has
-    what the app begins one with, and is in the app at once. The choices made here hold for this
-    message, and for a session that begins with it.
+    TEXT is the message. The standard input is added if it is a pipe, or for -. New
+    sessions use the app's defaults and appear in the app immediately. Options apply to this message
+    and, if it starts a session, to that session.
 
     The reply goes to the standard output, as Markdown on a terminal; everything else goes to the
     standard error stream. Tools run after you agree on the terminal. Ctrl+C stops the reply and
@@ -387,6 +387,30 @@ def completion_command(shell: str) -> None:
       powershell ($PROFILE)    tui-chat completion powershell | Out-String | Invoke-Expression
     """
     write_text(completion.script(cli, shell))
+
+
+def _complete_page(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from tui_chat.cli.docs import page_names
+
+    return [name for name in page_names() if name.startswith(typed)]
+
+
+@cli.command()
+@click.argument("page", default="", type=TEXT, shell_complete=_complete_page)
+def docs(page: str) -> None:
+    """Print a page of the documentation, or list the pages.
+
+    \b
+    Examples:
+      tui-chat docs
+      tui-chat docs presets
+    """
+    from tui_chat.cli.docs import list_pages, print_page
+
+    if page:
+        print_page(page)
+    else:
+        list_pages()
 
 
 for _command in (

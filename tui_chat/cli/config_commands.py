@@ -34,7 +34,7 @@ def config_path(common: CommonOptions) -> None:
 @json_option()
 @click.pass_obj
 def config_show(common: CommonOptions, as_json: bool) -> None:
-    """Print the settings that hold, and whether the file, the environment or a flag set them.
+    """Print the effective settings and where each one comes from.
 
     \b
     Example:

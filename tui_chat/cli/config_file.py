@@ -22,7 +22,7 @@ def print_path(common: CommonOptions) -> None:
 
 
 def show(common: CommonOptions, *, as_json: bool) -> None:
-    """Print the settings that hold, and where each is from. Raises ConfigError."""
+    """Print the effective settings and where each one comes from. Raises ConfigError."""
     config, path = common.config(), common.config_file
     defaults = Config(config_dir=config.config_dir, data_dir=config.data_dir)
     of_file = load_config(config.config_dir, config.data_dir, {}, {})

@@ -24,7 +24,7 @@ from tui_chat.cli.endpoints import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
-from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError
+from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
 from tui_chat.library.presets import load_preset
 from tui_chat.ui.key_bindings import screen_errors
 
@@ -92,7 +92,7 @@ def _program() -> Iterator[Check]:
     words = ", ".join(f"{name} {number}" for name, number in found.items() if number)
     yield Check("packages", "ok", f"{words}.")
     if not found["keyring"]:
-        advice = "`pip install 'tui-chat[keyring]'`, if you want it."
+        advice = f"It needs the package keyring. {install_advice('keyring')}"
         yield Check("packages", "warning", "The keyring cannot be used for keys.", advice)
 
 
@@ -106,7 +106,7 @@ def _version(name: str) -> str:
 def _terminal() -> Iterator[Check]:
     kind = os.environ.get("TERM", "")
     if not sys.stdout.isatty():
-        sentence = "The output is no terminal, so nothing can be told about yours."
+        sentence = "The output is not a terminal; the terminal checks were skipped."
         yield Check("terminal", "skipped", sentence)
         return
     size = shutil.get_terminal_size()

@@ -17,9 +17,13 @@ import shutil
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from tui_chat.cli.markdown_output import MarkdownOutput
 
 CLOSED = 141
 """Exit status after the reader closed the output: 128 + SIGPIPE."""
@@ -98,6 +102,26 @@ def write_export(text: str) -> None:
     """Print a piece of an export, which is sanitized already. Raises OutputClosed, OSError."""
     with detect_closed_output():
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+def write_markdown(texts: Sequence[str]) -> None:
+    """Print the pieces of a sanitized Markdown text, laid out if the output is a terminal."""
+    if (target := markdown_target()) is not None:
+        write_text(target.whole("".join(texts)))
+        return
+    for text in texts:
+        write_export(text)
+    finish()
+
+
+def markdown_target() -> MarkdownOutput | None:
+    """Return what lays out Markdown for the terminal; None if the output is not a capable one."""
+    if not is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
+        return None
+    from tui_chat.cli.markdown_output import MarkdownOutput  # with the layout of the screen
+
+    size = shutil.get_terminal_size()
+    return MarkdownOutput(size.columns, size.lines, colour=not os.environ.get("NO_COLOR"))
 
 
 def write_reply(text: str) -> None:

@@ -188,7 +188,7 @@ def sessions_tag(
 @click.option("--undo", is_flag=True, help="Take them out of the archive.")
 @click.pass_obj
 def sessions_archive(common: CommonOptions, sessions: tuple[str, ...], undo: bool) -> None:
-    """Archive sessions: they are not listed any more, but found.
+    """Hide sessions from lists; search still finds them.
 
     \b
     Examples:
@@ -223,7 +223,7 @@ def sessions_delete(common: CommonOptions, sessions: tuple[str, ...], undo: bool
 @click.option("--title", default="", help="Its title; default: that of the session.")
 @click.pass_obj
 def sessions_fork(common: CommonOptions, session: str, message: str, title: str) -> None:
-    """Copy the branch of a session into a new one, and print the id of that.
+    """Copy a session's branch into a new session and print the new session's id.
 
     The id of a message is in `sessions show --json`.
 

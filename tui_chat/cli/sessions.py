@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -19,12 +18,10 @@ from tui_chat.cli.app import open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import (
     Styled,
-    finish,
     is_terminal,
-    write_export,
     write_json,
     write_line,
-    write_text,
+    write_markdown,
 )
 from tui_chat.cli.workspace import command_workspace, find_session
 from tui_chat.errors import InputError
@@ -203,22 +200,9 @@ def show(common: CommonOptions, name: str, *, as_json: bool) -> None:
             zone = datetime.now().astimezone().tzinfo
             assert zone is not None  # astimezone sets it
             texts = exported_texts(workspace.store, [summary.session_id], "markdown", zone)
-            _print_markdown([text async for text in texts])
+            write_markdown([text async for text in texts])
 
     asyncio.run(run())
-
-
-def _print_markdown(texts: Sequence[str]) -> None:
-    if not output.is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
-        for text in texts:
-            write_export(text)
-        finish()
-        return
-    from tui_chat.cli.markdown_output import MarkdownOutput
-
-    size = shutil.get_terminal_size()
-    target = MarkdownOutput(size.columns, size.lines, colour=not os.environ.get("NO_COLOR"))
-    write_text(target.whole("".join(texts)))
 
 
 def _session_json(workspace: Workspace, summary: SessionSummary) -> dict[str, Any]:
@@ -269,7 +253,7 @@ def rename(common: CommonOptions, name: str, title: str) -> None:
             failures.raise_first()
             after = await workspace.store.sessions.get(session.session_id)
             assert after is not None  # it was renamed
-            write_line(f"{_titles([session])} is “{one_line(after.title)}” now.")
+            write_line(f"Renamed {_titles([session])} to “{one_line(after.title)}”.")
 
     asyncio.run(run())
 
@@ -321,9 +305,13 @@ def delete(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
                 failures.raise_first()
             titles = _titles(tuple(found.values()))
             if undo:
-                write_line(f"Brought back {titles}.")
+                write_line(f"Restored {titles}.")
             else:
-                write_line(f"Deleted {titles}. For 30 days `sessions delete --undo` undoes it.")
+                ids = " ".join(found)
+                write_line(
+                    f"Moved {titles} to the trash. To restore within 30 days: "
+                    f"tui-chat sessions delete --undo {ids}"
+                )
 
     asyncio.run(run())
 

@@ -203,8 +203,8 @@ def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummar
     several = titled or begun
     if several:
         raise InputError(
-            f"“{one_line(name, 80)}” is the name of {len(several)} sessions.",
-            advice=f"Name one by its id: {_session_list(several)}.",
+            f"“{one_line(name, 80)}” matches {len(several)} sessions.",
+            advice=f"Give more of the id: {_session_list(several)}.",
         )
     titles = {each.title.casefold(): each for each in reversed(sessions)}
     wanted = name.casefold()

@@ -25,7 +25,7 @@ USUAL_RESERVE = 4096
 def parameters(inputs: Inputs) -> Parameters:
     """Return the parameters of a request, each with the origin that set it.
 
-    Effort and reasoning budget are one choice: of two places, only the first one's counts.
+    Effort and reasoning budget are one choice: only the one with higher precedence is used.
     """
     found: dict[str, Sourced[Any]] = {}
     for settings, by in inputs.setting_places:

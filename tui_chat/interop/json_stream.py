@@ -10,7 +10,7 @@ element by element, an object member by member; one value and one piece are in m
 3. A value larger than `LARGEST` is skipped, and not kept in memory.
 4. NaN, infinite numbers and numbers of thousands of digits are refused.
 
-`docs/decisions.md` says why this is not `ijson`.
+`docs/dev/decisions.md` says why this is not `ijson`.
 
 Of JSON lines, a damaged line costs that line only.
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
-from tui_chat.errors import KeyMissing
+from tui_chat.errors import KeyMissing, install_advice
 
 COMMAND_SECONDS = 60.0
 """Seconds that a key command may take: a password manager may ask for a fingerprint first."""
@@ -87,7 +87,7 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
         )
     return _checked(
         Secret(environ[name]),
-        f"The environment variable {name} holds characters that no key contains.",
+        f"The environment variable {name} contains characters that are invalid in a key.",
         f"Set {name} again, without a line break or quotation marks around the key.",
     )
 
@@ -96,7 +96,7 @@ def store_key(service: str, name: str, key: Secret) -> None:
     """Put a key into the system's keyring. Raises KeyMissing, with advice."""
     checked = _checked(
         key,
-        "This is not a key: it holds characters that no key contains, or nothing.",
+        "No key was given, or it contains invalid characters.",
         "Give the key alone, without quotation marks.",
     )
     with _keyring_of("written to") as keyring:
@@ -119,9 +119,8 @@ def _keyring_of(verb: str) -> Generator[Any]:
         keyring = import_module("keyring")
     except ImportError:
         raise KeyMissing(
-            "The key is in the system's keyring, but tui-chat's support for keyrings is not "
-            "installed.",
-            advice="Install it with `pip install 'tui-chat[keyring]'`, or use “env:NAME”.",
+            "The key is in the system's keyring, which needs the package keyring.",
+            advice=f"{install_advice('keyring')} Or use “env:NAME”.",
         ) from None
     try:
         yield keyring
@@ -142,7 +141,7 @@ def _from_keyring(service: str, name: str) -> Secret:
         )
     return _checked(
         found,
-        f"The keyring's entry {service}/{name} holds characters that no key contains.",
+        f"The keyring's entry {service}/{name} contains characters that are invalid in a key.",
         f"Set it again with {_command_to_set(service, name)}.",
     )
 

@@ -23,7 +23,7 @@ from tui_chat.models.semantics import (
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.protocols.common.request_fields import Fields, to_json
 
-_PLACEMENT = Placement("history", rule="It stood here in the captured request.")
+_PLACEMENT = Placement("history", rule="Copied from this place in the captured request.")
 _ORDER: dict[ContentKind, int] = {
     "result": 0,
     "reasoning": 1,

@@ -1,4 +1,4 @@
-"""Writes the tables in `keys.md` from the app's actions and commands: `python docs/keys_table.py`.
+"""Writes the tables in `keys.md` from the actions and commands: `python docs/dev/keys_table.py`.
 
 `tests/test_docs.py` fails if the file is out of date.
 """
@@ -11,7 +11,7 @@ from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_names import key_names
 from tui_chat.ui.slash_commands import COMMANDS
 
-FILE = Path(__file__).parent / "keys.md"
+FILE = Path(__file__).parents[1] / "keys.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"
 
 

@@ -1,4 +1,4 @@
-"""Writes the manual page `man/tui-chat.1`; `python docs/command_line.py` runs it too.
+"""Writes the manual page `man/tui-chat.1`; `python docs/dev/command_line.py` runs it too.
 
 It has what `--help` prints. The package installs it where `man` finds it.
 `tests/test_man_page.py` fails if the file is out of date.
@@ -19,7 +19,7 @@ from tui_chat import __version__
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import PROGRAM
 
-FILE = Path(__file__).parent / "man" / f"{PROGRAM}.1"
+FILE = Path(__file__).parents[1] / "man" / f"{PROGRAM}.1"
 DATE = "2026-11-23"
 """When what this page adds to the help was written."""
 FILES = (

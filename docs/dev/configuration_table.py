@@ -1,4 +1,4 @@
-"""Writes the tables of keys in `configuration.md`: `python docs/configuration_table.py`.
+"""Writes the tables of keys in `configuration.md`: `python docs/dev/configuration_table.py`.
 
 Types, limits and defaults are those of the schema. A key is described by the docstring below it in
 the schema or, where that has none, below the field of the value that the table becomes.
@@ -35,7 +35,7 @@ from tui_chat.config.schema import (
 from tui_chat.models import endpoint, model_facts, prices, tool
 from tui_chat.models.settings import Settings
 
-FILE = Path(__file__).parent / "configuration.md"
+FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 
 TABLES: tuple[tuple[str, type[Strict], tuple[tuple[types.ModuleType, str], ...]], ...] = (

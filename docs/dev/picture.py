@@ -1,6 +1,6 @@
 """Draws the README's animated picture, docs/screen.svg, from the real app, offline.
 
-    uv run python docs/picture.py
+    uv run python docs/dev/picture.py
 
 A row of the screen that stays the same over several frames is in the file once, with the times at
 which it is visible. Without animation the last frame is shown.
@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.pilot import Pilot
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.ui.app_under_test import make_app, opened, replied  # noqa: E402

@@ -1,5 +1,5 @@
 """Writes the reference of the commands, `command-line.md`, and the manual page:
-`python docs/command_line.py`.
+`python docs/dev/command_line.py`.
 
 It is what `--help` prints. `tests/test_command_line_docs.py` fails if the file is out of date.
 """
@@ -15,7 +15,7 @@ import click
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import PROGRAM
 
-FILE = Path(__file__).parent / "command-line.md"
+FILE = Path(__file__).parents[1] / "command-line.md"
 WIDTH = 100
 """Columns of the help."""
 HEAD = """\
@@ -49,4 +49,4 @@ def text() -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
-    runpy.run_path(str(FILE.parent / "man_page.py"), run_name="__main__")
+    runpy.run_path(str(Path(__file__).parent / "man_page.py"), run_name="__main__")

@@ -1,4 +1,4 @@
-"""Writes the table of settings by protocol in `settings.md`: `python docs/settings_table.py`.
+"""Writes the table of settings by protocol in `settings.md`: `python docs/dev/settings_table.py`.
 
 Each setting is encoded alone in each protocol, and the report that the inspector shows says what
 became of it. `tests/test_settings_table.py` fails if the file is out of date.
@@ -23,7 +23,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.setting_types import SETTINGS, parse_setting
 from tui_chat.models.settings import CONTEXT_SETTINGS
 
-FILE = Path(__file__).parent / "settings.md"
+FILE = Path(__file__).parents[1] / "settings.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 MODELS = {

@@ -1,0 +1,30 @@
+"""`tui-chat docs`."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # the fixture
+from tui_chat.paths import bundled
+
+
+def test_it_lists_the_pages_for_users_with_their_titles(run: Run):
+    done = run("docs")
+    assert done.code == 0
+    listed = {line.split()[0]: line for line in done.out.splitlines()}
+    assert set(listed) == {path.stem for path in bundled("docs").glob("*.md")}
+    assert "The tap: other programs' requests" in listed["tap"]
+    assert "architecture" not in listed
+
+
+def test_it_prints_a_page_as_it_is_to_a_pipe(run: Run):
+    page = (bundled("docs") / "tap.md").read_text("utf-8")
+    assert run("docs", "tap").out == page
+    assert run("docs", "TAP.md").out == page
+
+
+def test_an_unknown_page_names_similar_ones(run: Run):
+    done = run("docs", "preset")
+    assert done.code == 2
+    assert "There is no page “preset”." in done.err
+    assert "presets" in done.err
+    assert run("docs", "../README").code == 2
