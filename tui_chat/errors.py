@@ -80,10 +80,14 @@ class ProviderError(TuiChatError):
 class Unreachable(ProviderError):
     """No connection could be made, or it broke before a response began."""
 
-    def __init__(self, message: str, *, advice: str = "", passing: bool = True) -> None:
+    def __init__(
+        self, message: str, *, advice: str = "", passing: bool = True, sent: bool = True
+    ) -> None:
         super().__init__(message, advice=advice)
         self.passing = passing
         """True if the same request may succeed in a moment."""
+        self.sent = sent
+        """False if it is certain that no part of the request left."""
 
 
 class Refused(ProviderError):

@@ -4,8 +4,9 @@
    The type of a path is checked before it is opened (opening a device can have effects) and again
    afterwards (the path may lead elsewhere by then); opening itself never blocks.
 2. Everything is read with a size limit, the standard input included.
-3. A text file is written completely or not at all.
-4. Folders that the program creates are accessible to their owner only, whatever the umask.
+3. A file is written completely or not at all, by `open_for_replacement`.
+4. Folders that the program creates are accessible to their owner only, whatever the umask. `Access`
+   says who may read a file.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
 
 from tui_chat.errors import ConfigError, InputError
 
@@ -40,6 +42,14 @@ _MAX_TOML_DOTS = 500
 """Maximum dots in a line: `tomllib` takes a minute for a key with 50,000 (`a.a.a = 1`)."""
 _MAX_TOML_DEPTH = 50
 """Maximum levels of tables and arrays."""
+
+Access: TypeAlias = Literal["private", "own", "shared"]
+"""Who may read a file that is written.
+
+    private   the owner: what the program remembers, and everything with conversations in it
+    own       the owner if the file is new, else who could before: presets, profiles, settings
+    shared    who the umask allows, and no one who could not before: other exports
+"""
 
 _CHUNK = 2**20
 _FLAGS = (
@@ -150,9 +160,11 @@ def _inner_values(value: Any) -> list[Any]:
 
 
 @contextmanager
-def open_for_replacement(path: Path) -> Generator[TextIOWrapper]:
+def open_for_replacement(
+    path: Path, access: Access = "own", *, durable: bool = True
+) -> Generator[TextIOWrapper]:
     """Open a UTF-8 text file for writing; the path has its content when the block has ended, and
-    its old content if the block raises. An existing file keeps its permissions.
+    its old content if the block raises. Without `durable`, a power failure may lose both.
 
     A pipe or a device is written to directly. Raises InputError.
     """
@@ -164,12 +176,16 @@ def open_for_replacement(path: Path) -> Generator[TextIOWrapper]:
         target = path.resolve()  # a symbolic link stays: the file it points to is replaced
         temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
         try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            opener = _OPENERS[access]
+            with open(temporary, "x", encoding="utf-8", newline="\n", opener=opener) as file:
                 yield file
                 file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o777)
+                if durable:
+                    os.fsync(file.fileno())
+            if access != "private" and target.exists():
+                before = stat.S_IMODE(target.stat().st_mode)
+                allowed = stat.S_IMODE(temporary.stat().st_mode) if access == "shared" else 0o777
+                temporary.chmod(before & allowed)
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -179,22 +195,60 @@ def open_for_replacement(path: Path) -> Generator[TextIOWrapper]:
         raise InputError(f"{path} cannot be written: {fault}") from error
 
 
-def write_text(text: str, path: Path) -> None:
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _open_for_umask(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o666)
+
+
+_OPENERS = {"private": _open_for_owner, "own": _open_for_owner, "shared": _open_for_umask}
+
+
+def write_text(text: str, path: Path, access: Access = "own") -> None:
     """Write a regular file as `open_for_replacement` does. Raises InputError."""
     if path.exists() and not path.is_file():  # a pipe would wait for a reader
         raise InputError(f"{path} cannot be written: it is not a regular file")
-    with open_for_replacement(path) as file:
+    with open_for_replacement(path, access) as file:
         file.write(text)
 
 
-def write_bytes(content: bytes, path: Path, *, overwrite: bool) -> None:
+def write_private(text: str, path: Path) -> None:
+    """Write a file that the user did not ask for, and its missing folders. Raises InputError."""
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
+    with open_for_replacement(path, "private", durable=False) as file:  # a key press waits for it
+        file.write(text)
+
+
+def write_new_file(path: Path, content: bytes) -> Path:
+    """Write a private file under this name or, if it is taken, with a number; return its path.
+    Missing folders are created. Raises InputError.
+    """
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    try:
+        make_private_folder(path.parent)
+        for each in chain((path,), numbered):
+            with suppress(FileExistsError), open(each, "xb", opener=_open_for_owner) as file:
+                file.write(content)
+                return each
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        fault = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be written: {fault}") from error
+    raise AssertionError  # there is always another number
+
+
+def write_bytes(content: bytes, path: Path, access: Access, *, overwrite: bool) -> None:
     """Write a regular file as `open_for_replacement` does. Raises InputError, also if there is a
     file that may not be overwritten.
     """
     if path.exists() and not (overwrite and path.is_file()):
         fault = "it exists already" if path.is_file() else "it is not a regular file"
         raise InputError(f"{path} cannot be written: {fault}")
-    with open_for_replacement(path) as file:
+    with open_for_replacement(path, access) as file:
         file.buffer.write(content)
 
 

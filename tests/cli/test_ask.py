@@ -138,6 +138,99 @@ def test_a_session_is_continued(ask: Ask, tmp_path: Path):
     assert ask("-c", "--role", "Assistant", "x").code == 2
 
 
+def sent(home: Path) -> list[tuple[str, str]]:
+    """Return the role and text of the messages of the last request."""
+    [(body,), *_] = rows(
+        home, "SELECT body FROM requests WHERE body IS NOT NULL ORDER BY rowid DESC"
+    )
+    messages = json.loads(body)["messages"]  # type: ignore[arg-type]
+    return [(each["role"], each["content"]) for each in messages]
+
+
+def test_a_pipe_sends_no_rules_for_the_screen(ask: Ask, tmp_path: Path):
+    assert ask("Hi").code == 0
+    assert sent(tmp_path) == [("user", "Hi")]
+    assert ask("-c", "More").code == 0
+    assert sent(tmp_path) == [("user", "Hi"), ("assistant", "Hi"), ("user", "More")]
+    [(preset, role)] = rows(tmp_path, "SELECT preset, role_id FROM sessions")
+    assert (preset, role) == ("plain", "assistant")  # the app goes on with both
+
+
+def test_what_the_user_chose_or_wrote_is_sent_through_a_pipe(ask: Ask, tmp_path: Path):
+    assert ask("Hi", "--preset", "plain", "--role", "Assistant").code == 0
+    assert [role for role, _ in sent(tmp_path)] == ["system", "system", "user"]
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "plain.json").write_text(
+        '[{"role": "system", "content": "Be short."}, {"type": "chat_history"}]'
+    )
+    assert ask("Hi").code == 0
+    assert sent(tmp_path) == [("system", "Be short."), ("user", "Hi")]
+    assert ask("Hi", "--preset", "").code == 0
+    assert sent(tmp_path) == [("user", "Hi")]
+    assert ask("-c", "More").code == 0
+    assert [role for role, _ in sent(tmp_path)] == ["user", "assistant", "user"]
+
+
+def test_bare_sends_what_was_typed(ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(TOOL)
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "plain.json").write_text(
+        '[{"role": "system", "content": "Be short."}, {"type": "chat_history"}]'
+    )
+    (tmp_path / "roles").mkdir()
+    (tmp_path / "roles" / "pirate.json").write_text('{"name": "P", "system_prompt": "Arr."}')
+    assert ask("Hi {{user}}", "--bare", "--set", "temperature=0.5").code == 0
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    request = json.loads(body)  # type: ignore[arg-type]
+    assert request["messages"] == [{"role": "user", "content": "Hi {{user}}"}]
+    assert (request["temperature"], "tools" in request) == (0.5, False)
+    ask("Other", "--role", "P")
+    assert ask("-c", "More", "--bare").code == 0
+    assert [role for role, _ in sent(tmp_path)] == ["user", "assistant", "user"]
+    assert ask("Hi", "--bare", "--system", "Arr.").code == 0
+    assert sent(tmp_path) == [("system", "Arr."), ("user", "Hi")]
+    assert ask("Hi", "--bare", "--role", "P").code == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "printed", "warned"),
+    [
+        ("Do:\n\n1. this\n\n   ```sh\n   wc -w\n   ```\n\n```\nno\n```", "wc -w\n", False),
+        ("```\ncut", "cut\n", False),
+        ("only `words`", "only `words`\n", True),
+    ],
+)
+def test_the_first_code_block_alone(ask: Ask, reply: str, printed: str, warned: bool):
+    done = ask("-x", "-m", "echo", reply, model="")
+    assert (done.code, done.out) == (0, printed)
+    assert ("no code block" in done.err) == warned
+    assert ask("-x", "--json", "Hi").code == 2
+
+
+def test_sources_of_a_reply_are_printed(ask: Ask):
+    done = ask("Hi", model="researcher")
+    assert "[1] " in done.err
+    assert "https://" in done.err
+    printed = json.loads(ask("--json", "Hi", model="researcher").out)
+    assert len(printed["references"]["sources"]) == 2
+
+
+def test_pictures_of_a_reply_are_saved(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    done = ask("Hi", model="picture")
+    [path] = tmp_path.glob("*.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "Saved the image (image/png" in done.err
+    assert done.err.rstrip().endswith(f"to {path.name}.")
+    printed = json.loads(ask("--json", "Hi", "--save-to", "made", model="picture").out)
+    [saved] = printed["files"]
+    assert Path(saved["path"]).parent == Path("made")
+    assert Path(saved["path"]).read_bytes() == path.read_bytes()
+    done = ask("--temporary", "Hi", model="picture")
+    assert "was not saved" in done.err
+    assert len(list(tmp_path.glob("*.png"))) == 1
+
+
 def test_there_may_be_no_last_session(ask: Ask):
     done = ask("-c", "x")
     assert done.code == 2
@@ -237,11 +330,16 @@ def test_a_missing_key_and_a_server_that_is_down(
     done = ask("Hi", model="gpt-5")
     assert done.code == 3
     assert "OPENAI_API_KEY is not set" in done.err
+    assert ask("Hi", "--system", "Arr.", model="gpt-5").code == 3
     (tmp_path / "config.toml").write_text(
         f'[endpoints.down]\nprotocol = "openai_chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
         f'auth = "none"\n{NO_RETRIES}\n'
     )
     assert ask("Hi", "--endpoint", "down", model="m").code == 4
+    assert rows(tmp_path, "SELECT 1 FROM sessions") == []  # nothing was sent
+    assert ask("Hi").code == 0
+    assert ask("-c", "More", "--endpoint", "down", model="m").code == 4
+    assert messages(tmp_path)[-1][2] == "failed"
     (tmp_path / "chat.db").write_bytes(b"")
     assert ask("Hi").code == 7
 
@@ -381,6 +479,13 @@ def test_a_tool_with_consent_runs(ask: Ask, tmp_path: Path):
 # --- on a terminal -----------------------------------------------------------------------
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
+
+
+@on_linux
+def test_a_terminal_gets_the_rules_for_the_screen(tmp_path: Path):
+    with TerminalApp(tmp_path, ("ask", "Hi", "--model", "echo")) as app:
+        assert app.wait() == 0
+    assert [role for role, _ in sent(tmp_path)] == ["system", "system", "user"]
 
 
 @on_linux

@@ -21,16 +21,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.cli.ask_output import ReplyPrinter, reply_json, session_words
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import is_terminal, write_json, write_line, write_reply
+from tui_chat.cli.reply_extras import first_code_block, save_files, source_lines
 from tui_chat.cli.workspace import (
     NO_CHOICES,
     Choices,
     choose,
     command_workspace,
     find_role,
+    omit_screen_rules,
     open_session,
+    send_only_conversation,
 )
-from tui_chat.errors import InputError, NeedsUser
+from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
@@ -73,6 +76,12 @@ class Question:
     stream: bool = True
     as_json: bool = False
     raw: bool = False
+    bare: bool = False
+    """True to send nothing but the messages of the conversation."""
+    extract: bool = False
+    """True to print only the first code block of the reply."""
+    save_to: Path | None = None
+    """The folder for pictures and files of the reply; None for the current one."""
     anyway: bool = False
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"
@@ -94,8 +103,16 @@ def run_ask(common: CommonOptions, question: Question) -> None:
             "There is no message to send.",
             advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
         )
+    if question.extract and (question.as_json or question.raw):
+        raise InputError("--extract prints a code block.", advice="Omit --json and --raw.")
     choices = _with_schema(question)
-    if question.system and choices.role is None and not (question.session or question.last):
+    if question.bare and (choices.role or choices.preset or choices.profile):
+        raise InputError(
+            "--bare sends nothing but the conversation.",
+            advice="Omit it, or --role, --preset and --profile.",
+        )
+    has_own_role = bool(question.system) or question.bare
+    if has_own_role and choices.role is None and not (question.session or question.last):
         choices = replace(choices, role="")
     if question.session and question.last:
         raise InputError(
@@ -172,10 +189,13 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         if question.temporary:
             await _open_temporary(workspace, failures, choices.role)
             choices = replace(choices, role=None)
-        await choose(workspace, choices)
+        await _apply(workspace, question, choices)
         workspace.update(is_streamed=question.stream)
-        printer = ReplyPrinter(workspace, as_json=question.as_json, raw=question.raw)
+        printer = ReplyPrinter(
+            workspace, shown=not (question.as_json or question.extract), raw=question.raw
+        )
         workspace.subscribe(printer.follow)
+        is_new = workspace.state.session is None
         try:
             if question.kind in ("impersonate", "quiet"):
                 await _print_side_reply(workspace, failures, question, text, printer)
@@ -193,6 +213,10 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
                     break
                 await _answer(workspace, calls[0])
                 failures.raise_first()
+        except TuiChatError:
+            if is_new and not printer.may_have_been_sent:
+                await _forget_session(workspace)
+            raise
         except asyncio.CancelledError:  # Ctrl+C
             await workspace.replies.stop_all(for_good=True)
             printer.end()
@@ -201,11 +225,44 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
             raise
         finally:
             printer.end()
+        message = workspace.state.entries[-1].message
+        folder = question.save_to or (None if question.temporary else Path())
+        files = save_files(message, folder)
         if question.as_json:
-            write_json(reply_json(workspace))
+            write_json(reply_json(workspace, files))
+        elif question.extract:
+            _print_code(message.content)
+        for line in (*source_lines(message.semantics.references), *(f.sentence for f in files)):
+            write_line(line, err=True)
         printer.summarize()
         if question.schema is not None:
             check_json(workspace.state.entries[-1])
+
+
+async def _apply(workspace: Workspace, question: Question, choices: Choices) -> None:
+    """Use what the command line chooses, for the requests of this process."""
+    await choose(workspace, choices)
+    if question.bare:
+        send_only_conversation(workspace)
+    elif question.as_json or not is_terminal():
+        omit_screen_rules(workspace, question.choices)
+
+
+async def _forget_session(workspace: Workspace) -> None:
+    """Remove the new session, of which nothing was sent."""
+    session = workspace.state.session
+    if session is not None and not workspace.state.is_temporary:
+        await workspace.replies.all_ended()
+        await workspace.store.sessions.remove(session.session_id)
+
+
+def _print_code(text: str) -> None:
+    """Print the first code block of a reply; the whole reply if it has none."""
+    code = first_code_block(text)
+    if code is None:
+        write_line("warning: The reply has no code block.", err=True)
+    code = text if code is None else code
+    write_reply(code if code.endswith("\n") else f"{code}\n")
 
 
 async def _open_temporary(workspace: Workspace, failures: Failures, role: str | None) -> None:
@@ -231,7 +288,7 @@ async def _send(
         await workspace.branches.add_system_message(system)
         failures.raise_first()
         # The session was read again, and with it what it has stored.
-        await choose(workspace, replace(question.choices, role=None))
+        await _apply(workspace, question, replace(question.choices, role=None))
     if not await workspace.replies.submit(text, parts):
         failures.raise_first()
         raise InputError("The message could not be sent.", advice="Try again.")
@@ -282,6 +339,8 @@ async def _print_side_reply(
     failures.raise_first()
     if question.as_json:
         write_json({"kind": kind, "model": composed.model, "content": text})
+    elif question.extract:
+        _print_code(text)
     else:
         printer.write(text)
 

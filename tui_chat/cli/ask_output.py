@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_chat.cli import output
@@ -13,6 +14,8 @@ from tui_chat.cli.output import (
     write_reply,
     write_text,
 )
+from tui_chat.cli.reply_extras import SavedFile, references_json
+from tui_chat.errors import InputError, Unreachable
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
@@ -28,11 +31,14 @@ if TYPE_CHECKING:
 class ReplyPrinter:
     """Prints replies while they arrive."""
 
-    def __init__(self, workspace: Workspace, *, as_json: bool, raw: bool) -> None:
+    def __init__(self, workspace: Workspace, *, shown: bool, raw: bool) -> None:
+        """`shown` is False if the reply is printed in another way when it has ended."""
         self._workspace = workspace
+        self.may_have_been_sent = False
+        """False as long as no part of a request can have left."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
-        self._target = _target_of(as_json=as_json, raw=raw)
+        self._target = _target_of(raw=raw) if shown else _Nothing()
         self._entry_id = ""
         """The id of the reply that is being printed."""
         self._restarts = 0
@@ -50,7 +56,9 @@ class ReplyPrinter:
                 case ReplyGrew():
                     self._grow(event.grown)
                 case ReplyRetrying(waiting):
-                    words = f"Trying again in {waiting.seconds:.0f} s ({waiting.why})"
+                    self._note_sent(waiting.why)
+                    when = f"in {waiting.seconds:.0f} s" if waiting.seconds >= 0.5 else "at once"
+                    words = f"Trying again {when} ({waiting.why})"
                     write_line(f"{words}, attempt {waiting.attempt}.", err=True)
                 case ReplyEnded():
                     self._end_reply(event)
@@ -58,6 +66,11 @@ class ReplyPrinter:
                     pass
         except (OutputClosed, OSError) as error:
             self.failed.set_exception(error)
+
+    def _note_sent(self, error: TuiChatError | None) -> None:
+        """Note that a request ended so, or has a reply."""
+        sent = error.sent if isinstance(error, Unreachable) else not isinstance(error, InputError)
+        self.may_have_been_sent = self.may_have_been_sent or sent
 
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
@@ -99,6 +112,7 @@ class ReplyPrinter:
             self.write(message.content)
         self._stop_waiting()
         self._error = event.error
+        self._note_sent(event.error)
         if message.semantics.refusal:
             write_line(f"The model declined: {message.semantics.refusal}", err=True)
         if event.entry.finish in _CUT:
@@ -149,7 +163,7 @@ class _Target(Protocol):
 
 
 class _Nothing:
-    """The output of `--json`: the reply is printed when it has ended."""
+    """The output of a reply that is printed when it has ended."""
 
     def write(self, text: str) -> None:
         """Write nothing."""
@@ -193,9 +207,7 @@ class _Rendered:
         write_text(self._target.end())
 
 
-def _target_of(*, as_json: bool, raw: bool) -> _Target:
-    if as_json:
-        return _Nothing()
+def _target_of(*, raw: bool) -> _Target:
     if raw or (target := output.markdown_target()) is None:
         return _PlainOutput(exact_end=raw)
     return _Rendered(target)
@@ -207,8 +219,8 @@ def session_words(workspace: Workspace) -> str:
     return "not stored" if state.is_temporary else f"session {state.session_id[:12]}"
 
 
-def reply_json(workspace: Workspace) -> dict[str, Any]:
-    """Return the last reply and its facts, as `--json` prints them."""
+def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, Any]:
+    """Return the last reply, with its pictures and files, as `--json` prints it."""
     entry = workspace.state.entries[-1]
     message, timing = entry.message, workspace.replies.timing(entry)
     return {
@@ -223,6 +235,8 @@ def reply_json(workspace: Workspace) -> dict[str, Any]:
             {"id": each.id, "name": each.name, "arguments": each.arguments}
             for each in message.tool_calls
         ],
+        "references": references_json(message.semantics.references),
+        "files": [each.json() for each in files],
         "status": entry.status,
         "finish_reason": entry.finish or None,
         "usage": {

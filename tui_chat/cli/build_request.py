@@ -82,7 +82,7 @@ async def _compose(config: Config, options: dict[str, Any]) -> Composed:
             endpoint=_endpoint_name(config, options),
             model=options["model"],
             role=options["role"] if role_file is None or options["session"] else None,
-            preset="" if preset_file else options["preset"] or "",
+            preset=None if preset_file else options["preset"],
             profile=None if profile_file else options["profile"],
             settings=options["parameters"],
         )

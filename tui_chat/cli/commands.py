@@ -117,8 +117,11 @@ def cli(context: click.Context, **options: Any) -> None:
     help="A system message before it, instead of a role.",
 )
 @role_option('The role of a new session; "" for none.')
-@preset_option("A preset.", default="")
+@preset_option('A preset; "" for none.')
 @profile_option('A profile; "" for none.')
+@click.option(
+    "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
+)
 @request_model
 @request_endpoint
 @request_settings
@@ -127,25 +130,35 @@ def cli(context: click.Context, **options: Any) -> None:
 @click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
+@click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
 @json_option("Print the reply and its facts as JSON.")
+@click.option(
+    "--save-to",
+    type=FILE,
+    metavar="FOLDER",
+    help="Where pictures and files of the reply are saved; default: the current folder.",
+)
 @click.option("--anyway", is_flag=True, help="Send a request that exceeds the context limit.")
 @click.pass_obj
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
 
-    TEXT is the message. The standard input is added if it is a pipe, or for -. New
-    sessions use the app's defaults and appear in the app immediately. Options apply to this message
-    and, if it starts a session, to that session.
+    TEXT is the message. The standard input is added if it is a pipe, or for -. New sessions use the
+    app's defaults and appear in the app immediately. Options apply to this message and, if it
+    starts a session, to that session.
 
-    The reply goes to the standard output, as Markdown on a terminal; everything else goes to the
-    standard error stream. Tools run after you agree on the terminal. Ctrl+C stops the reply and
-    keeps what arrived.
+    The reply goes to the standard output, as Markdown on a terminal; everything else, such as its
+    sources, goes to the standard error stream. If the standard output is not a terminal, the rules
+    for the screen that come with the program (of the preset “plain” and the role “Assistant”) are
+    not sent. Tools run after you agree on the terminal. Ctrl+C stops the reply and keeps what
+    arrived; if nothing could be sent, no session is stored.
 
     \b
     Examples:
       tui-chat ask "Why is the sky blue?"
       tui-chat ask -c "And at sunset?"
-      git diff | tui-chat ask "Write a commit message" --model gpt-5
+      git diff | tui-chat ask -m gpt-5 --bare "Write a commit message"
+      tui-chat ask -x "A shell script that counts words" > count.sh
       tui-chat ask "What is on this picture?" --attach photo.png
       tui-chat ask "Three fruits" --schema fruits.json --json
       tui-chat ask -c --kind continue

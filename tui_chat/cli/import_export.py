@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from tui_chat.cli.app import (
     library_in,
@@ -31,7 +31,13 @@ from tui_chat.cli.output import finish, write_export, write_json, write_line, wr
 from tui_chat.cli.workspace import find, find_role, find_session
 from tui_chat.config import Config
 from tui_chat.errors import InputError, located
-from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name
+from tui_chat.files import (
+    STANDARD_INPUT,
+    copy_standard_input,
+    input_name,
+    make_private_folder,
+    open_for_replacement,
+)
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
 from tui_chat.workspace.exporter import (
@@ -119,8 +125,8 @@ def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
     with TemporaryDirectory() as folder:
         path = Path(folder, "standard input")
         try:
-            with path.open("wb") as file:
-                copy_standard_input(file)
+            with open_for_replacement(path, "private") as file:
+                copy_standard_input(cast("BinaryIO", file.buffer))
         except (OSError, ValueError) as error:  # ValueError: it was closed
             raise InputError(f"The standard input cannot be read: {error}.") from error
         yield [path if each == STANDARD_INPUT else each for each in files]
@@ -301,7 +307,7 @@ async def _write_each(
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
 

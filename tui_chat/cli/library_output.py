@@ -161,7 +161,7 @@ def run_lorebook_export(common: CommonOptions, name: str, path: Path | None) -> 
     if path is None:
         write_line(exported.text.rstrip("\n"))
     else:
-        write_bytes(exported.text.encode(), path, overwrite=False)
+        write_bytes(exported.text.encode(), path, "shared", overwrite=False)
 
 
 def _library(common: CommonOptions) -> Library:
@@ -333,9 +333,9 @@ def export_role(common: CommonOptions, name: str, path: Path | None) -> None:
     if path is None:
         write_line(dump_json(card).rstrip("\n"))
     elif path.suffix.lower() == ".png":
-        write_bytes(dump_png(card), path, overwrite=False)
+        write_bytes(dump_png(card), path, "shared", overwrite=False)
     else:
-        write_bytes(dump_json(card).encode(), path, overwrite=False)
+        write_bytes(dump_json(card).encode(), path, "shared", overwrite=False)
 
 
 async def _role_and_picture(common: CommonOptions, name: str) -> tuple[Role, bytes]:

@@ -130,7 +130,7 @@ def run_export(common: CommonOptions, name: str, output: Path | None, *, is_ours
     if output is None:
         write_request(text.rstrip("\n"))
     else:
-        write_bytes(text.encode(), output, overwrite=False)
+        write_bytes(text.encode(), output, "shared", overwrite=False)
 
 
 _PASSED = Styled("passed", "green")
@@ -186,7 +186,7 @@ def _run(path: Path, update: bool) -> str:
         write_line("    ", _coloured(line))
     if not update:
         return "failed"
-    write_text(_updated(case, turns), path)
+    write_text(_updated(case, turns), path, "shared")
     return "updated"
 
 

@@ -384,8 +384,8 @@ def main(sources: tuple[tuple[str, str], ...], date: str, output: Path) -> None:
             )
         text = published(date, read)
         if output == OUTPUT:
-            write_text(current_models(text), CURRENT)
-        write_text(text, output)
+            write_text(current_models(text), CURRENT, "shared")
+        write_text(text, output, "shared")
     except TuiChatError as error:
         raise click.ClickException(one_line(str(error))) from error
     write_line(f"{output}: {len(text):,} bytes.")

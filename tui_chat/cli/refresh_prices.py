@@ -67,7 +67,7 @@ def main(source: tuple[str, str] | None, day: str, output: Path) -> None:
         text = price_table_text(data, day, name)
         if len(text) > MOST_OUTPUT:
             raise click.ClickException(f"{len(text):,} bytes; at most {MOST_OUTPUT:,} are kept.")
-        write_text(text, output)
+        write_text(text, output, "shared")
     except ImportError as error:
         raise click.ClickException("The package genai-prices is not installed.") from error
     except TuiChatError as error:

@@ -30,7 +30,7 @@ from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.cli.tap_json import call_json
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
-from tui_chat.files import make_private_folder
+from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -402,4 +402,5 @@ def _opened(path: Path) -> TextIO:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    restrict(path, 0o600)  # it may have been there
     return os.fdopen(descriptor, "a", encoding="utf-8")

@@ -18,6 +18,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
+from tui_chat.workspace.roles import FIRST_ROLE
+from tui_chat.workspace.state import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     from tui_chat.models.role import Role
@@ -54,13 +56,16 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a command line chooses for a request; empty and None leave it to the session."""
+    """What a command line chooses for a request; what is None, and an empty endpoint or model,
+    is left to the session.
+    """
 
     endpoint: str = ""
     model: str = ""
     role: str | None = None
     """The name of a role; empty for none."""
-    preset: str = ""
+    preset: str | None = None
+    """The name of a preset; empty for none."""
     profile: str | None = None
     """The name of a profile; empty for none."""
     settings: tuple[str, ...] = ()
@@ -68,6 +73,9 @@ class Choices:
 
 
 NO_CHOICES = Choices()
+
+NO_PRESET = "none"
+"""The bundled preset that has nothing but the conversation."""
 
 
 @asynccontextmanager
@@ -113,8 +121,9 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
             role = await workspace.store.roles.get(found.role_id)
         await choose_role(workspace, role)
     changes: dict[str, Any] = {}
-    if choices.preset:
-        preset = find("preset", choices.preset, workspace.library.names("presets"))
+    if choices.preset is not None:
+        name = choices.preset or NO_PRESET
+        preset = find("preset", name, workspace.library.names("presets"))
         changes |= {"preset": workspace.presets.read(preset), "preset_name": preset}
     if choices.profile is not None:
         name = choices.profile
@@ -133,6 +142,36 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
         changes["settings"] = replace(workspace.state.settings, **read_settings(choices.settings))
     if changes:
         workspace.update(**changes)
+
+
+def send_only_conversation(workspace: Workspace) -> None:
+    """Add nothing to the messages of the conversation: no role, preset, profile, lorebook, tool."""
+    workspace.update(
+        role=None,
+        profile=None,
+        profile_name="",
+        lorebooks=(),
+        lorebook_names=(),
+        tools=(),
+        preset=workspace.presets.read(NO_PRESET),
+        preset_name=NO_PRESET,
+    )
+
+
+def omit_screen_rules(workspace: Workspace, choices: Choices) -> None:
+    """Omit what comes with the program and is about its screen, for a reply that a program reads:
+    the messages of the default preset and the prompt of the first role. What was chosen or written
+    by the user stays, and the session keeps both.
+    """
+    state = workspace.state
+    is_default = choices.preset is None and state.preset_name == DEFAULT_PRESET
+    if is_default and workspace.library.is_ours(DEFAULT_PRESET):
+        workspace.update(preset=workspace.presets.read(NO_PRESET))
+    role = state.role
+    if role is None or choices.role is not None or role.role_id != FIRST_ROLE.role_id:
+        return
+    if role.system_prompt == FIRST_ROLE.system_prompt:
+        workspace.update(role=replace(role, system_prompt=""))
 
 
 async def choose_role(workspace: Workspace, role: Role | None) -> None:

@@ -34,6 +34,8 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
     host = urlsplit(url).netloc.rpartition("@")[2]
     advice = "Check the network and the endpoint's address, then try again."
     passing = True
+    unsent = (httpx.ConnectTimeout, httpx.ConnectError, httpx.ProxyError, httpx.PoolTimeout)
+    invalid = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
     match error:
         case httpx.ConnectTimeout():
             why = f"{host} did not answer within {timeouts.connect:g} seconds."
@@ -67,7 +69,8 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
             why = f"The request to {host} could not be sent ({type(error).__name__})."
             advice = "Please report it."
             passing = False
-    return Unreachable(why, advice=advice, passing=passing)
+    sent = not isinstance(error, (*unsent, *invalid))
+    return Unreachable(why, advice=advice, passing=passing, sent=sent)
 
 
 @contextmanager

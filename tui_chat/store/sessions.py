@@ -247,6 +247,10 @@ class SessionStore:
         ids = tuple(session_ids)
         await self._database.write(lambda tx: restore_sessions(tx, ids))
 
+    async def remove(self, session_id: str) -> None:
+        """Remove a session for good, with its messages, requests and draft."""
+        await self._database.write(lambda tx: remove_session(tx, session_id))
+
     async def list_trash(self) -> tuple[SessionSummary, ...]:
         """Return the sessions in the trash, the most recently deleted first."""
         return await self._database.read(trashed_summaries)

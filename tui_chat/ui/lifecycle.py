@@ -6,7 +6,6 @@ The error that ended the app last has a file of its own, with its traceback.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from tui_chat.errors import InputError, StoreDamaged, TuiChatError
+from tui_chat.files import write_private
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
 from tui_chat.ui.notifications import show_error
@@ -48,10 +48,8 @@ class CrashLog:
     def write(self) -> str:
         """Write the traceback of the current exception; return a sentence that says where it is."""
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(self._file, "w", encoding="utf-8", opener=_open_privately) as log:
-                log.write(sanitize(format_exc()))
-        except OSError:
+            write_private(sanitize(format_exc()), self._file)
+        except InputError:
             return "The details could not be written to the data directory."
         return f"The details are in {sanitize(str(self._file))}; please report it."
 
@@ -67,10 +65,6 @@ class CrashLog:
             show_error(self._app, error)
         except Exception:
             show_error(self._app, InputError(sentence, advice=self.write()))
-
-
-def _open_privately(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
 
 
 def _import_the_rest() -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Set
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -29,7 +30,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui_chat.files import make_private_folder
+from tui_chat.errors import InputError
+from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat import transcript_messages as messages
@@ -115,11 +117,8 @@ def write_layout(path: Path, layout: PaneLayout) -> None:
         "left": layout.left,
         "right": layout.right,
     }
-    try:
-        make_private_folder(path.parent)
-        path.write_text(json.dumps(values) + "\n", encoding="utf-8")
-    except OSError:
-        return
+    with suppress(InputError):
+        write_private(json.dumps(values) + "\n", path)
 
 
 def _columns(value: object) -> int | None:

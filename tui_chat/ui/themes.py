@@ -9,6 +9,7 @@ the other themes are there all the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +18,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tui_chat.errors import InputError
-from tui_chat.files import make_private_folder, read_toml
+from tui_chat.files import read_toml, write_private
 from tui_chat.models.text import OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.notifications import show_error
@@ -287,8 +288,5 @@ def chosen_theme(choice_file: Path, configured: str) -> str:
 
 def save_choice(choice_file: Path, chosen: str, configured: str) -> None:
     """Save a choice. If it cannot be saved, the next start has the configured theme."""
-    try:
-        make_private_folder(choice_file.parent)
-        choice_file.write_text(f"{chosen}\n{configured}\n", encoding="utf-8")
-    except OSError:
-        return
+    with suppress(InputError):
+        write_private(f"{chosen}\n{configured}\n", choice_file)

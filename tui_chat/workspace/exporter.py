@@ -96,7 +96,9 @@ def transcript_texts(transcript: SessionTranscript, kind: Format, zone: tzinfo) 
 
 
 async def write_file(chunks: AsyncIterator[str], path: Path) -> None:
-    """Write a file completely or not at all; see `open_for_replacement`. Raises InputError."""
-    with open_for_replacement(path) as file:
+    """Write a file with conversations, which only its owner can read; see `open_for_replacement`.
+    Raises InputError.
+    """
+    with open_for_replacement(path, "private") as file:
         async for text in chunks:
             file.write(text)

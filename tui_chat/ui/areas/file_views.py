@@ -121,7 +121,7 @@ async def save_file(area: Area, name: str, content: bytes) -> None:
     if exists and not await questions.confirm_overwrite(area.tui, path):
         return
     try:
-        await to_thread(write_bytes, content, path, overwrite=exists)
+        await to_thread(write_bytes, content, path, "private", overwrite=exists)
     except InputError as error:
         area.show_error(error)
         return

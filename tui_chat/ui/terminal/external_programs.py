@@ -20,6 +20,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from tui_chat.errors import InputError
+from tui_chat.files import write_new_file, write_private
 from tui_chat.models.media import detect_mime
 
 ENDING_SECONDS = 1.0
@@ -90,7 +91,7 @@ async def edit_in_editor(app: App[Any], text: str, name: str = "message.md") -> 
     command = editor_command(os.environ)
     with tempfile.TemporaryDirectory(prefix="tui-chat-") as folder:
         path = Path(folder, name)
-        path.write_text(text, encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
+        write_private(text.encode("utf-8", "replace").decode(), path)
         advice = "Set EDITOR to the command of your editor."
         await run_in_terminal(app, (*command, str(path)), advice=advice)
         left = path.read_text(encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
@@ -117,8 +118,7 @@ def open_outside(content: bytes, environ: Mapping[str, str]) -> str:
         )
     command = _opener(environ)
     folder = Path(tempfile.mkdtemp(prefix="tui-chat-"))
-    path = folder / f"view{guess_extension(mime) or ''}"
-    path.write_bytes(content)
+    path = write_new_file(folder / f"view{guess_extension(mime) or ''}", content)
     try:
         process = subprocess.Popen(  # noqa: S603 - the desktop's own command, no shell
             [command, str(path)],

@@ -338,7 +338,7 @@ class PresetsArea(Area):
         exported = export_preset(workspace.state.preset)
         path = typed_path(typed)
         try:
-            write_bytes(exported.text.encode(), path, overwrite=False)
+            write_bytes(exported.text.encode(), path, "shared", overwrite=False)
         except InputError as error:
             self.show_error(error)
             return

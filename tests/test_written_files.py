@@ -1,0 +1,156 @@
+"""Who may read the files that the program writes, with a umask that forbids nothing."""
+
+from __future__ import annotations
+
+import ast
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tui_chat import files
+from tui_chat.config.file import create_config_file
+from tui_chat.library.library import Library
+from tui_chat.models.preset import Preset
+from tui_chat.paths import bundled
+from tui_chat.ui.panes import PaneLayout, write_layout
+from tui_chat.ui.themes import save_choice
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
+
+ROOT = Path(files.__file__).parent
+
+WRITERS = {
+    "files.py": "the functions for writing",
+    "store/process_lock.py": "locks, created with 0600",
+    "store/maintenance/backup.py": "copies of the database, created with 0600",
+    "cli/tap.py": "appends to the record of calls",
+}
+"""The modules that write files by themselves."""
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("umask")
+def test_what_is_written_unasked_is_private(tmp_path: Path):
+    data, config = tmp_path / "data" / "below", tmp_path / "config" / "below"
+    write_layout(data / "layout.json", PaneLayout())
+    save_choice(data / "theme", "mine", "configured")
+    create_config_file(config / "config.toml")
+    library = Library(config, bundled("sample_presets"))
+    library.add_preset(Preset("own"))
+    library.save_snippet("Hello", "greeting")
+    for path in (*data.parent.rglob("*"), *config.parent.rglob("*"), data.parent, config.parent):
+        assert mode(path) == (0o700 if path.is_dir() else 0o600), path
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize(
+    ("access", "new", "before", "after"),
+    [
+        ("private", 0o600, 0o666, 0o600),
+        ("own", 0o600, 0o664, 0o664),
+        ("shared", 0o666, 0o640, 0o640),
+    ],
+)
+def test_who_may_read_a_file(
+    tmp_path: Path, access: files.Access, new: int, before: int, after: int
+):
+    files.write_text("x", tmp_path / "new", access)
+    assert mode(tmp_path / "new") == new
+    old = tmp_path / "old"
+    old.write_text("x")
+    old.chmod(before)
+    files.write_text("y", old, access)
+    assert (mode(old), old.read_text()) == (after, "y")
+
+
+def test_an_export_is_never_wider_than_the_umask(tmp_path: Path):
+    old = tmp_path / "old"
+    old.write_text("x")
+    old.chmod(0o666)
+    before = os.umask(0o027)
+    try:
+        files.write_text("y", old, "shared")
+        files.write_bytes(b"z", tmp_path / "new", "shared", overwrite=False)
+    finally:
+        os.umask(before)
+    assert (mode(old), mode(tmp_path / "new")) == (0o640, 0o640)
+
+
+def test_a_new_file_takes_a_free_name(tmp_path: Path):
+    names = [files.write_new_file(tmp_path / "a" / "b.png", b"x").name for _ in range(3)]
+    assert names == ["b.png", "b-2.png", "b-3.png"]
+    assert {mode(path) for path in (tmp_path / "a").iterdir()} == {0o600}
+    assert mode(tmp_path / "a") == 0o700
+
+
+def test_commands_write_private_files(tmp_path: Path):
+    chat = tmp_path / "chat.json"
+    chat.write_text('[{"role": "user", "content": "Hi"}]')
+    home = tmp_path / "home"
+    folders = ("--data-dir", str(home / "data"), "--config-dir", str(home / "config"))
+    exports = tmp_path / "exports"
+    commands = (
+        ("import", str(chat)),
+        ("ask", "Hi", "--model", "echo"),
+        ("ask", "Hi", "--model", "picture", "--save-to", str(exports / "pictures")),
+        *(
+            ("export", "--all", "--format", kind, "--output", str(exports / kind))
+            for kind in ("json", "jsonl", "markdown", "html", "sillytavern")
+        ),
+        ("export", "--all", "--output", str(chat), "--force"),
+    )
+    exports.mkdir(mode=0o700)
+    for words in commands:
+        subprocess.run(
+            [sys.executable, "-m", "tui_chat", *folders, *words],
+            stdin=subprocess.DEVNULL,
+            cwd=exports,
+            env={**os.environ, "PYTHONPATH": str(ROOT.parent)},
+            umask=0,
+            check=True,
+        )
+    written = [*home.rglob("*"), *exports.rglob("*")]
+    assert [path for path in written if path.suffix == ".png"]
+    for path in (*written, chat):
+        assert mode(path) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_only_these_modules_write_files():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if any(map(_writes, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert found == set(WRITERS)
+
+
+def _writes(node: ast.AST) -> bool:
+    """Return True for a call that creates a file or folder: `path.write_text`, `open(…, "w")`."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if name in ("write_text", "write_bytes", "mkdir", "touch", "makedirs"):
+        return True
+    if (name or getattr(node.func, "id", "")) not in ("open", "fdopen"):
+        return False
+    words = [each.value for each in node.args[:2] if isinstance(each, ast.Constant)]
+    creates = any(
+        isinstance(word, str) and word[:1] in ("w", "a", "x") and len(word) < 4 for word in words
+    )
+    flags = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    return creates or "O_CREAT" in flags
