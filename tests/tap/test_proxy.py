@@ -393,7 +393,7 @@ async def test_credentials_are_masked_in_what_is_kept():
         assert KEY[:7].encode() in got
         writer.close()
         (exchange,) = await tap.ended()
-    masked = exchange.credentials.mask_bytes(exchange.response.data)
+    masked = exchange.credentials.mask_response(exchange.response.data)
     kept = repr([exchange.target, exchange.headers, exchange.response_headers, masked])
     assert exchange.target == "/v1/messages?key=[key]&beta=true&x=[key]"
     assert ("x-note", "it is [key]!") in exchange.headers

@@ -42,11 +42,13 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
         },
         "request": {
             "method": exchange.method,
-            "url": exchange.upstream + exchange.target,
+            "url": exchange.url,
             "headers": [list(pair) for pair in exchange.headers],
             "protocol": call.protocol.value,
             "model": call.model,
-            "bytes": exchange.request.size,
+            "sent_bytes": exchange.request.size,
+            "body_is": _form(call),
+            "bytes": len(call.body) if call.body else None,
             "sha256": sha256(call.body).hexdigest() if call.body else None,
             "body": _text(call.body),
         },
@@ -72,6 +74,15 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
         },
         "notes": list(_notes(recorded)),
     }
+
+
+def _form(call: Call) -> str | None:
+    """Return which text `body`, `bytes` and `sha256` are of; None without a body."""
+    if not call.body:
+        return None
+    if call.is_masked:
+        return "masked"
+    return "decoded" if call.exchange.encoding else "as sent"
 
 
 def explained_json(call: Call) -> Any:
@@ -192,12 +203,14 @@ def _notes(recorded: RecordedCall) -> Iterator[str]:
     exchange, call = recorded.exchange, recorded.call
     if call.fault:
         yield call.fault
+    if call.is_masked:
+        yield "The request's body had credentials; “body”, “bytes” and “sha256” are without them."
     if exchange.encoding:
         yield f"The request was encoded ({exchange.encoding}); “body” is what it decodes to."
     if encoding := exchange.response_header("content-encoding"):
         yield f"The response was encoded ({encoding}); “body” is what it decodes to."
     if call.composed is not None and not call.is_reread:
-        yield "Encoded again, the request would not be the same JSON; “body” has what was sent."
+        yield "Encoded again, the request would not be the same JSON; “body” has what was recorded."
     if not exchange.response.is_whole:
         yield f"The response of {exchange.response.size:,} bytes is larger than the limit."
     elif recorded.reader is not None and recorded.reader.fault:

@@ -42,6 +42,23 @@ class SideRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request as another program sent it, with the credentials masked."""
+
+    method: str
+    url: str
+    """With its query."""
+    headers: tuple[tuple[str, str], ...] | None
+    """In the order sent and as spelled there; None if they were not recorded."""
+    body: bytes
+    """Content encoding undone."""
+    is_masked: bool = False
+    """True if credentials are masked in the body, so that it is not the one that was sent."""
+    source: str = ""
+    """What rebuilt the body, as words of a sentence; empty if it was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
 class RequestRecord:
     """A request that was sent and the recipe it was composed from. Never carries a key."""
 

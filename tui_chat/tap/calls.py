@@ -21,7 +21,12 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.reply import Reply, advance
-from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
+from tui_chat.models.request import (
+    ARRIVAL_TICK,
+    MAX_RESPONSE_BYTES,
+    RawResponse,
+    RecordedRequest,
+)
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.error_body import response_error
@@ -44,7 +49,8 @@ class Call:
     exchange: RecordedExchange
     protocol: Protocol
     body: bytes
-    """The exact body, its content encoding undone; empty if it was larger than the limit."""
+    """The body as it is kept: its content encoding undone, credentials masked. Empty if it was
+    larger than the limit."""
     captured: CapturedRequest | None
     """None if the body cannot be read."""
     composed: Composed | None
@@ -53,6 +59,16 @@ class Call:
     """The body laid out as it was sent."""
     fault: str = ""
     """Why the body cannot be read."""
+    is_masked: bool = False
+    """True if the body had credentials, which are masked in `body`."""
+
+    @property
+    def recorded(self) -> RecordedRequest:
+        """The request as it was sent."""
+        exchange = self.exchange
+        return RecordedRequest(
+            exchange.method, exchange.url, exchange.headers, self.body, self.is_masked
+        )
 
     @property
     def model(self) -> str:
@@ -84,7 +100,8 @@ def read_call(exchange: RecordedExchange, wanted: Protocol | None = None) -> Cal
         return _unread(exchange, path_protocol, b"", f"The body cannot be read: {error}.")
     parsed = _json_object(body)
     exchange.credentials.add_body(parsed)
-    if (masked := exchange.credentials.mask_bytes(body)) != body:
+    masked = exchange.credentials.mask_bytes(body)
+    if is_masked := masked != body:
         body, parsed = masked, _json_object(masked)
     protocol = protocol_of_call(exchange.method, exchange.target, parsed or {}, wanted)
     if protocol is None:
@@ -95,8 +112,9 @@ def read_call(exchange: RecordedExchange, wanted: Protocol | None = None) -> Cal
         endpoint = Endpoint(f"tap {exchange.upstream}", protocol, exchange.upstream)
         composed = captured.composed(endpoint, model_in_path(exchange.target))
     except (UnicodeDecodeError, ValueError, RecursionError, InputError) as error:
-        return _unread(exchange, protocol, body, f"The body cannot be read: {error}")
-    return Call(exchange, protocol, body, captured, composed, exact)
+        fault = f"The body cannot be read: {error}"
+        return Call(exchange, protocol, body, None, None, None, fault, is_masked)
+    return Call(exchange, protocol, body, captured, composed, exact, "", is_masked)
 
 
 def _unread(
@@ -201,7 +219,7 @@ class RecordedReplyReader:
             self.first = at
 
     def _masked(self) -> bytes:
-        return self._credentials.mask_bytes(bytes(self._body))
+        return self._credentials.mask_response(bytes(self._body))
 
     def received(self) -> RawResponse:
         """Return the response as it was received, content encoding undone."""

@@ -142,9 +142,10 @@ class ClientConnection:
     async def _pass_request(self, data: bytes) -> None:
         head, reader, has_body = read_request_head(data)
         upstream = self._proxy.route(head)
+        passed = head.addressed_to(upstream.authority, upstream.target(head.target))
         exchange = RecordedExchange(
             self._proxy.next_number(),
-            head,
+            passed,
             upstream.url,
             self._proxy.held,
             self._proxy.max_body,
@@ -163,7 +164,7 @@ class ClientConnection:
             return
         self._pending.append(_Pending(exchange, head.method))
         self._nothing_pending.clear()
-        await self._send(head.addressed_to(upstream.authority, upstream.target(head.target)))
+        await self._send(passed.data)
         if has_body:
             await self._pass_body(exchange, reader)
         exchange.finish_request(monotonic())

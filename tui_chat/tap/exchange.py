@@ -97,6 +97,7 @@ class RecordedExchange:
     def __init__(
         self, number: int, head: RequestHead, upstream: str, held: Held, max_body: int, now: float
     ) -> None:
+        """`head` is the one that goes to the upstream."""
         self.number = number
         self.credentials = Credentials(head.headers, head.target)
         self.method = head.method
@@ -132,6 +133,12 @@ class RecordedExchange:
         """Return a header of the response, masked; empty if it is absent."""
         found = (value for key, value in self.response_headers if key.lower() == name)
         return next(found, "")
+
+    @property
+    def url(self) -> str:
+        """The whole URL, masked."""
+        scheme, _, rest = self.upstream.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}{self.target}"
 
     @property
     def path(self) -> str:

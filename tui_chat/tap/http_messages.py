@@ -47,8 +47,8 @@ class RequestHead:
         """Return the first value of a header; None if it is absent."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
-    def addressed_to(self, host: str, target: str) -> bytes:
-        """Return the bytes of the same head with another host and target."""
+    def addressed_to(self, host: str, target: str) -> RequestHead:
+        """Return the same head with another host and target."""
         line, *fields = self.data[: -len(_END)].split(b"\r\n")
         method, _, rest = line.partition(b" ")
         _, _, version = rest.rpartition(b" ")
@@ -58,7 +58,11 @@ class RequestHead:
             name, colon, _ = field.partition(b":")
             if name.lower() == b"host":
                 fields[number] = name + colon + b" " + host.encode("latin-1")
-        return b"\r\n".join((line, *fields)) + _END
+        headers = tuple(
+            (name, host if name.lower() == "host" else value) for name, value in self.headers
+        )
+        data = b"\r\n".join((line, *fields)) + _END
+        return RequestHead(data, self.method, target, headers)
 
 
 class ByteSource:

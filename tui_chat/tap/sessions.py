@@ -141,7 +141,7 @@ class SessionWriter:
                 endpoint=name or exchange.upstream,
                 protocol=call.protocol,
                 method=exchange.method,
-                url=exchange.upstream + exchange.target,
+                url=exchange.url,
                 sha256=sha256(call.body).hexdigest(),
                 recipe={"source": TAG, "client": exchange.header("user-agent")[:200]},
                 body=call.body,
