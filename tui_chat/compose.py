@@ -15,6 +15,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
+from tui_chat.models.request import RecordedRequest
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.common.media import media_notes
@@ -34,6 +35,8 @@ class Composed:
     """Notes of the context builder and the protocol, worst first."""
     inputs: Inputs | None = None
     """The inputs; None if it was encoded from an envelope."""
+    recorded: RecordedRequest | None = None
+    """The request as another program sent it; None if it was composed here."""
 
     @property
     def protocol(self) -> Protocol:
@@ -48,16 +51,27 @@ class Composed:
     @property
     def method(self) -> str:
         """The HTTP method."""
-        return "POST"
+        return self.recorded.method if self.recorded else "POST"
+
+    @property
+    def body(self) -> bytes:
+        """The exact body; of a recorded request the one that is kept."""
+        return self.recorded.body if self.recorded else self.payload.body
 
     @property
     def url(self) -> str:
         """The whole URL."""
+        if self.recorded is not None and self.recorded.url:
+            return self.recorded.url
         return request_url(self.endpoint, self.encoded.path)
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """All headers except the key's, in the order in which they are sent."""
+        """All headers except the key's, in the order in which they are sent. Of a recorded request
+        all of them, with credentials masked.
+        """
+        if self.has_recorded_headers and self.recorded is not None:
+            return self.recorded.headers or ()
         ours = (
             ("Content-Type", "application/json"),
             ("Accept", self._reply_type),
@@ -68,13 +82,22 @@ class Composed:
         return (*(header for header in ours if header[0].lower() not in named), *theirs)
 
     @property
+    def has_recorded_headers(self) -> bool:
+        """True if the headers are those that another program sent."""
+        return self.recorded is not None and self.recorded.headers is not None
+
+    @property
     def _reply_type(self) -> str:
         """The media type of the reply."""
         return protocol_of(self.protocol).stream_type if self.streams else "application/json"
 
     @property
     def key_header(self) -> tuple[str, str] | None:
-        """The name of the key's header and the prefix of its value; None if no key is sent."""
+        """The name of the key's header and the prefix of its value; None if no key is sent, or if
+        it is among the headers, masked.
+        """
+        if self.has_recorded_headers:
+            return None
         return self.endpoint.key_header(self.encoded.key_header)
 
     @property

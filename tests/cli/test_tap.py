@@ -72,6 +72,13 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
     (session,) = json.loads(listed.out)
     assert session["session_id"] == two["conversation"]["session_id"]
     assert session["endpoint"] == "loopback-anthropic"
+    shown = run(
+        "--data-dir", tmp_path / "data", "sessions", "show", session["session_id"], "--json"
+    )
+    sent = json.loads(shown.out)["messages"][-1]["request"]
+    assert {name: sent[name] for name in ("method", "url", "headers", "sha256")} == {
+        name: two["request"][name] for name in ("method", "url", "headers", "sha256")
+    }
 
 
 def test_the_commands_output_is_its_own_without_json(

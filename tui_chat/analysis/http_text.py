@@ -5,9 +5,21 @@ from __future__ import annotations
 import shlex
 
 from tui_chat.compose import Composed
+from tui_chat.models.request import CREDENTIAL_MASK
 
 MASK = "••••••••"
 """Stands for a key."""
+_MAX_ARGUMENT = 100_000
+"""Bytes of a body from which it is piped into curl: Linux takes 128 KiB in one argument."""
+_OF_THE_CONNECTION = frozenset(
+    (
+        *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "expect"),
+        *("content-encoding", "te", "trailer", "upgrade", "proxy-connection"),
+    )
+)
+"""Recorded headers that curl writes itself, or that belong to the bytes as they passed."""
+_CURLS_OWN = ("User-Agent", "Accept", "Content-Type")
+"""Headers that curl adds unless it is told not to."""
 
 
 def as_http(composed: Composed) -> str:
@@ -17,20 +29,46 @@ def as_http(composed: Composed) -> str:
         name, prefix = composed.key_header
         headers.append((name, f"{prefix}{MASK}"))
     lines = [f"{composed.method} {composed.url}", *(f"{name}: {value}" for name, value in headers)]
-    return "\n".join(lines) + "\n\n" + composed.payload.body.decode()
+    return "\n".join(lines) + "\n\n" + _text(composed.body)
 
 
 def as_curl(composed: Composed) -> str:
     """Return a command for a POSIX shell that sends the same bytes; the key is a variable."""
-    parts = [f"curl --request {composed.method} {shlex.quote(composed.url)}"]
+    variable = key_variable(composed.endpoint.key)
+    url = _quoted(composed.url, variable)
+    parts = [f"curl --request {composed.method} {url}"]
+    if "[" in composed.url or "{" in composed.url:
+        parts.append("--globoff")
     if composed.streams:
         parts.append("--no-buffer")
-    parts += [f"--header {shlex.quote(f'{name}: {value}')}" for name, value in composed.headers]
+    headers = composed.headers
+    if composed.has_recorded_headers:
+        names = {name.lower() for name, _ in headers}
+        if "accept-encoding" in names:
+            parts.append("--compressed")
+        headers = tuple(each for each in headers if each[0].lower() not in _OF_THE_CONNECTION)
+        parts += [f"--header '{name}:'" for name in _CURLS_OWN if name.lower() not in names]
+    for name, value in headers:
+        header = f"{name}: {value}" if value else f"{name};"
+        parts.append(f"--header {_quoted(header, variable)}")
     if composed.key_header is not None:
         name, prefix = composed.key_header
-        parts.append(f'--header "{name}: {prefix}${{{key_variable(composed.endpoint.key)}}}"')
-    parts.append(f"--data-raw {shlex.quote(composed.payload.body.decode())}")
-    return " \\\n  ".join(parts)
+        parts.append(f'--header "{name}: {prefix}${{{variable}}}"')
+    body = shlex.quote(_text(composed.body))
+    if len(composed.body) <= _MAX_ARGUMENT:
+        return " \\\n  ".join((*parts, f"--data-raw {body}"))
+    # `printf` is part of the shell, so that no limit of the system holds for its argument.
+    return f"printf %s {body} | " + " \\\n  ".join((*parts, "--data-binary @-"))
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "surrogateescape")
+
+
+def _quoted(text: str, variable: str) -> str:
+    """Return a text for a shell, with the variable of the key where a credential is masked."""
+    pieces = (shlex.quote(piece) if piece else "" for piece in text.split(CREDENTIAL_MASK))
+    return f'"${{{variable}}}"'.join(pieces)
 
 
 def key_variable(reference: str) -> str:

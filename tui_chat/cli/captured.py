@@ -114,7 +114,10 @@ def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
                 return None
             if call.recorded.call.captured is None:
                 raise InputError(f"Call {number}: {call.recorded.call.fault}")
-            return call.recorded.call.body.decode("utf-8", "replace")
+            request = call.recorded.call.recorded
+            lines = [f"{request.method} {request.url}"]
+            lines += [f"{name}: {value}" for name, value in request.headers or ()]
+            return "\n".join(lines) + "\n\n" + request.body.decode("utf-8", "replace")
     if not count:
         advice = "Save it with contents, from a program that calls a provider itself."
         raise InputError("The HAR file has no call of a provider.", advice=advice)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -32,6 +32,7 @@ from tui_chat.workspace.exporter import exported_texts
 
 if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
+    from tui_chat.models.request import RequestRecord
     from tui_chat.models.search import Hit, Query
     from tui_chat.models.session import Entry, SessionSummary
     from tui_chat.workspace.workspace import Workspace
@@ -195,7 +196,9 @@ def show(common: CommonOptions, name: str, *, as_json: bool) -> None:
             if as_json:
                 await workspace.sessions.activate(summary.session_id)
                 failures.warn()
-                write_json(_session_json(workspace, summary))
+                sent = await workspace.store.requests.list(summary.session_id)
+                recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
+                write_json(_session_json(workspace, summary, recorded))
                 return
             zone = datetime.now().astimezone().tzinfo
             assert zone is not None  # astimezone sets it
@@ -205,7 +208,9 @@ def show(common: CommonOptions, name: str, *, as_json: bool) -> None:
     asyncio.run(run())
 
 
-def _session_json(workspace: Workspace, summary: SessionSummary) -> dict[str, Any]:
+def _session_json(
+    workspace: Workspace, summary: SessionSummary, recorded: Mapping[str, RequestRecord]
+) -> dict[str, Any]:
     state = workspace.state
     return {
         **summary._asdict(),
@@ -213,11 +218,24 @@ def _session_json(workspace: Workspace, summary: SessionSummary) -> dict[str, An
         "profile": state.profile_name,
         "lorebooks": list(state.lorebook_names),
         "settings": settings_json(state.settings),
-        "messages": [_entry_json(entry) for entry in state.entries],
+        "messages": [_entry_json(entry, recorded.get(entry.message.id)) for entry in state.entries],
     }
 
 
-def _entry_json(entry: Entry) -> dict[str, Any]:
+def _request_json(record: RequestRecord) -> dict[str, Any]:
+    """Return what was recorded of a request, without its body, which `export` has."""
+    headers = record.recipe.get("headers")
+    return {
+        "protocol": record.protocol.value,
+        "method": record.method,
+        "url": record.url or None,
+        "headers": headers,
+        "sha256": record.sha256,
+        "is_masked": record.recipe.get("masked") is True,
+    }
+
+
+def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
     message = entry.message
     return {
         "id": message.id,
@@ -227,6 +245,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "status": entry.status,
         **({"model": entry.model, "endpoint": entry.endpoint} if entry.model else {}),
         **({"error": entry.error} if entry.error else {}),
+        **({"request": _request_json(request)} if request is not None else {}),
         **({"tool_call_id": message.tool_call_id} if message.tool_call_id else {}),
         **(
             {

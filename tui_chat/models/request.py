@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
@@ -41,21 +41,25 @@ class SideRequest:
     """Seconds since the epoch, UTC; set by the store."""
 
 
+CREDENTIAL_MASK = "[key]"
+"""Stands for a credential in what is kept of a request."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
     """A request as another program sent it, with the credentials masked."""
 
     method: str
     url: str
-    """With its query."""
+    """With its query; empty if it was not recorded."""
     headers: tuple[tuple[str, str], ...] | None
     """In the order sent and as spelled there; None if they were not recorded."""
     body: bytes
     """Content encoding undone."""
     is_masked: bool = False
     """True if credentials are masked in the body, so that it is not the one that was sent."""
-    source: str = ""
-    """What rebuilt the body, as words of a sentence; empty if it was recorded."""
+    missing: str = ""
+    """What of the body was not recorded, as words of a sentence; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +74,67 @@ class RequestRecord:
     url: str
     """Without user, password and key parameters, which the caller must remove."""
     sha256: str
-    """Of the exact body, in hex; stays when the body itself is no longer kept."""
+    """Of the body as it is kept, in hex; stays when the body itself is no longer kept."""
     recipe: Mapping[str, Any]
     """What the body was composed from (preset revision, head, draft, settings, versions), as
-    JSON values."""
+    JSON values; of a recorded request what else is known of it, see `recorded_recipe`."""
     body: bytes | None = None
     """The exact bytes; None for older requests."""
     created: float = 0.0
     """Seconds since the epoch, UTC; the store sets it."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if another program sent it."""
+        return self.recipe.get("source") in RECORDED_SOURCES
+
+    @property
+    def recorded(self) -> RecordedRequest | None:
+        """The request as another program sent it; None if it is one of ours, or its body is not
+        kept any more.
+        """
+        if not self.is_recorded or self.body is None:
+            return None
+        missing = self.recipe.get("missing")
+        return RecordedRequest(
+            self.method,
+            self.url,
+            _header_pairs(self.recipe.get("headers")),
+            self.body,
+            self.recipe.get("masked") is True,
+            missing if isinstance(missing, str) else "",
+        )
+
+
+RECORDED_SOURCES = ("tap", "transcript")
+"""The values of `source` in the recipe of a recorded request: recorded on its way, or kept by the
+program that sent it.
+"""
+
+
+def recorded_recipe(source: str, request: RecordedRequest, client: str = "") -> dict[str, Any]:
+    """Return the recipe of a recorded request: what its record has no other place for."""
+    recipe: dict[str, Any] = {"source": source, "client": client}
+    if request.headers is not None:
+        recipe["headers"] = [list(pair) for pair in request.headers]
+    if request.is_masked:
+        recipe["masked"] = True
+    if request.missing:
+        recipe["missing"] = request.missing
+    return recipe
+
+
+def _header_pairs(value: object) -> tuple[tuple[str, str], ...] | None:
+    """Return stored headers; None if there are none, or they are not pairs of texts."""
+    if not isinstance(value, list):
+        return None
+    pairs = [
+        tuple(cast("list[object]", pair)) if isinstance(pair, list) else ()
+        for pair in cast("list[object]", value)
+    ]
+    if not all(len(pair) == 2 and all(isinstance(each, str) for each in pair) for pair in pairs):
+        return None
+    return cast("tuple[tuple[str, str], ...]", tuple(pairs))
 
 
 @dataclass(frozen=True, slots=True)

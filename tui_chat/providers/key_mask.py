@@ -17,6 +17,7 @@ from dataclasses import field, replace
 from typing import AnyStr
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.request import CREDENTIAL_MASK
 from tui_chat.models.stream_events import (
     ReasoningDelta,
     RefusalDelta,
@@ -26,7 +27,7 @@ from tui_chat.models.stream_events import (
     ToolCallDelta,
 )
 
-MASK = "[key]"
+MASK = CREDENTIAL_MASK
 """Replaces the key."""
 
 _SHORTEST = 6

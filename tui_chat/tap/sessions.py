@@ -3,7 +3,7 @@
 1. A conversation is one session with the tag `tap`. Its messages are those of the requests; a
    message that several requests repeat is stored once, and what replaces it is another version.
 2. A reply is stored as `streaming` when its request has passed, grows, and ends as it did; so a
-   running app shows it live. The request's exact body is kept as for our own requests.
+   running app shows it live. The request is kept as it was recorded: URL, headers and body.
 3. A conversation that continues one in the database, from before this program was started, goes on
    there: the session with the same title whose messages it begins with, a reply included.
 4. If the database cannot be written to, the call is counted and dropped: nothing waits for it.
@@ -23,7 +23,7 @@ from tui_chat.errors import RecordGone, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RawResponse, RequestRecord
+from tui_chat.models.request import RawResponse, RequestRecord, recorded_recipe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
@@ -143,7 +143,7 @@ class SessionWriter:
                 method=exchange.method,
                 url=exchange.url,
                 sha256=sha256(call.body).hexdigest(),
-                recipe={"source": TAG, "client": exchange.header("user-agent")[:200]},
+                recipe=recorded_recipe(TAG, call.recorded, exchange.header("user-agent")[:200]),
                 body=call.body,
             ),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.models.message import Message
+from tui_chat.models.request import RecordedRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.transcript import SessionTranscript
@@ -46,8 +48,11 @@ class CapturedRequests:
                 turn = read_turn(text, "The exported turn")
                 viewed = await asyncio.to_thread(viewed_turn, turn)
             else:
-                captured = read_captured(text)
-                composed = workspace.requests.from_envelope(captured.envelope, captured.protocol)
+                recorded = read_http(text)
+                captured = read_captured(recorded.body.decode() if recorded is not None else text)
+                if recorded is None:
+                    recorded = RecordedRequest("POST", "", None, captured.body)
+                composed = workspace.requests.from_captured(captured, recorded)
                 description = f"captured {captured.protocol.label} request"
                 if not captured.settings.model:
                     description += " · names no model"
@@ -105,6 +110,34 @@ def save_summary(not_kept: tuple[str, ...], wanted: str, used: str) -> tuple[str
         cut = listed if len(listed) <= _LONGEST_LIST else f"{listed[:_LONGEST_LIST]}…"
         lines.append(f"Not kept: {cut}.")
     return "\n".join(lines), len(lines) == 1
+
+
+_REQUEST_LINE = re.compile(r"(?P<method>[A-Z]+) (?P<url>https?://\S+)(?: HTTP/[\d.]+)?")
+_HEADER = re.compile(r"(?P<name>[!#-'*+.^-z|~\w-]+):[ \t]*(?P<value>.*)")
+
+
+def read_http(text: str) -> RecordedRequest | None:
+    """Return the request of a text as the inspector copies one: method and URL, headers and body.
+    Credentials are masked. None for any other text.
+    """
+    from tui_chat.tap.credentials import Credentials
+
+    head, blank, body = text.lstrip().replace("\r\n", "\n").partition("\n\n")
+    first, *lines = head.split("\n")
+    request, fields = _REQUEST_LINE.fullmatch(first.strip()), list(map(_HEADER.fullmatch, lines))
+    if request is None or not blank or not all(fields):
+        return None
+    headers = tuple((each["name"], each["value"].strip()) for each in fields if each is not None)
+    credentials = Credentials(headers, request["url"])
+    url = credentials.mask_target(request["url"])
+    kept = credentials.mask_text(body.strip())
+    return RecordedRequest(
+        request["method"],
+        url,
+        credentials.mask_headers(headers),
+        kept.encode("utf-8", "replace"),
+        kept != body.strip(),
+    )
 
 
 def viewed_turn(turn: TurnFile) -> ViewedRequest:

@@ -344,10 +344,12 @@ class LiveRequest:
         with workspace.reporting():
             if composed is None:
                 sentence = "What was sent is no longer kept, and cannot be composed again."
+                if sent.body is not None:
+                    sentence = "What was sent is kept, but it cannot be read as a request."
                 raise InputError(sentence, advice=sent.why)
             entry = next((e for e in entries if e.message.id == entry_id), None)
             viewed = ViewedRequest(composed, sent.description, entry, sent.captured)
-            if sent.record.recipe.get("source") == "tap":
+            if sent.record.is_recorded:
                 viewed = await self._with_request_before(viewed, entry_id)
             if workspace.state.session_id == session_id:
                 self.view(viewed)

@@ -27,7 +27,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.request import RecordedRequest, RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
@@ -81,10 +81,9 @@ class SentRequest:
     def description(self) -> str:
         """When it was sent, and how exact `shown` is."""
         match self.how:
+            case "kept" if (recorded := self.record.recorded) is not None:
+                return recorded_words(recorded, self.sent_at, is_exact=self.is_exact)
             case "kept" if self.captured is not None:
-                how = "exact bytes" if self.is_exact else "the same JSON, laid out anew"
-                if self.record.recipe.get("source") == "tap":
-                    return f"recorded at {self.sent_at} · {how}"
                 how = f"read from the kept bytes. {self.why}"
             case "kept" if self.is_exact:
                 how = "exact bytes"
@@ -110,6 +109,18 @@ class SentRequest:
         captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
         count = counter_for(self.composed.envelope.parameters.model.value)
         return encode(count_envelope(captured.envelope, count), self.composed.endpoint)
+
+
+def recorded_words(recorded: RecordedRequest, time: str, *, is_exact: bool) -> str:
+    """Return when another program sent a request, and how exact what is shown of it is."""
+    at = f" at {time}" if time else ""
+    if recorded.missing:
+        return f"rebuilt from the transcript · sent{at} · without {recorded.missing}"
+    how = "exact bytes" if is_exact else "the same JSON, laid out anew"
+    if recorded.is_masked:
+        how = "credentials masked in the body"
+    headers = "" if recorded.headers is not None else " · headers rebuilt"
+    return f"recorded{at} · {how}{headers}"
 
 
 class RequestHistory:
@@ -190,6 +201,9 @@ class RequestHistory:
             entry = await self._workspace.active_store.messages.get(entry_id)
             if sent.composed is None or sent.body is None or entry is None:
                 raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
+            if sent.composed.inputs is None:
+                sentence = "This turn cannot be put into a file: it was not composed here."
+                raise InputError(sentence, advice="Export the session, which has the request.")
             reply = TurnReply(
                 message=entry.message,
                 status=entry.status,
@@ -214,7 +228,7 @@ class RequestHistory:
         record = await self._workspace.active_store.requests.get(entry_id)
         if record is None:
             raise InputError("No request is remembered for this message.")
-        if record.recipe.get("source") == "tap" and record.body is not None:
+        if record.is_recorded and record.body is not None:
             return await asyncio.to_thread(self._read_kept, record, record.body, "")
         try:
             inputs = await self._inputs(entry_id, record.recipe, known)
@@ -238,6 +252,7 @@ class RequestHistory:
             captured = read_captured(body.decode("utf-8", "replace"), record.protocol)
             endpoint = self._endpoint(record)
             composed = captured.composed(endpoint, _model_in_url(record.url))
+            composed = replace(composed, recorded=record.recorded)
         except (InputError, ValueError, RecursionError) as error:
             return SentRequest(record, "kept", why or str(error), body)
         return SentRequest(record, "kept", why, body, composed, captured)

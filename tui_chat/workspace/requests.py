@@ -23,13 +23,12 @@ from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import LOOPBACK_URL
-from tui_chat.context import Inputs, SessionSettings, count_envelope
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
@@ -37,10 +36,12 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
+from tui_chat.tokens import NO_CORRECTION, Correction
 from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 
 if TYPE_CHECKING:
+    from tui_chat.analysis import CapturedRequest
+    from tui_chat.models.request import RecordedRequest
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
@@ -346,10 +347,10 @@ class Requests:
             return composed
         return encode(composed.envelope, self._endpoint_for(protocol), composed.inputs)
 
-    def from_envelope(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
-        """Return any envelope, such as a captured one, as a request in a protocol."""
-        count = counter_for(envelope.parameters.model.value)
-        return encode(count_envelope(envelope, count), self._endpoint_for(protocol))
+    def from_captured(self, captured: CapturedRequest, recorded: RecordedRequest) -> Composed:
+        """Return a captured request as one to an endpoint of its protocol."""
+        composed = captured.composed(self._endpoint_for(captured.protocol))
+        return replace(composed, recorded=recorded)
 
     def _inputs(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
-from tui_chat.models.request import RawResponse
+from tui_chat.models.request import RawResponse, RecordedRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
@@ -190,6 +191,29 @@ async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
         await press(pilot, "r", "y")
         assert "api.anthropic.com/v1/messages" in rows_of(app)
         assert "curl --request POST" in app.clipboard
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        (("https://x.example/v1?beta=true", (("X-App", "cli"),)), ("Headers  as sent", "X-App: cli",
+          "https://x.example/v1?beta=true", "Body  as sent")),
+        (("", None), ("rebuilt: it was not recorded", "Headers  rebuilt: they were not recorded")),
+        (("", (), True), ("Body  as kept: credentials are masked",)),
+        (("", (), False, "its metadata"), ("Body  rebuilt, without its metadata",)),
+    ],
+)  # fmt: skip
+async def test_a_recorded_request_says_what_of_it_was_sent(
+    recorded: tuple[Any, ...], words: tuple[str, ...]
+) -> None:
+    url, headers, *more = recorded
+    request = RecordedRequest("POST", url, headers, b'{ "a": 1 }', *more)
+    app = InspectorApp(replace(composed(Protocol.ANTHROPIC), recorded=request))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await press(pilot, "r")
+        assert not [each for each in words if each not in rows_of(app)]
+        await press(pilot, "y")
+        assert """--data-raw '{ "a": 1 }'""" in app.clipboard
 
 
 async def test_the_difference_marks_what_changed() -> None:

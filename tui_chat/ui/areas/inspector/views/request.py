@@ -1,7 +1,11 @@
-"""The request view: method, URL and headers with the key masked, and the size of the body."""
+"""The request view: method, URL and headers with the key masked, and the size of the body.
+
+Of a recorded request these are what was sent; what had to be rebuilt is called so.
+"""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -55,8 +59,7 @@ class RequestView(RowsView):
 
     def _show_encoded_size(self, composed: Composed) -> None:
         if composed is self._composed and self.is_attached:
-            payload = composed.payload
-            self._body = len(payload.body), payload.sha256
+            self._body = len(composed.body), sha256(composed.body).hexdigest()
             self.rebuild()
 
     def action_offer(self, what: str) -> None:
@@ -71,8 +74,9 @@ class RequestView(RowsView):
         parts: list[Part] = [
             line((f"{composed.method} ", "strong"), ("to ", "muted"), (composed.endpoint.name, "")),
             text_part(composed.url, width, "  "),
+            *_remark(_url_remark(composed)),
             BLANK,
-            line(("Headers", "heading")),
+            line(("Headers", "heading"), (_headers_remark(composed), "muted")),
         ]
         for name, value in composed.headers:
             parts.append(text_part(f"{name}: {value}", width, "  "))
@@ -84,7 +88,7 @@ class RequestView(RowsView):
         size_text = size_in_words(size) if self._body else "…"
         parts += [
             BLANK,
-            line(("Body", "heading")),
+            line(("Body", "heading"), (_body_remark(composed), "muted")),
             line((f"  {size_text}", ""), (" of JSON", "muted")),
             text_part(f"SHA-256 {digest or '…'}", width, "  ", "muted"),
             BLANK,
@@ -92,6 +96,33 @@ class RequestView(RowsView):
             line(("  Y ", "strong"), ("Copy as HTTP", "link"), action=COPY_HTTP, hint=_HTTP),
         ]
         return ViewRows(parts)
+
+
+def _remark(words: str) -> list[Part]:
+    return [line((f"  {words}", "muted"))] if words else []
+
+
+def _url_remark(composed: Composed) -> str:
+    recorded = composed.recorded
+    return "rebuilt: it was not recorded" if recorded is not None and not recorded.url else ""
+
+
+def _headers_remark(composed: Composed) -> str:
+    recorded = composed.recorded
+    if recorded is None:
+        return ""
+    if recorded.headers is None:
+        return "  rebuilt: they were not recorded"
+    return "  those recorded" if recorded.missing else "  as sent, credentials masked"
+
+
+def _body_remark(composed: Composed) -> str:
+    recorded = composed.recorded
+    if recorded is None:
+        return ""
+    if recorded.missing:
+        return f"  rebuilt, without {recorded.missing}"
+    return "  as kept: credentials are masked" if recorded.is_masked else "  as sent"
 
 
 _CURL = "A shell command that sends the same bytes; the key is a variable."

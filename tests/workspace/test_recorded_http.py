@@ -1,0 +1,163 @@
+"""A recorded request as HTTP: what is shown and copied equals what the upstream received."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tap.wire import raw_server, within
+from tui_chat.analysis.http_text import as_curl, as_http
+from tui_chat.compose import Composed
+from tui_chat.store import Store
+from tui_chat.tap.proxy import TapProxy
+from tui_chat.tap.recorder import Recorder
+from tui_chat.tap.sessions import SessionWriter
+from tui_chat.tap.upstreams import read_upstream, route_to
+from tui_chat.workspace.captured_requests import read_http
+
+KEY = "sk-planted-0123456789abcdef"
+BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"It\'s “%s” \\u00e9"}]}'
+REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
+
+
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    """Return the bytes of a request with its length in a header."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
+@asynccontextmanager
+async def upstream():
+    """Run a server that keeps what it receives."""
+    received: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(await read_request(reader))
+        writer.write(REPLY)
+        await writer.drain()
+
+    async with raw_server(answer) as port:
+        yield port, received
+
+
+async def send(folder: Path, base: str, *lines: str, body: bytes) -> None:
+    """Send a request as raw lines through a tap that stores in a folder."""
+    numbers = iter(range(1, 99))
+    new_id = lambda: f"tap{next(numbers):06}"  # noqa: E731
+    async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
+        writer = SessionWriter(
+            store, now=time.time, new_id=new_id, endpoint_name=lambda protocol, url: ""
+        )
+        recorder = Recorder(
+            on_call=lambda call: None,
+            on_other=lambda exchange: None,
+            prices_of=lambda call, tier: None,
+            writer=writer,
+        )
+        async with TapProxy(route_to(read_upstream(base)), recorder.follow) as proxy:
+            client, out = await asyncio.open_connection("127.0.0.1", proxy.port)
+            head = [lines[0], f"Host: 127.0.0.1:{proxy.port}", *lines[1:]]
+            out.write("\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body)
+            await within(client.read())
+            out.close()
+            await recorder.finish(10)
+
+
+async def recorded(make_workspace: Any) -> Composed:
+    """Return the recorded request of the only session, as the inspector shows it."""
+    workspace, heard = await make_workspace()
+    (session,) = workspace.state.sessions
+    await workspace.sessions.activate(session.session_id)
+    await heard.until(lambda: len(workspace.state.entries) == 2)
+    assert await workspace.live_request.view_sent(workspace.state.entries[-1].message.id)
+    return workspace.state.request.viewed.composed
+
+
+LINES = (
+    "POST /chat/completions?beta=true&key=" + KEY + " HTTP/1.1",
+    "Accept: application/json",
+    "X-Twice: 1",
+    "x-empty:",
+    "X-Twice: 2",
+    f"Authorization: Bearer {KEY}",
+    "content-type: application/json",
+    "Accept-Encoding: gzip, br",
+)
+
+
+async def test_the_recorded_head_and_body_are_those_that_the_upstream_received(
+    make_workspace: Any, tmp_path: Path
+):
+    body = (BODY % "ü").encode()
+    async with upstream() as (port, received):
+        await send(tmp_path, f"http://127.0.0.1:{port}/v1", *LINES, body=body)
+    shown = await recorded(make_workspace)
+    head, _, sent = received[0].partition(b"\r\n\r\n")
+    request, *fields = head.decode().replace(KEY, "[key]").split("\r\n")
+    assert shown.body == sent == body
+    assert request == f"POST {shown.url.removeprefix(f'http://127.0.0.1:{port}')} HTTP/1.1"
+    assert [f"{name}: {value}".strip() for name, value in shown.headers] == [
+        field.strip() for field in fields
+    ]
+    assert shown.key_header is None
+    assert KEY not in as_http(shown) + as_curl(shown)
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+@pytest.mark.parametrize("text", ["ü", "long " * 40_000], ids=["short", "long"])
+async def test_the_copied_command_sends_the_same_request(
+    make_workspace: Any, tmp_path: Path, text: str
+):
+    body = (BODY % text).encode()
+    async with upstream() as (port, received):
+        await send(tmp_path, f"http://127.0.0.1:{port}", *LINES, body=body)
+        command = as_curl(await recorded(make_workspace))
+        script = tmp_path / "command.sh"
+        script.write_text(command, encoding="utf-8")
+        environ = {"API_KEY": KEY, "PATH": "/usr/bin:/bin", "NO_PROXY": "*"}
+        process = await asyncio.create_subprocess_exec("sh", str(script), env=environ)
+        assert await process.wait() == 0
+    one, two = (each.partition(b"\r\n\r\n") for each in received)
+    assert two[2] == one[2] == body
+    assert two[0].split(b"\r\n")[0] == one[0].split(b"\r\n")[0]
+    assert sorted(two[0].split(b"\r\n")) == sorted(one[0].split(b"\r\n"))
+
+
+async def test_headers_that_an_older_version_did_not_keep_are_called_rebuilt(
+    make_workspace: Any, tmp_path: Path
+):
+    async with upstream() as (port, _):
+        await send(tmp_path, f"http://127.0.0.1:{port}", *LINES, body=(BODY % "a").encode())
+    store = await Store.open(tmp_path / "chat.db", now=time.time, new_id=str)
+    async with store:
+        await store.database.write(
+            lambda tx: tx.run("UPDATE requests SET recipe = json_remove(recipe, '$.headers')")
+        )
+    workspace, heard = await make_workspace()
+    await workspace.sessions.activate(workspace.state.sessions[0].session_id)
+    await heard.until(lambda: len(workspace.state.entries) == 2)
+    await workspace.live_request.view_sent(workspace.state.entries[-1].message.id)
+    viewed = workspace.state.request.viewed
+    assert viewed.description.endswith("headers rebuilt")
+    assert viewed.composed.url.endswith("/chat/completions?beta=true&key=[key]")
+    assert not viewed.composed.has_recorded_headers
+
+
+def test_copied_http_text_is_read_with_its_head():
+    text = f"POST https://x.example/v1/messages?beta=true\nx-api-key: {KEY}\nA: b\n\n{BODY % KEY}"
+    found = read_http(text)
+    assert found is not None
+    assert found.url == "https://x.example/v1/messages?beta=true"
+    assert found.headers == (("x-api-key", "[key]"), ("A", "b"))
+    assert found.is_masked
+    assert json.loads(found.body)["messages"][0]["content"] == "It's “[key]” é"
+    assert read_http(BODY) is None
+    assert read_http(f"Look:\n\n{BODY}") is None
