@@ -16,6 +16,7 @@ from tui_chat.analysis import Forecast, Forecaster, ShareCalculator, prompt_of, 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.tokens import (
@@ -231,6 +232,19 @@ def test_an_edited_preset_message_is_named() -> None:
     assert found.at.origin is not None
     assert found.at.origin.id == "style"
     assert found.common == len("Be brief")
+
+
+def test_a_lore_entry_is_named_and_not_its_book() -> None:
+    def sent(*entries: LorebookEntry) -> Composed:
+        book = Lorebook("Team facts", entries)
+        inputs = Inputs(endpoint(Protocol.OPENAI_CHAT), Preset("p"), talk("Hi.", "Yes."), "And?")
+        return compose(replace(inputs, lorebooks=(book,)))
+
+    pool = LorebookEntry("pool", "Wet.", name="Pool", constant=True)
+    found = forecast(sent(), sent(pool))
+    assert found.at.sentence.startswith("Lore entry “Pool” was added")
+    found = forecast(sent(pool), sent(replace(pool, content="Wetter.")))
+    assert found.at.sentence.startswith("Lore entry “Pool” has changed")
 
 
 def test_the_oldest_dropped_message_is_named() -> None:

@@ -145,12 +145,26 @@ def test_models_are_asked_of_the_servers(home: Run, monkeypatch: pytest.MonkeyPa
     assert "openai: The environment variable OPENAI_API_KEY is not set" in done.err
 
 
+ENTRY_SHOWN = """\
+   2  owl: fox  → depth -2, order 5, user
+      · and none of “owl”, “elk”
+      · probability 50 %
+      · sticky 3 messages
+      · cooldown 1 message
+      · group “g” (weight 7)
+      Red.
+"""
+
+
 def test_lorebooks_of_files_and_cards_are_listed_shown_and_exported(
     run: Run, tmp_path: Path
 ) -> None:
     folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
     (tmp_path / "config" / "lorebooks").mkdir(parents=True)
-    town = {"entries": [{"id": "fox", "keys": ["fox"], "content": "Red.", "insertionPoint": -2}]}
+    fox = {"id": "fox", "keys": ["fox"], "content": "Red.", "insertionPoint": -2}
+    conditions = {"secondaryKeys": ["owl", "elk"], "secondaryLogic": "not_any", "probability": 50}
+    timers = {"sticky": 3, "cooldown": 1, "groups": ["g"], "groupWeight": 7, "order": 5}
+    town = {"entries": [fox, {**fox, **conditions, **timers, "id": "owl", "role": "user"}]}
     (tmp_path / "config" / "lorebooks" / "town.json").write_text(json.dumps(town))
     card = bundled("sample_presets") / "cards" / "ines-varga.json"
     assert run(*folders, "import", card).code == 0
@@ -158,6 +172,7 @@ def test_lorebooks_of_files_and_cards_are_listed_shown_and_exported(
     assert listed[0]["name"] == "town"
     assert listed[1]["place"] == "card of Ines Varga"
     assert "fox  → depth -2" in run(*folders, "lorebooks", "show", "town").out
+    assert run(*folders, "lorebooks", "show", "town").out.endswith(ENTRY_SHOWN)
     world = json.loads(run(*folders, "lorebooks", "export", "town").out)
     assert world["entries"]["0"]["depth"] == 2
     of_card = json.loads(run(*folders, "lorebooks", "export", listed[1]["name"]).out)

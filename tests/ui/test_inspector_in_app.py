@@ -86,6 +86,11 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: "Turn 2 Who?" in " ".join(rows_of(inspector).split()))
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
+        inspector.post_message(Inspector.ProtocolChosen(Protocol.ANTHROPIC))
+        await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
+        await settle(pilot)
+        assert "Fox" in rows_of(inspector)
+        assert View.LORE in inspector._view_tabs.views
         await workspace.settings.set_lorebooks(())
         await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
 

@@ -259,10 +259,10 @@ def _break(
     if one is None:
         return CacheBreak("grown", _origin(other) if other is not None else None)
     if other is None:
-        return CacheBreak("gone", _whole(_origin(one)))
+        return CacheBreak("gone", _origin(one).outermost)
     was_what = _named(inside.was, one)
     now_what = _named(inside.now, other)
-    was_origin, now_origin = _whole(was_what), _whole(now_what)
+    was_origin, now_origin = was_what.outermost, now_what.outermost
     if _owner(was_origin) == _owner(now_origin):
         return CacheBreak("changed", now_what)
     stays = _is_in(was_origin, now.envelope.turns)
@@ -280,13 +280,6 @@ def _break(
 def _named(found: Origin | None, segment: Tree) -> Origin:
     """Return the origin of the difference; for mere structure, that of its segment."""
     return _origin(segment) if found is None or found is GLUE else found
-
-
-def _whole(origin: Origin) -> Origin:
-    """Return the origin of the message around a field, a macro or a setting."""
-    while origin.within is not None:
-        origin = origin.within
-    return origin
 
 
 def _owner(origin: Origin) -> tuple[OriginKind, str]:

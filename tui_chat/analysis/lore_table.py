@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import entry_name, entry_origin
 from tui_chat.context.lorebooks.explanation import (
+    LoreBudgetUse,
     LoreExplanation,
     LoreOutcome,
     book_entries,
@@ -113,11 +114,18 @@ class LoreTable:
 
     def outcome(self, turn: int, entry: int) -> LoreOutcome:
         """Return what became of an entry in a turn, with a sentence."""
+        return self._explained(turn).outcome(entry)
+
+    def budgets(self, turn: int) -> tuple[LoreBudgetUse, ...]:
+        """Return what the entries of a turn use of each budget."""
+        return self._explained(turn).budgets()
+
+    def _explained(self, turn: int) -> LoreExplanation:
         if turn not in self._searches:
             if len(self._searches) >= _SENTENCES_KEPT:
                 del self._searches[next(iter(self._searches))]
             self._searches[turn] = self._search(turn)
-        return self._searches[turn].outcome(entry)
+        return self._searches[turn]
 
     def _search(self, turn: int) -> LoreExplanation:
         inputs = self._turns[turn] if turn < len(self._places) else self.inputs

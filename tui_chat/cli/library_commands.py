@@ -340,7 +340,7 @@ def lorebooks_list(common: CommonOptions, as_json: bool) -> None:
 @json_option("Print the file.")
 @click.pass_obj
 def lorebooks_show(common: CommonOptions, lorebook: str, as_json: bool) -> None:
-    """Print the entries of a lorebook with their keys and places.
+    """Print the entries of a lorebook with their keys, conditions and places.
 
     \b
     Example:

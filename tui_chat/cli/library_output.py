@@ -16,6 +16,7 @@ from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.workspace import command_workspace, find, find_role
+from tui_chat.context.lorebooks.description import describe_conditions, describe_place
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes
 from tui_chat.lazy_dataclass import dataclass
@@ -25,12 +26,13 @@ from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.sillytavern_lore_export import export_lorebook_text
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import settings_json
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
-    from tui_chat.models.lorebook import Lorebook, LorebookEntry
+    from tui_chat.models.lorebook import Lorebook
     from tui_chat.models.preset import Preset, PresetMessage
     from tui_chat.models.role import Role
 
@@ -123,7 +125,7 @@ def list_lorebooks(common: CommonOptions, *, as_json: bool) -> None:
 
 
 def show_lorebook(common: CommonOptions, name: str, *, as_json: bool) -> None:
-    """Print a lorebook: its entries with their keys, or its file. Raises InputError."""
+    """Print a lorebook: entries with conditions and places, or its file. Raises InputError."""
     found = _named(common, name)
     if as_json:
         output.write_request(sanitize(found.text.rstrip("\n"), "json"))
@@ -132,18 +134,19 @@ def show_lorebook(common: CommonOptions, name: str, *, as_json: bool) -> None:
     write_line(Styled(one_line(book.name), bold=True), f"  {one_line(found.place)}")
     for number, entry in enumerate(book.entries, 1):
         off = "" if entry.enabled else " (disabled)"
-        write_line(f"{number:>4}  {one_line(entry.name or entry.id, 60)}: ", _keys(entry), off)
+        keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
+        name = one_line(entry.name or entry.id, 60)
+        write_line(f"{number:>4}  {name}: {one_line(keys, 120)}  → {_entry_place(entry)}{off}")
+        for condition in describe_conditions(entry):
+            write_line(f"      · {one_line(condition)}")
         for line in sanitize(entry.content).splitlines():
             write_line(f"      {line}")
 
 
-def _keys(entry: LorebookEntry) -> str:
-    """Return what activates an entry, and where it goes, in a few words."""
-    keys = "always" if entry.constant else one_line(", ".join(entry.keys), 120) or "no keys"
-    place = entry.position.replace("_", " ")
-    if entry.insertion_point is not None:
-        place = f"depth {entry.insertion_point}"
-    return f"{keys}  → {place}" if place else keys
+def _entry_place(entry: LorebookEntry) -> str:
+    """Return where an entry goes, its order if that is not the usual one, and its role."""
+    order = f", order {entry.order}" if entry.order != LorebookEntry("").order else ""
+    return f"{one_line(describe_place(entry), 80)}{order}, {entry.role}"
 
 
 def run_lorebook_export(common: CommonOptions, name: str, path: Path | None) -> None:

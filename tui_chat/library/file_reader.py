@@ -346,8 +346,8 @@ def _sentence(fault: ErrorDetails) -> str:
     context = fault.get("ctx", {})
     match fault["type"]:
         case "literal_error":
-            known = str(context["expected"]).replace("'", "").replace(" or ", ", ")
-            return f"must be one of {known}, not {given}"
+            known = str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+            return f"must be one of {', '.join(filter(None, known))}, not {given}"
         case "greater_than":
             return f"must be greater than {context['gt']}, not {given}"
         case "greater_than_equal":

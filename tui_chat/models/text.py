@@ -75,9 +75,11 @@ class Origin:
 
     @property
     def outermost(self) -> Origin:
-        """The origin of the written text that a macro or a setting comes from."""
+        """The origin of the written text that a macro or a setting comes from: a lore entry, but
+        not its lorebook.
+        """
         origin = self
-        while origin.within is not None:
+        while origin.within is not None and origin.kind is not OriginKind.LORE:
             origin = origin.within
         return origin
 

@@ -233,7 +233,7 @@ class Requests:
         if found is None:
             base = memory.get((draft, parts, own))
             base = base or compose(self._inputs(state, draft, self._history, parts))
-            found = base if wanted is own else encode(base.envelope, self._endpoint_for(wanted))
+            found = self.in_protocol(base, wanted)
             for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
             memory |= {(draft, parts, own): base, (draft, parts, wanted): found}

@@ -222,7 +222,7 @@ def test_active_lore_gives_its_origin_and_reason():
     assert "because “/EGG/” occurs in the lore entry “Eggs”" in rules["NEST"]
     (egg,) = [turn for turn in envelope.turns if turn.text.plain == "EGG"]
     assert egg.origin == Origin(
-        OriginKind.LORE, "Book/EGG", "Eggs", Origin(OriginKind.LORE, "Book", "Book (lorebook)")
+        OriginKind.LORE, "Book/EGG", "Eggs", Origin(OriginKind.LORE, "Book")
     )
     assert egg.text.spans[0].origin == egg.origin
     in_draft = told(entry("X", "here"), draft="here")

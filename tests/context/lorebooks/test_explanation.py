@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.context.requests import ENDPOINT
-from tui_chat.context import Inputs
-from tui_chat.context.lorebooks.explanation import explain_lorebooks
+from tui_chat.context import Inputs, build_context
+from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome, explain_lorebooks
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
-from tui_chat.models.preset import Preset
-from tui_chat.models.role import Role
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
@@ -36,6 +36,131 @@ def outcome(policies: Policies, **fields: Any) -> tuple[bool, str]:
     assert [(each.book, each.entry) for each in found] == [("b", "x"), ("b", "y")]
     assert found[1].active
     return found[0].active, found[0].sentence
+
+
+def explained(*entries: LorebookEntry, draft: str = "", **fields: Any) -> list[LoreOutcome]:
+    """What is said of entries in a chat of Mirek with Ada."""
+    inputs = inputs_with(*entries, draft=draft, **fields)
+    return list(explain_lorebooks(inputs, counter_for("gpt-4o")))
+
+
+def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inputs:
+    return Inputs(
+        ENDPOINT,
+        Preset("p", policies=fields.pop("policies", Policies())),
+        (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
+        draft,
+        role=Role("r", "Ada"),
+        profile=Profile("Mirek", ""),
+        lorebooks=(Lorebook("b", entries, **{"scan_depth": 9, **fields}),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("logic", "keys", "words"),
+    [
+        ("and_any", ("elk", "wolf"), ", and “wolf” occurs in message “A wolf.”"),
+        ("and_all", ("wolf", "owl"),
+         ", and “wolf” occurs in message “A wolf.”; “owl” occurs in the draft"),
+        ("not_any", ("elk", "bat"), ", and “elk”, “bat” do not occur"),
+        ("not_all", ("elk", "wolf"), ", and “elk” does not occur"),
+    ],
+)  # fmt: skip
+def test_the_secondary_keys_that_decided_are_named(
+    logic: SecondaryLogic, keys: tuple[str, ...], words: str
+):
+    entry = LorebookEntry("x", "F", ("fox",), secondary_keys=keys, secondary_logic=logic)
+    [found] = explained(entry, draft="A fox and an owl.")
+    assert found.sentence == f"This lore entry is active because “fox” occurs in the draft{words}."
+
+
+def test_a_secondary_key_that_occurs_only_in_what_was_activated_later_does_not_count():
+    entry = LorebookEntry("x", "F", ("fox",), secondary_keys=("elk",), secondary_logic="not_any")
+    later = LorebookEntry("y", "An elk.", ("fox",))
+    found = explained(entry, later, draft="A fox.")
+    assert found[0].sentence.endswith("and “elk” does not occur.")
+
+
+def test_an_unmet_condition_names_the_keys_that_occur():
+    entry = LorebookEntry("x", "F", ("elk", "fox"), secondary_keys=("wolf",))
+    entry = replace(entry, secondary_logic="not_any")
+    [found] = explained(entry, draft="A fox.")
+    assert found.sentence == (
+        "“fox” occurs in the draft, but its condition is not met: none of “wolf”; "
+        "“wolf” occurs in message “A wolf.”."
+    )
+
+
+def test_a_macro_is_shown_with_what_it_stands_for():
+    [found] = explained(LorebookEntry("x", "F", ("{{user}}",)), draft="I am Mirek.")
+    assert "because “Mirek” ({{user}}) occurs in the draft." in found.sentence
+    policies = Policies(depths="joined")  # which puts names before texts
+    [found] = explained(LorebookEntry("x", "F", ("{{user}}",)), draft="Hi.", policies=policies)
+    assert "occurs in the speaker's name before the draft." in found.sentence
+
+
+def test_the_key_and_the_place_belong_together():
+    entry = LorebookEntry("x", "F", ("wolf", "fox"), secondary_keys=("elk",))
+    [found] = explained(entry, draft="A fox.")
+    assert found.sentence.startswith("“fox” occurs in the draft, but")
+
+
+def test_active_entries_have_tokens_and_budgets_say_what_is_used():
+    entries = (
+        LorebookEntry("x", "Foxes are red.", ("fox",)),
+        LorebookEntry("z", "word " * 40, ("fox",), order=1),
+        LorebookEntry("big", "word " * 50, ("fox",), order=0, ignore_budget=True),
+    )
+    found = explained(*entries, draft="A fox, an owl.", token_budget=30)
+    assert [each.tokens > 0 for each in found] == [True, False, True]
+    request = inputs_with(*entries, draft="A fox.", token_budget=30)
+    explanation = LoreExplanation(request, counter_for("gpt-4o"))
+    assert explanation.budgets() == (("b", found[0].tokens, 30),)
+    chat = ChatSettings(lore=LoreRules(token_budget=500))
+    explanation = LoreExplanation(replace(request, chat=chat), counter_for("gpt-4o"))
+    both = found[0].tokens + found[2].tokens
+    assert explanation.budgets() == (("", both, 500), ("b", found[0].tokens, 30))
+
+
+@pytest.mark.parametrize("system_placement", ["hoist", "in_place"])
+@pytest.mark.parametrize(
+    ("fields", "place", "kind"),
+    [
+        ({}, "before the history", "skeleton"),
+        ({"position": "before_character"}, "before the history", "skeleton"),
+        ({"insertion_point": -2}, "depth -2", "depth"),
+        ({"anchor_point": "after"}, "after the history", "after"),
+        ({"anchor_target": "world"}, "after “world”", "after"),
+        ({"anchor_point": "before", "anchor_target": "world"}, "before “world”", "before"),
+        ({"anchor_target": "off"}, "before the history", "skeleton"),
+        ({"anchor_target": "nowhere"}, "before the history", "skeleton"),
+    ],
+)
+def test_the_place_of_an_active_entry_is_that_in_the_context(
+    system_placement: Any, fields: dict[str, Any], place: str, kind: str
+):
+    for role in ("system", "user"):
+        entry = LorebookEntry("x", "F", constant=True, role=role, **fields)
+        anchors = (
+            PresetMessage("world", type="placeholder"),
+            PresetMessage("off", type="placeholder", enabled=False),
+            PresetMessage("h", type="chat_history"),
+        )
+        preset = Preset("p", anchors, system_placement=system_placement)
+        request = replace(inputs_with(entry, draft="Hi."), preset=preset)
+        [found] = explain_lorebooks(request, counter_for("gpt-4o"))
+        turns = build_context(request, counter_for).turns
+        [placement] = [turn.placement for turn in turns if turn.origin.id == "b/x"]
+        is_first = role == "system" and system_placement == "hoist"
+        assert (found.place, placement.kind) == (
+            ("with the system messages", "system") if is_first else (place, kind)
+        )
+
+
+def test_positions_that_the_preset_has_are_the_places():
+    entry = LorebookEntry("x", "F", constant=True, position="before_character")
+    [found] = explained(entry, policies=Policies(depths="joined"))
+    assert found.place == "before the character"
 
 
 @pytest.mark.parametrize("policies", [Policies(), Policies(depths="joined")])

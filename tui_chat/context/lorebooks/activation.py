@@ -23,8 +23,8 @@ and budgets hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.lorebooks.book_index import (
@@ -71,13 +71,20 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     )
 
 
+KeyPlace: TypeAlias = Message | LorebookEntry | str | None
+"""Where a key occurs: a message, the content of an active entry, another text by its name; None for
+the typed draft."""
+
+
 class Cause(NamedTuple):
     """What activates an entry."""
 
     kind: Literal["constant", "sticky", "blank key", "text", "entry", "other"]
     key: int = -1
-    where: Message | LorebookEntry | str | None = None
-    """Where the key occurs; None for the typed draft."""
+    where: KeyPlace = None
+    """Where the key occurs."""
+    secondary: Mapping[int, KeyPlace] = {}
+    """The secondary keys that occur, and where."""
 
 
 class Activation(KeySearch):
@@ -300,7 +307,20 @@ class Activation(KeySearch):
             elsewhere = in_entries.keys() | in_others.keys()
             if not _secondary_hold(keyed, in_texts, depth, elsewhere):
                 return None
+            return cause._replace(secondary=self.secondary_places(candidate, state))
         return cause
+
+    def secondary_places(self, candidate: RankedEntry, state: str) -> Mapping[int, KeyPlace]:
+        """Return the secondary keys of an entry that occur, and where."""
+        depth, in_texts = self.depth(candidate), self.in_texts(candidate)
+        others, entries = self.others(candidate, state), self.in_entries(candidate, state)
+        found: dict[int, KeyPlace] = {}
+        for key in candidate.keyed.secondary:
+            if (place := in_texts.get(key, depth)) < depth:
+                found[key] = self.newest[place]
+            elif key in others or key in entries:
+                found[key] = others[key] if key in others else entries[key]
+        return found
 
     def why(self, rank: int, cause: Cause) -> str:
         """Return what activates an entry, as a sentence."""
@@ -314,17 +334,53 @@ class Activation(KeySearch):
                 return "This lore entry is active because one of its keys is blank."
             case "text" | "entry" | "other":
                 pass
-        match cause.where:
-            case None:
-                where = "the draft"
+        words = self.key_occurs(candidate, cause.key, cause.where)
+        condition = self._secondary_words(candidate, cause.secondary)
+        return f"This lore entry is active because {words}{condition}."
+
+    def key_occurs(self, candidate: RankedEntry, key: int, where: KeyPlace) -> str:
+        """Say that a key occurs, and where."""
+        index, place = candidate.indexed.index, "the draft"
+        match where:
             case Message():
-                where = MessageOrigin(cause.where).label
+                place = MessageOrigin(where).label
             case LorebookEntry():
-                where = f"the lore entry “{entry_name(cause.where)}”"
+                place = f"the lore entry “{entry_name(where)}”"
             case str():
-                where = f"the {cause.where}"
-        key = candidate.indexed.index.keys[cause.key].text
-        return f"This lore entry is active because “{key}” occurs in {where}."
+                place = f"the {where}"
+            case None:
+                pass
+        if self.prefixes and (where is None or isinstance(where, Message)):
+            text = self._inputs.draft if where is None else where.content
+            is_reply = where is not None and where.role == "assistant"
+            name = (where.name if where is not None else "") or self.prefixes[is_reply]
+            if key in index.in_string(name).found and key not in index.in_string(text).possible:
+                place = f"the speaker's name before {place}"
+        return f"{self.key_words(candidate, key)} occurs in {place}"
+
+    def key_words(self, candidate: RankedEntry, key: int) -> str:
+        """Return a key in quotation marks, and how it is written if its macros stand for it."""
+        index = candidate.indexed.index
+        written = index.keys[key].text
+        text = index.with_names(written)
+        if key in index.with_macros:
+            text = self._texts.expanded(text)
+        return f"“{written}”" if text == written else f"“{text}” ({written})"
+
+    def _secondary_words(self, candidate: RankedEntry, found: Mapping[int, KeyPlace]) -> str:
+        """Return how the condition on the secondary keys is met, to follow a sentence."""
+        secondary = candidate.keyed.secondary
+        if not secondary:
+            return ""
+        occurring = [
+            self.key_occurs(candidate, key, found[key]) for key in secondary if key in found
+        ]
+        missing = [self.key_words(candidate, key) for key in secondary if key not in found]
+        match candidate.keyed.entry.secondary_logic:
+            case "and_any" | "and_all":
+                return f", and {'; '.join(occurring)}" if occurring else ""
+            case "not_any" | "not_all":
+                return f", and {', '.join(missing)} {_do_not(missing)}" if missing else ""
 
     def _score(self, rank: int, state: str) -> int:
         """Return how many keys of an entry occur; those with macros do not count, as in
@@ -352,6 +408,14 @@ class Activation(KeySearch):
             case _:
                 return primary
 
+    def tokens(self, rank: int) -> int:
+        """Return what an entry costs, as the budgets of books count it."""
+        return self._budget.cost(self.index.candidates[rank])
+
+    def spent(self, number: int) -> int:
+        """Return what the entries of a book with a budget cost together."""
+        return self._budget.spent(number)
+
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:
@@ -377,6 +441,10 @@ class Activation(KeySearch):
         for rank in ranks:
             entry, indexed = candidates[rank].keyed.entry, candidates[rank].indexed
             yield entry, resolve_entry(indexed, entry, self.why(rank, self.activated[rank]))
+
+
+def _do_not(keys: Sequence[str]) -> str:
+    return "do not occur" if len(keys) > 1 else "does not occur"
 
 
 def _secondary_hold(

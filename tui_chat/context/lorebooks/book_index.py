@@ -162,7 +162,7 @@ def entry_name(entry: LorebookEntry) -> str:
 
 def entry_origin(book: str, entry: LorebookEntry) -> Origin:
     """Return the origin of the content of an entry."""
-    within = Origin(OriginKind.LORE, book, f"{book} (lorebook)")
+    within = Origin(OriginKind.LORE, book)
     return Origin(OriginKind.LORE, f"{book}/{entry.id}", entry_name(entry), within)
 
 

@@ -264,14 +264,21 @@ class LoreBudget:
         budget, number = candidate.book.token_budget, candidate.number
         if budget is None or entry.ignore_budget:
             return True
-        line = resolve_entry(candidate.indexed, entry, "")
-        cost = self._count.alone(text_of(line, NO_EXPANSIONS))
-        spent = self._spent.get(number, 0) + cost
+        spent = self.spent(number) + self.cost(candidate)
         if number in self._left_out or spent > budget:
             self._left_out.setdefault(number, []).append(candidate)
             return False
         self._spent[number] = spent
         return True
+
+    def cost(self, candidate: RankedEntry) -> int:
+        """Return the tokens of an entry."""
+        line = resolve_entry(candidate.indexed, candidate.keyed.entry, "")
+        return self._count.alone(text_of(line, NO_EXPANSIONS))
+
+    def spent(self, number: int) -> int:
+        """Return the tokens that the entries of a book were charged."""
+        return self._spent.get(number, 0)
 
     def _charge_session(self, candidate: RankedEntry, content: str) -> bool:
         if self._limit is None:
@@ -312,7 +319,7 @@ class LoreBudget:
             book = self._books[number]
             names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in candidates)
             sentence = (
-                f"The lorebook “{book.name}” uses {self._spent.get(number, 0):,} of its "
+                f"The lorebook “{book.name}” uses {self.spent(number):,} of its "
                 f"{book.token_budget:,} tokens; left out: {names}."
             )
             origin = entry_origin(book.name, candidates[0].keyed.entry)

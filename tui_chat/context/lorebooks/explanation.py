@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import RankedEntry, book_index, entry_name
 from tui_chat.context.lorebooks.conditions import session_limit
+from tui_chat.context.lorebooks.description import LOGIC_WORDS, describe_sent_place
 from tui_chat.context.parameters import parameters
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry, SecondaryLogic
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
+from tui_chat.models.message import Message
 from tui_chat.tokens import Counter, counter_for
 
 
@@ -30,11 +33,24 @@ class LoreOutcome:
     """The key that activated it and where, or the rule that held it back."""
     message_id: str = ""
     """The message in which a key was found; empty for none or the typed draft."""
+    place: str = ""
+    """The place to which an active entry goes."""
+    tokens: int = 0
+    """What an active entry costs, as budgets of lore count it."""
 
     @property
     def active(self) -> bool:
         """True if it is part of the request."""
         return self.state is EntryState.ACTIVE
+
+
+class LoreBudgetUse(NamedTuple):
+    """A token budget, and how much of it active entries use."""
+
+    book: str
+    """Empty for the budget of the whole session."""
+    used: int
+    limit: int
 
 
 def explain_lorebooks(inputs: Inputs, count: Counter) -> tuple[LoreOutcome, ...]:
@@ -53,6 +69,7 @@ class LoreExplanation:
     """The outcomes of one request; sentences are made when they are asked for."""
 
     def __init__(self, inputs: Inputs, count: Counter) -> None:
+        self._inputs, self._count = inputs, count
         self._index = book_index(inputs)
         self._search = Activation(inputs, count, self._index, session_limit(inputs))
         self._search.run()
@@ -87,7 +104,23 @@ class LoreExplanation:
             state, sentence = self._state(rank), self._sentence(rank)
             text = self._place(self._index.candidates[rank])
             message_id = text.id if text is not None else ""
-        return LoreOutcome(book.name, entry.id, entry_name(entry), state, sentence, message_id)
+        outcome = LoreOutcome(book.name, entry.id, entry_name(entry), state, sentence, message_id)
+        if rank is None or state is not EntryState.ACTIVE:
+            return outcome
+        place = describe_sent_place(entry, self._inputs.preset)
+        return replace(outcome, place=place, tokens=self._search.tokens(rank))
+
+    def budgets(self) -> tuple[LoreBudgetUse, ...]:
+        """Return the budgets that limit the entries: the session's, and those of books."""
+        limit, books = session_limit(self._inputs), dict[str, tuple[int, int]]()
+        found: list[LoreBudgetUse] = []
+        if limit is not None:
+            used = sum(map(self._search.tokens, self._search.activated))
+            found.append(LoreBudgetUse("", used, limit))
+        for number, book in enumerate(self._inputs.lorebooks):
+            if book.token_budget is not None and book.name not in books:
+                books[book.name] = self._search.spent(number), book.token_budget
+        return (*found, *(LoreBudgetUse(name, *use) for name, use in books.items()))
 
     def _state(self, rank: int) -> EntryState:
         search = self._search
@@ -125,7 +158,7 @@ class LoreExplanation:
         if rank in search.lost:
             rule, cause = search.lost[rank]
             return _although(rule, search.why(rank, cause))
-        keyed, keys = candidate.keyed, candidate.indexed.index.keys
+        keyed = candidate.keyed
         if not keyed.keys:
             return "It has no keys and is not always active."
         depth = search.depth(candidate)
@@ -140,17 +173,19 @@ class LoreExplanation:
         if not found:
             messages = "message" if depth == 1 else f"{depth} messages"
             return f"None of its keys occurs in the newest {messages}."
-        text = self._place(candidate)
-        where = "the draft" if text is None else MessageOrigin(text).label
-        occurs = f"“{keys[found[0]].text}” occurs in {where}"
+        in_texts = search.in_texts(candidate)
+        newest = min(found, key=in_texts.__getitem__)
+        occurs = search.key_occurs(candidate, newest, search.newest[in_texts[newest]])
         if keyed.entry.delay_until_recursion:
             return f"{occurs}, but only the content of other entries activates it."
         if why:
             return f"{occurs}, but the search had ended: a budget was used up."
-        secondary = [*(keys[key].text for key in keyed.secondary), *(" " * n for n in keyed.blanks)]
-        words = ", ".join(f"“{key}”" for key in secondary)
-        condition = _CONDITIONS[keyed.entry.secondary_logic]
-        return f"{occurs}, but its condition is not met: {condition} {words}."
+        secondary = [search.key_words(candidate, key) for key in keyed.secondary]
+        words = ", ".join((*secondary, *(f"“{' ' * is_blank}”" for is_blank in keyed.blanks)))
+        condition = LOGIC_WORDS[keyed.entry.secondary_logic]
+        also = search.secondary_places(candidate, "recursion").items()
+        there = "".join(f"; {search.key_occurs(candidate, *each)}" for each in also)
+        return f"{occurs}, but its condition is not met: {condition} {words}{there}."
 
 
 def book_entries(books: tuple[Lorebook, ...]) -> tuple[tuple[Lorebook, LorebookEntry], ...]:
@@ -162,11 +197,3 @@ def _although(rule: str, why: str) -> str:
     """Return a rule with the key that was found in spite of it; `why` is an activated entry's."""
     clause = why.partition(" because ")[2]
     return f"{rule.removesuffix('.')}, although {clause}" if clause else rule
-
-
-_CONDITIONS: Mapping[SecondaryLogic, str] = {
-    "and_any": "any of",
-    "and_all": "all of",
-    "not_any": "none of",
-    "not_all": "not all of",
-}

@@ -4,11 +4,13 @@ leads to.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.analysis.test_lore_table import TEXTS, inputs
+from tests.analysis.test_lore_table import BOOK, TEXTS, inputs
 from tests.ui.areas.inspector.requests import InspectorApp, rows_shown
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
@@ -22,8 +24,14 @@ from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 class LoreApp(InspectorApp):
     """An inspector with a table of lore, all of it computed."""
 
-    def __init__(self, *texts: str, draft: str = "a fox", computed: bool = True) -> None:
-        request = inputs(*texts, draft=draft)
+    def __init__(
+        self,
+        *texts: str,
+        draft: str = "a fox",
+        computed: bool = True,
+        books: tuple[Lorebook, ...] = (BOOK,),
+    ) -> None:
+        request = inputs(*texts, draft=draft, books=books)
         super().__init__(compose(request))
         self.table = LoreTable(request)
         while computed and self.table.compute_next():
@@ -57,13 +65,27 @@ async def test_entries_are_listed_by_what_became_of_them() -> None:
             "This request 4 of 4 turns · ← →",
             "● active ○ held back · no key found - disabled",
             "Active 2",
-            "● fox ●··● “fox” occurs in the draft.",
-            "● late ○··● “fox” occurs in the draft.",
+            "● fox ●··● “fox” occurs in the draft. 5 tokens",
+            "● late ○··● “fox” occurs in the draft. 5 tokens",
             "No key found 1",
             "· sticky ·●●· None of its keys occurs in the newest message.",
             "Disabled 1",
             "- off ---- It is disabled.",
         ]
+
+
+async def test_places_tokens_budgets_and_books_are_shown() -> None:
+    budget = replace(BOOK, token_budget=50)
+    other = Lorebook("other", (LorebookEntry("owl", "O.", ("fox",), insertion_point=-2),))
+    app = LoreApp("a fox", books=(budget, other))
+    async with app.run_test(size=(140, 30)) as pilot:
+        rows = await shown(pilot, app)
+        assert " ".join(rows[2].split()) == "Active b 5 of 50 tokens · 2"
+        assert " ".join(rows[3].split()).endswith(
+            "draft. “b” · with the system messages · 5 tokens"
+        )
+        status = app.inspector._status.rule
+        assert status.endswith("Of the lorebook “b”. Place: with the system messages; 5 tokens.")
 
 
 async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry() -> None:
@@ -146,7 +168,7 @@ async def test_turns_that_are_not_searched_yet_are_blank() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         rows = await shown(pilot, app)
         assert rows[1] == "3 turns not searched yet"
-        assert rows[3] == "● fox                    ● “fox” occurs in the draft."
+        assert rows[3].startswith("● fox                    ● “fox” occurs in the draft.")
 
 
 @pytest.mark.parametrize("size", [(30, 12), (52, 24), (160, 45)])

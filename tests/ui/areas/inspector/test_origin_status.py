@@ -9,12 +9,14 @@ import pytest
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.lorebooks.book_index import entry_origin
 from tui_chat.models.endpoint import ModelFacts, Protocol
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import target_at
-from tui_chat.ui.areas.inspector.origins import placement_rule
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, target_at
+from tui_chat.ui.areas.inspector.origins import origin_phrase, placement_rule
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces
 
@@ -114,3 +116,12 @@ def test_the_status_names_the_protocol_rule(
                 assert told in placement_rule(found, one.envelope.turns, one.payload.tree, protocol)
                 return
     raise AssertionError(f"{words} is not drawn")
+
+
+def test_a_lore_entry_is_one_of_its_lorebook() -> None:
+    entry = entry_origin("Team facts", LorebookEntry("pool", name="Pool"))
+    macro = Origin(OriginKind.MACRO, "{{user}}", "user", entry)
+    assert macro.outermost == entry
+    assert origin_phrase(CursorTarget(macro, macro, "", 0)) == (
+        "macro “user” in lore entry “Pool” of the lorebook “Team facts”"
+    )

@@ -165,7 +165,7 @@ def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
     """Return the turns whose texts are in a message."""
     match node:
         case Str():
-            found = (_source(span.origin) for span in node.text.spans)
+            found = (span.origin.outermost for span in node.text.spans)
             return {(o.kind, o.id) for o in found if o.kind not in _NOT_TURNS}
         case Obj():
             children = [child for _, child in node.items]
@@ -177,12 +177,6 @@ def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
 
 
 _NOT_TURNS = (OriginKind.GLUE, OriginKind.SETTING, OriginKind.MACRO)
-
-
-def _source(origin: Origin) -> Origin:
-    while origin.within is not None:
-        origin = origin.within
-    return origin
 
 
 def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:
@@ -266,11 +260,12 @@ def _wrapped(text: str, width: int, lines: int) -> list[str]:
 
 def origin_phrase(under: CursorTarget) -> str:
     """Return an origin in words: `macro “date” in preset message “Style”`."""
-    words = [under.origin.label]
-    around: Origin | None = under.origin.within
+    words = under.origin.label
+    inner, around = under.origin, under.origin.within
     while around is not None:
-        words.append(around.label)
-        around = around.within
+        is_book = inner.kind is OriginKind.LORE
+        words += f" of the lorebook “{around.id}”" if is_book else f" in {around.label}"
+        inner, around = around, around.within
     if under.origin.kind is OriginKind.GLUE and under.owner.kind is not OriginKind.GLUE:
-        words.append(under.owner.label)
-    return " in ".join(words)
+        words += f" in {under.owner.label}"
+    return words

@@ -17,6 +17,7 @@ from textual.message import Message
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -51,6 +52,10 @@ _SECTIONS = {
     EntryState.ABSENT: "No key found",
     EntryState.DISABLED: "Disabled",
 }
+_FACTS_ROOM = 60
+"""Cells of a row's sentence from which the entry's book, place and tokens stand behind it."""
+_TOKENS_ROOM = 36
+"""Cells from which its tokens do."""
 _LEGEND = "● active  ○ held back  · no key found  - disabled"
 
 
@@ -176,7 +181,8 @@ class LoreView(RowsView):
             if entries:
                 yield [], BLANK
                 title = ((f"{name}", "heading"),)
-                yield [], line(*spread(width, title, f"{len(entries):,}"))
+                used = _budget_words(table, turn) if state is EntryState.ACTIVE else ""
+                yield [], line(*spread(width, title, f"{used}{len(entries):,}"))
                 make = _EntryRows(table, turn, entries, self._first, columns, width)
                 yield list(entries), (len(entries), make)
         if self._words and not any(entry is not None for entry in self._shown):
@@ -253,7 +259,7 @@ class LoreView(RowsView):
         return Origin(OriginKind.DRAFT)
 
 
-_NO_BOOKS = "No lorebook is searched in this session. Choose one with /lorebook."
+_NO_BOOKS = "No lorebook is searched in this session. /lorebook chooses or creates one."
 
 
 def _until_known(table: LoreTable) -> str:
@@ -262,6 +268,15 @@ def _until_known(table: LoreTable) -> str:
 
 def _searched(entry: LorebookEntry) -> str:
     return "\n".join((entry.name, *entry.keys, *entry.secondary_keys, entry.content)).casefold()
+
+
+def _budget_words(table: LoreTable, turn: int) -> str:
+    """Return what the entries of a turn use of their budgets, to precede their number."""
+    uses = (
+        f"{f'{cut(one_line(use.book), 24)} ' * bool(use.book)}{use.used:,} of {use.limit:,} tokens"
+        for use in table.budgets(turn)
+    )
+    return "".join(f"{words} · " for words in uses)
 
 
 def _heading(table: LoreTable, turn: int, width: int) -> Part:
@@ -290,6 +305,7 @@ class _EntryRows:
         self._table, self._turn, self._entries = table, turn, entries
         self._columns, self._width = columns, width
         self._turns = range(first, min(first + columns.turns, table.turns))
+        self._has_books = any(book is not table.entries[0][0] for book, _ in table.entries)
 
     def __call__(self, number: int) -> ViewRow:
         entry = self._entries[number]
@@ -302,9 +318,21 @@ class _EntryRows:
             states = table.states(turn)
             mark, style = _MARKS[_UNKNOWN if states is None else states[entry]]
             pieces.append((mark, f"{style} new-part" if turn == self._turn else style))
+        pieces += [(" ", ""), (_short(outcome.sentence), "muted")]
+        book = f"“{one_line(outcome.book)}”" if self._has_books else ""
+        tokens = f"{outcome.tokens:,} token{'s' * (outcome.tokens != 1)}" if outcome.active else ""
+        facts = " · ".join(filter(None, (cut(book, 24), cut(outcome.place, 32), tokens)))
+        hint = f"{outcome.sentence} Of the lorebook {book}." if book else outcome.sentence
+        if outcome.active:
+            hint += f" Place: {outcome.place}; {tokens}."
         room = self._width - columns.strip - len(self._turns) - 1
-        pieces += [(" ", ""), (cut(_short(outcome.sentence), room), "muted")]
-        return ViewRow(tuple(pieces), table.origin(entry), SHOW_MESSAGE, outcome.sentence)
+        if facts and room >= _FACTS_ROOM:
+            pieces = list(spread(self._width, pieces, facts))
+        elif tokens and room >= _TOKENS_ROOM:
+            pieces = list(spread(self._width, pieces, tokens))
+        else:
+            pieces[-1] = (cut(pieces[-1][0], room), "muted")
+        return ViewRow(tuple(pieces), table.origin(entry), SHOW_MESSAGE, hint)
 
 
 def _short(sentence: str) -> str:
