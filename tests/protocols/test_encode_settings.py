@@ -140,6 +140,7 @@ def test_namespaces_are_left_out_elsewhere_with_notes_by_weight() -> None:
     assert {(n.level, n.sentence.split()[0]) for n in out.notes} == {
         (Level.WARNING, "logit_bias"),
         (Level.INFO, "Anthropic"),  # set a reply limit
+        (Level.INFO, "the"),  # number of replies
     }
 
 

@@ -252,8 +252,7 @@ def run_convert(
         return
     write_body(body)
     for note in notes:
-        if note.level is not Level.INFO:
-            write_line(f"{note.level}: {note.sentence}", err=True)
+        write_line(f"{note.level}: {note.sentence}", err=True)
 
 
 def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:

@@ -231,6 +231,12 @@ class Namespace:
     earlier_turns: ClassVar[frozenset[str]] = frozenset()
     """Settings that continue a conversation which the provider keeps."""
 
+    @classmethod
+    def body_path(cls, path: str) -> str:
+        """Return the path in the body of a path whose first step is a field's name."""
+        first, dot, rest = path.partition(".")
+        return cls.keys.get(first, first) + dot + rest
+
 
 N = TypeVar("N", bound=Namespace)
 

@@ -137,10 +137,12 @@ def _parameters(request: Fields) -> Parameters:
         stream=stream,
         top_p=sourced("top_p", request.take_number("top_p")),
         top_k=sourced("top_k", request.take_integer("top_k")),
-        stop=sourced("stop", request.take_strings("stop_sequences") or None),
+        stop=sourced("stop_sequences", request.take_strings("stop_sequences") or None),
         response_format=sourced("output_config.format", form),
         tool_choice=sourced("tool_choice", choice[0] if choice else None),
-        parallel_tool_calls=sourced("parallel_tool_calls", choice[1] if choice else None),
+        parallel_tool_calls=sourced(
+            "tool_choice.disable_parallel_tool_use", choice[1] if choice else None
+        ),
     )
 
 

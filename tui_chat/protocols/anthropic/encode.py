@@ -51,6 +51,7 @@ from tui_chat.protocols.common.loss_notes import (
     missing_notes,
     setting_changed_note,
     setting_note,
+    with_key,
 )
 from tui_chat.protocols.common.settings import (
     closed_schema,
@@ -66,6 +67,7 @@ from tui_chat.protocols.common.settings import (
     stop_sequences,
     tier_items,
     usable_tool_choice,
+    wanted_format,
     with_native_tools,
 )
 from tui_chat.protocols.common.tool_names import NAMES_128, sent_tools
@@ -181,6 +183,9 @@ def _tools(
         envelope, _ANTHROPIC, [tool.name for tool in functions], aliases, notes
     )
     parallel = envelope.parameters.parallel_tool_calls
+    if not captured and parallel is not None and parallel.value:
+        notes += missing_notes(_ANTHROPIC, envelope.parameters, "parallel_tool_calls")
+        parallel = None
     if choice is None and parallel is not None and not parallel.value and encoded:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
     if (
@@ -193,8 +198,9 @@ def _tools(
     facts = endpoint.facts_of(envelope.parameters.model.value)
     may_force = facts.forced_tools is not False or is_same_model(envelope, _ANTHROPIC)
     if choice is not None and choice.value.mode == "required" and not may_force:
-        sentence = f"{envelope.parameters.model.value} refuses a tool choice that forces a call; "
-        sentence += "“auto” is sent."
+        name = with_key("The tool choice", choice.origin)
+        sentence = f"{name} is sent as “auto”: {envelope.parameters.model.value} refuses one that "
+        sentence += "forces a call."
         notes.append(setting_changed_note(choice, sentence))
         choice = Sourced(ToolChoice("auto"), choice.origin)
     if choice is not None:
@@ -202,8 +208,6 @@ def _tools(
             why = "Anthropic accepts one tool name at most; the model may choose any tool"
             notes.append(setting_note(choice, f"tool_choice {choice.value.names}", why))
         meaning = (choice.value, parallel.value if parallel is not None else None)
-        if parallel is not None and parallel.value and not captured:
-            meaning = (choice.value, None)
         written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
         if parallel is not None:
             written = _with_origin(written, "disable_parallel_tool_use", parallel.origin)
@@ -339,7 +343,8 @@ def _format(
     form: Sourced[ResponseFormat] | None, model: str, facts: ModelFacts, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
     """Return the reply's form as Anthropic takes it: a schema whose objects are closed."""
-    if form is None or form.value.kind == "text":
+    form = wanted_format(form, notes)
+    if form is None:
         return None
     if form.value.kind == "json" or not form.value.schema:
         why = "Anthropic supports JSON with a schema only"

@@ -32,6 +32,7 @@ from tui_chat.protocols.common.reasoning_effort import (
     Reasoning,
     reasoning_by_budget,
     reasoning_by_word,
+    reasoning_name,
     summary_note,
     with_default_effort,
 )
@@ -75,7 +76,7 @@ def write_thinking(
         if forced and asked.budget is not None and asked.source is not None:
             why = "it excludes a tool choice that forces a call"
             notes[:] = [note for note in notes if note.origin is not asked.source.origin]
-            notes.append(setting_note(asked.source, "the reasoning", why))
+            notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
             asked = Reasoning()
     if asked.source is None:
         _note_summary(parameters, notes, "no reasoning is asked for", Level.WARNING)
@@ -110,7 +111,7 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
             return replace(asked, budget=max(min(BUDGETS[asked.effort], most), ROOM))
         if asked.effort in BUDGETS and asked.source is not None:
             why = "the reply limit leaves no room for it"
-            notes.append(setting_note(asked.source, "the reasoning", why))
+            notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
             return Reasoning()
     else:
         asked = reasoning_by_budget(parameters, facts, notes, most)
@@ -123,13 +124,14 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
     notes.pop()
     if asked.source is not None:
         why = "the reply limit leaves no room for it"
-        notes.append(setting_note(asked.source, "the reasoning", why))
+        notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
     return Reasoning()
 
 
 def _note_summary(parameters: Parameters, notes: list[Note], why: str, level: Level) -> None:
     summary = parameters.reasoning_summary
-    if summary is not None and summary.value != "none":
+    if summary is not None:
+        level = Level.INFO if summary.value == "none" else level
         name = f"the reasoning summary “{summary.value}”"
         notes.append(setting_note(summary, name, why, level))
 
@@ -177,7 +179,8 @@ class AnthropicSettings(Namespace):
         if kind == "disabled":
             found.add("effort", "none", "thinking.type")
         elif (effort := config.get("effort")) in EFFORTS:
-            found.add("effort", effort, "output_config.effort")
+            name = "thinking.type, output_config.effort" if kind == "adaptive" else ""
+            found.add("effort", effort, "output_config.effort", name=name)
         if display in _SUMMARIES:
             found.add("reasoning_summary", _SUMMARIES[display], "thinking.display")
         if user := as_string(as_object(self.metadata).get("user_id")):

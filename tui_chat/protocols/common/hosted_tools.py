@@ -17,7 +17,7 @@ from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import SearchLocation, WebSearch
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.lenient_json import as_object, as_string
-from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.loss_notes import setting_note, with_key
 from tui_chat.protocols.common.request_fields import Fields
 
 NAMES: Mapping[HostedToolKind, str] = {
@@ -75,7 +75,8 @@ def sent_hosted_tools(
 
 def tool_left_out(tool: HostedTool, why: str, origin: Origin) -> Note:
     """Return the note on a tool that is not sent."""
-    sentence = f"The provider's {NAMES[tool.kind]} is not asked for: {why}."
+    name = NAMES[tool.kind] if origin.id == "tools" else with_key(NAMES[tool.kind], origin)
+    sentence = f"The provider's {name} is not asked for: {why}."
     return Note(Level.WARNING, "tool-left-out", sentence, origin)
 
 

@@ -1,14 +1,16 @@
 """Notes on the parts of turns, tools and settings that a protocol cannot express.
 
 1. A loss that changes the model's input or options is a warning; any other (a cache mark, a
-   billing tag) is information.
-2. An explicit null means nothing, so its loss is not reported.
+   billing tag, a value that says what happens anyway) is information.
+2. A note names a setting as its request does, so that it can be found there.
+3. What is in `SILENT` vanishes without a note, for the reason given there.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -20,9 +22,16 @@ from tui_chat.protocols.common.encoding import captured_origin
 
 _UNIFIED = frozenset({"response_format", "stop", "tool_choice"})
 """Fields that hold a unified setting in a form that the unified field does not give back."""
+SILENT: Mapping[str, str] = {
+    "null, an empty text or list": "It sets nothing.",
+    "model": "It is carried over, or replaced by the model that was asked for.",
+    "stream": "Every protocol says it in its own way: a key, or Gemini's path.",
+    "store: false": "Anthropic and Ollama store no replies.",
+}
+"""The values that another protocol's request may lack without a note, and why. The table in
+docs/settings.md is this one."""
 _REDUNDANT = frozenset({"model", "stream"})
-"""Fields that repeat a unified field. `stream` holds nothing but false, which every protocol says
-by not asking for a stream."""
+"""Fields that repeat a unified field; see `SILENT`."""
 
 
 def turn_notes(
@@ -123,7 +132,17 @@ def system_moved_note(turn: Turn, what: str, why: str) -> Note:
 
 def setting_note(sourced: Sourced[Any], name: str, why: str, level: Level = Level.WARNING) -> Note:
     """Return the note for a unified setting that is not sent."""
-    return Note(level, "setting-left-out", f"{name} is not sent: {why}.", sourced.origin)
+    sentence = f"{with_key(name, sourced.origin)} is not sent: {why}."
+    return Note(level, "setting-left-out", sentence, sourced.origin)
+
+
+def with_key(label: str, origin: Origin) -> str:
+    """Return the label of a setting, with the keys that its request has for it unless the label
+    names them.
+    """
+    keys = (path.rpartition(".")[2] for path in origin.id.split(", "))
+    is_named = all(re.search(rf"\b{re.escape(key)}\b", label) for key in keys)
+    return label if is_named else f"{label} ({origin.id})"
 
 
 def setting_changed_note(
@@ -141,29 +160,32 @@ def default_note(origin: Origin, sentence: str) -> Note:
 _LABELS = {
     "replies": "the number of replies",
     "user_id": "the user's identifier",
-    "logprobs": "log probabilities",
     "reasoning_summary": "the reasoning summary",
 }
 _INFORMATIONAL = frozenset({"service_tier", "user_id", "store"})
 """Parameters that change neither the prompt nor the reply."""
-_DEFAULTS: Mapping[str, object] = {
-    "replies": 1,
-    "store": False,
-    "reasoning_summary": "none",
-    "parallel_tool_calls": True,
-    "service_tier": "auto",
+_IMPLIED: Mapping[str, tuple[object, str]] = {
+    "replies": (1, "{} sends one reply anyway"),
+    "reasoning_summary": ("none", "{} sends no summary anyway"),
+    "parallel_tool_calls": (True, "{} allows several calls at once anyway"),
 }
-"""Values that say what happens anyway where there is no such setting."""
+"""Values that say what happens anyway where there is no such setting, with that as the reason."""
 
 
 def missing_notes(protocol: Protocol, parameters: Parameters, *names: str) -> Iterator[Note]:
     """Yield notes on the parameters, by their names, that a protocol does not have."""
     for name in names:
         value = cast("Sourced[Any] | None", getattr(parameters, name))
-        if value is not None and value.value != _DEFAULTS.get(name):
-            why = f"{protocol.label} has no such setting"
-            level = Level.INFO if name in _INFORMATIONAL else Level.WARNING
-            yield setting_note(value, _LABELS.get(name, name), why, level)
+        if value is None or (name == "store" and value.value is False):
+            continue
+        label, why = _LABELS.get(name, name), "{} has no such setting"
+        level = Level.INFO if name in _INFORMATIONAL else Level.WARNING
+        if name == "logprobs":
+            label = f"logprobs with top_logprobs {value.value}"
+        implied = _IMPLIED.get(name)
+        if implied is not None and implied[0] == value.value:
+            level, why = Level.INFO, implied[1]
+        yield setting_note(value, label, why.format(protocol.label), level)
 
 
 def envelope_notes(
@@ -197,8 +219,8 @@ def envelope_notes(
             yield Note(Level.WARNING, "tool-extras-left-out", sentence, captured_origin("tools"))
     if semantics.session.previous_response_id and protocol is not Protocol.OPENAI_RESPONSES:
         sentence = (
-            "The request continues a response that OpenAI keeps "
-            f"({semantics.session.previous_response_id}); the messages before it are missing here."
+            "The request continues a response that OpenAI keeps (previous_response_id "
+            f"{semantics.session.previous_response_id}); the messages before it are missing here."
         )
         origin = captured_origin("previous_response_id")
         yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
@@ -207,7 +229,7 @@ def envelope_notes(
         yield from _namespace_notes(namespace, envelope.parameters, held)
     for owner, extras in semantics.provider_extras.items():
         for key, value in extras.items():
-            if owner is not protocol and value not in (None, ""):
+            if owner is not protocol and value not in (None, "", []):
                 yield _foreign_setting_note(key, owner, Level.WARNING)
 
 
@@ -244,25 +266,27 @@ def _namespace_notes(
                 yield Note(Level.INFO, "setting-changed", sentence, captured_origin(field.name))
             continue
         if field.name in settings.earlier_turns:
-            sentence = f"The request continues what {owner.label} keeps ({field.name}); the "
+            key = settings.keys.get(field.name, field.name)
+            sentence = f"The request continues what {owner.label} keeps ({key}); the "
             sentence += "messages before it are missing here."
-            origin = captured_origin(field.name)
+            origin = captured_origin(key)
             yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
             continue
-        if field.name == "n" and value == 1:
-            continue
         for path in _unheld(value, field.name, held, is_group=field.name in settings.groups):
-            yield _foreign_setting_note(path, owner, level)
+            yield _foreign_setting_note(settings.body_path(path), owner, level)
 
 
 def _unheld(value: Any, path: str, held: Collection[str], *, is_group: bool) -> Iterator[str]:
     """Yield the paths of what no unified parameter holds, as deep as unified ones go."""
-    if path in held or value is None:
+    if path in held or value in (None, "", []):
         return
     inside = any(each.startswith(f"{path}.") for each in held)
     if isinstance(value, dict) and (inside or (is_group and value)):
         for key, inner in cast("dict[str, Any]", value).items():
             yield from _unheld(inner, f"{path}.{key}", held, is_group=False)
+    elif isinstance(value, list) and inside:
+        words = cast("list[Any]", value)
+        yield from (each for word in words if (each := f"{path}.{word}") not in held)
     else:
         yield path
 

@@ -18,7 +18,12 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note, Parameters, Sourced
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import EFFORTS
-from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+from tui_chat.protocols.common.loss_notes import (
+    default_note,
+    setting_changed_note,
+    setting_note,
+    with_key,
+)
 
 BUDGETS = {
     "minimal": 512,
@@ -75,11 +80,11 @@ def reasoning_by_word(
     if source is None:
         return NOTHING
     word = source.value if isinstance(source.value, str) else effort_of_budget(source.value)
-    if word == AUTO:
-        return Reasoning(AUTO, source=source)
     if facts.efforts == ():
         _refuse(word, source, parameters, notes)
         return NOTHING
+    if word == AUTO:
+        return Reasoning(AUTO, source=source)
     fit = word
     if facts.efforts is not None and word not in facts.efforts:
         fit = nearest_effort(synonyms.get(word, word), facts.efforts)
@@ -107,7 +112,7 @@ def reasoning_by_budget(
         return Reasoning(word, source=source)
     if highest < least:
         why = f"the reply limit leaves no room for the least budget of {least:,} tokens"
-        notes.append(setting_note(source, _name(source), why))
+        notes.append(setting_note(source, reasoning_name(source), why))
         return NOTHING
     wanted = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
     fit = max(min(wanted, highest), least)
@@ -124,9 +129,11 @@ def with_default_effort(
     """
     if reasoning.effort != AUTO:
         return reasoning
-    sentence = f"{parameters.model.value} needs an amount of reasoning and none is set: "
+    source = reasoning.source
+    name = reasoning_name(source) if source else "it"
+    sentence = f"{parameters.model.value} needs an amount of reasoning, and {name} sets none: "
     sentence += f"“{_DEFAULT}” is sent."
-    origin = reasoning.source.origin if reasoning.source else parameters.model.origin
+    origin = source.origin if source else parameters.model.origin
     notes.append(default_note(origin, sentence))
     return Reasoning(_DEFAULT, BUDGETS[_DEFAULT], reasoning.source)
 
@@ -145,16 +152,18 @@ def openai_effort(
     asked = reasoning_by_word(parameters, facts, notes)
     is_doubtful = facts.reasons is False and facts.efforts is None
     if is_doubtful and asked.source is not None and asked.effort != "none":
-        name = _name(asked.source)
+        name = reasoning_name(asked.source)
         sentence = f"{name[0].upper()}{name[1:]} asks {parameters.model.value} to reason, which it "
         sentence += "does not do as far as is known."
         notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, asked.source.origin))
     if asked.effort == AUTO:
-        if facts.reasons_by_default is None and asked.source is not None:
-            sentence = f"Whether {parameters.model.value} reasons by default is not known; the "
-            sentence += "effort is left to it, and nothing is sent."
-            notes.append(default_note(asked.source.origin, sentence))
-        if facts.reasons_by_default is not False:
+        model, by_default = parameters.model.value, facts.reasons_by_default
+        if by_default is not False and asked.source is not None:
+            why = f"{model} reasons by default"
+            if by_default is None:
+                why = f"it sets no amount, and whether {model} reasons by default is not known"
+            notes.append(setting_note(asked.source, reasoning_name(asked.source), why, Level.INFO))
+        if by_default is not False:
             return None
         asked = with_default_effort(asked, parameters, notes)
     if not asked.effort or asked.source is None:
@@ -164,7 +173,8 @@ def openai_effort(
 
 def summary_note(summary: Sourced[str], sent: str) -> Note:
     """Return the note on a reasoning summary that the protocol has in one length only."""
-    sentence = f"The reasoning summary “{summary.value}” is sent as “{sent}”: there is one length."
+    name = with_key(f"The reasoning summary “{summary.value}”", summary.origin)
+    sentence = f"{name} is sent as “{sent}”: there is one length."
     return setting_changed_note(summary, sentence)
 
 
@@ -175,29 +185,33 @@ def _source(parameters: Parameters, notes: list[Note]) -> Sourced[str] | Sourced
     if effort is None or effort.value in EFFORTS or effort.value == AUTO:
         if effort is not None and budget is not None:
             why = f"the effort “{effort.value}” counts"
-            notes.append(setting_note(budget, _name(budget), why, Level.INFO))
+            notes.append(setting_note(budget, reasoning_name(budget), why, Level.INFO))
         return effort or budget
     why = f"“{effort.value}” is not one of {', '.join(EFFORTS)}"
-    notes.append(setting_note(effort, "reasoning effort", why))
+    notes.append(setting_note(effort, "the reasoning effort", why))
     return budget
 
 
-def _name(source: Sourced[str] | Sourced[int]) -> str:
+def reasoning_name(source: Sourced[str] | Sourced[int]) -> str:
+    """Return the name of a setting in a sentence: what it asks for, and its key."""
+    label = f"the reasoning effort “{source.value}”"
     if isinstance(source.value, int):
-        return f"the reasoning budget of {source.value:,} tokens"
-    return f"the reasoning effort “{source.value}”"
+        label = f"the reasoning budget of {source.value:,} tokens"
+    elif source.value == AUTO:
+        label = "the request to reason"
+    return with_key(label, source.origin)
 
 
 def _refuse(
     word: str, source: Sourced[str] | Sourced[int], parameters: Parameters, notes: list[Note]
 ) -> None:
-    if word != "none":  # which is how it is anyway
-        why = f"{parameters.model.value} does not reason"
-        notes.append(setting_note(source, _name(source), why))
+    level = Level.INFO if word == "none" else Level.WARNING  # which is how it is anyway
+    why = f"{parameters.model.value} does not reason"
+    notes.append(setting_note(source, reasoning_name(source), why, level))
 
 
 def _change(source: Sourced[str] | Sourced[int], sent: str, parameters: Parameters) -> Note:
-    name = _name(source)
+    name = reasoning_name(source)
     sentence = f"{name[0].upper()}{name[1:]} is sent as {sent}, the nearest that "
     sentence += f"{parameters.model.value} accepts."
     return setting_changed_note(source, sentence)

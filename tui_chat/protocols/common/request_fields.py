@@ -306,15 +306,19 @@ class Meanings:
     namespace, which gives them back word for word; this is for other protocols.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: type[Namespace] = Namespace) -> None:
+        self._settings = settings
         self.values: dict[str, Sourced[Any]] = {}
         """By the parameter's name."""
         self.paths: set[str] = set()
         """See `Semantics.unified`."""
 
-    def add(self, parameter: str, value: object, *paths: str) -> None:
-        """Record what the settings at these paths of the namespace mean."""
-        self.values[parameter] = cast("Sourced[Any]", sourced(paths[0], value))
+    def add(self, parameter: str, value: object, *paths: str, name: str = "") -> None:
+        """Record what the settings at these paths of the namespace mean. `name` is that of the
+        setting in notes, the first path if empty.
+        """
+        name = name or self._settings.body_path(paths[0])
+        self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
         self.paths.update(paths)
 
 

@@ -21,7 +21,12 @@ from tui_chat.models.model_facts import ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, NativeTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
-from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+from tui_chat.protocols.common.loss_notes import (
+    default_note,
+    setting_changed_note,
+    setting_note,
+    with_key,
+)
 from tui_chat.protocols.common.request_fields import captured_model
 
 
@@ -60,7 +65,7 @@ def sampling_settings(
         return
     for key, value, _, _ in settings:
         if value is not None:
-            sentence = f"{key} is not sent: {why}."
+            sentence = f"{with_key(key, value.origin)} is not sent: {why}."
             notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
 
 
@@ -92,7 +97,8 @@ def reply_limit(
     most = endpoint.facts_of(model).max_output
     if most is None or limit.value <= most:
         return limit
-    sentence = f"The reply limit of {limit.value:,} tokens is lowered to {most:,}, the maximum "
+    name = with_key(f"The reply limit of {limit.value:,} tokens", limit.origin)
+    sentence = f"{name} is lowered to {most:,}, the maximum "
     sentence += f"of {model}."
     notes.append(Note(Level.WARNING, "setting-changed", sentence, limit.origin))
     return Sourced(most, limit.origin)
@@ -122,11 +128,12 @@ def tier_items(
     if tier is None or envelope.semantics.source is protocol:
         return []
     word = words.get(tier.value)
-    if word is None:
-        why = f"{protocol.label} has no such tier"
-        notes.append(setting_note(tier, f"the service tier “{tier.value}”", why, Level.INFO))
-    elif word and tier.value in _FAST and word != tier.value:
-        sentence = f"The service tier “{tier.value}” is sent as “{word}”."
+    name = with_key(f"service_tier “{tier.value}”", tier.origin)
+    if not word:
+        why = "has no such tier" if word is None else "chooses the tier itself where none is set"
+        notes.append(setting_note(tier, name, f"{protocol.label} {why}", Level.INFO))
+    elif tier.value in _FAST and word != tier.value:
+        sentence = f"{name} is sent as “{word}”."
         notes.append(setting_changed_note(tier, sentence, Level.INFO))
     return [(key, tree_of(word, tier.origin))] if word else []
 
@@ -257,11 +264,23 @@ def mentions_json(envelope: ChatEnvelope) -> bool:
     return any("json" in turn.text.plain.lower() for turn in envelope.turns)
 
 
+def wanted_format(
+    form: Sourced[ResponseFormat] | None, notes: list[Note]
+) -> Sourced[ResponseFormat] | None:
+    """Return the reply's format; None for plain text, which every protocol sends without it."""
+    if form is not None and form.value.kind == "text":
+        why = "a reply is plain text anyway"
+        notes.append(setting_note(form, "the response format “text”", why, Level.INFO))
+        return None
+    return form
+
+
 def openai_format(
     form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
     """Return the reply's format as OpenAI accepts it."""
-    if form is None or form.value.kind == "text":
+    form = wanted_format(form, notes)
+    if form is None:
         return None
     if form.value.kind == "json" and not mentions_json(envelope):
         why = "OpenAI requires the word “json” in the messages for it"

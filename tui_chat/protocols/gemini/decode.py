@@ -185,6 +185,8 @@ def _native(groups: Iterable[tuple[int, str]], spelled: set[str]) -> tuple[Nativ
 def _parameters(request: Fields, spelled: set[str]) -> Parameters:
     config = camel_inner(request, "generationConfig", spelled) or Fields({}, "generationConfig")
     stop = config.take_strings("stopSequences")
+    form_keys = ("responseMimeType", "responseSchema", "responseJsonSchema")
+    form_name = ", ".join(key for key in form_keys if key in config.remaining)
     form = read_format(config)
     parameters = Parameters(
         model=captured_model(str(request.remaining.get("model") or "").removeprefix("models/")),
@@ -197,7 +199,7 @@ def _parameters(request: Fields, spelled: set[str]) -> Parameters:
         seed=sourced("seed", config.take_integer("seed")),
         presence_penalty=sourced("presencePenalty", config.take_number("presencePenalty")),
         frequency_penalty=sourced("frequencyPenalty", config.take_number("frequencyPenalty")),
-        response_format=sourced("responseSchema", form),
+        response_format=sourced(form_name, form),
         tool_choice=sourced("functionCallingConfig", _choice(request, spelled)),
     )
     request.put_back("generationConfig", config)

@@ -47,6 +47,7 @@ from tui_chat.protocols.common.settings import (
     strict_notes,
     tier_items,
     usable_tool_choice,
+    wanted_format,
 )
 from tui_chat.protocols.common.tool_names import NAMES_GEMINI, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
@@ -232,7 +233,9 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
     if stop is not None:
         items.append(("stopSequences", tree_of(stop.value, stop.origin)))
     form = parameters.response_format
-    if form is not None and (captured or form.value.kind != "text"):
+    if not captured:
+        form = wanted_format(form, notes)
+    if form is not None:
         items += _format(form if captured else schema_only_format(form, _GEMINI, notes))
     thinking, mapped = None, not captured
     if not unchanged:

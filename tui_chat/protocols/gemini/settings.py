@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Note, Parameters
+from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.semantics import UNSET, Namespace, Setting
@@ -51,9 +51,10 @@ def write_thinking_config(
         items.append((key, tree_of(value, asked.source.origin)))
     refuses = facts.efforts == () and not facts.budgets
     if summary is not None and refuses:
-        if summary.value != "none":
-            why = f"{parameters.model.value} does not reason"
-            notes.append(setting_note(summary, f"the reasoning summary “{summary.value}”", why))
+        why = f"{parameters.model.value} does not reason"
+        level = Level.INFO if summary.value == "none" else Level.WARNING
+        name = f"the reasoning summary “{summary.value}”"
+        notes.append(setting_note(summary, name, why, level))
     elif summary is not None:
         if summary.value not in ("none", "auto"):
             notes.append(summary_note(summary, "includeThoughts: true"))
@@ -108,7 +109,7 @@ class GeminiSettings(Namespace):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = Meanings()
+        found = Meanings(GeminiSettings)
         config = as_object(self.generation_config)
         thinking = Fields(as_object(config.get("thinkingConfig")), "")
         level = as_string(thinking.remaining.get("thinkingLevel")).lower()
@@ -127,9 +128,10 @@ class GeminiSettings(Namespace):
         if is_count(count := config.get("candidateCount")):
             found.add("replies", count, f"{base}.candidateCount")
         if config.get("responseLogprobs") is True:
-            top = config.get("logprobs")
-            paths = (f"{base}.responseLogprobs", f"{base}.logprobs")
-            found.add("logprobs", top if is_count(top) else 0, *paths)
+            if is_count(top := config.get("logprobs")):
+                found.add("logprobs", top, f"{base}.responseLogprobs", f"{base}.logprobs")
+            else:
+                found.add("logprobs", 0, f"{base}.responseLogprobs")
         if (tier := as_string(self.service_tier).lower()) in TIERS:
             found.add("service_tier", TIERS[tier], "service_tier")
         if isinstance(self.store, bool):

@@ -83,6 +83,7 @@ from tui_chat.protocols.common.settings import (
     sampling_settings,
     schema_only_format,
     strict_notes,
+    wanted_format,
     with_native_tools,
 )
 from tui_chat.protocols.common.tool_names import NAMES_ANY, sent_tools
@@ -313,9 +314,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     captured = envelope.semantics.source is _OLLAMA
     items: Items = []
     form = parameters.response_format
-    if form is not None and (captured or form.value.kind != "text"):
-        if not captured:
-            form = schema_only_format(form, _OLLAMA, notes)
+    if not captured and (form := wanted_format(form, notes)) is not None:
+        form = schema_only_format(form, _OLLAMA, notes)
+    if form is not None:
         schema = write_format(form.value)
         if isinstance(schema, dict):
             schema = json_schema(schema, form.value.dialect)

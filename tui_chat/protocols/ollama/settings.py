@@ -79,6 +79,8 @@ class OllamaSettings(Namespace):
         if self.think is True:
             found.add("effort", AUTO, "think")
         if self.logprobs is True:
-            top = self.top_logprobs if is_count(self.top_logprobs) else 0
-            found.add("logprobs", top, "logprobs", "top_logprobs")
+            if is_count(top := self.top_logprobs):
+                found.add("logprobs", top, "logprobs", "top_logprobs")
+            else:
+                found.add("logprobs", 0, "logprobs")
         return found

@@ -131,7 +131,7 @@ def _parameters(request: Fields) -> tuple[Parameters, str]:
         Parameters(
             model=captured_model(request.take_text("model")),
             temperature=sourced("temperature", request.take_number("temperature")),
-            max_tokens=sourced("max_tokens", limit),
+            max_tokens=sourced(key, limit),
             stream=stream,
             top_p=sourced("top_p", request.take_number("top_p")),
             stop=sourced("stop", stop or None),

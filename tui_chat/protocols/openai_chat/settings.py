@@ -104,8 +104,10 @@ class OpenAIChatSettings(OpenAISettings):
         if is_count(self.n):
             found.add("replies", self.n, "n")
         if self.logprobs is True:
-            top = self.top_logprobs if is_count(self.top_logprobs) else 0
-            found.add("logprobs", top, "logprobs", "top_logprobs")
+            if is_count(top := self.top_logprobs):
+                found.add("logprobs", top, "logprobs", "top_logprobs")
+            else:
+                found.add("logprobs", 0, "logprobs")
         given: Any = self.web_search_options
         if isinstance(given, dict):
             given = cast("dict[str, Any]", given)

@@ -44,6 +44,7 @@ from tui_chat.protocols.common.loss_notes import (
     envelope_notes,
     missing_notes,
     setting_note,
+    with_key,
 )
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
 from tui_chat.protocols.common.reasoning_effort import openai_effort
@@ -287,10 +288,14 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     reasoning: Items = [] if effort is None else [("effort", setting_value(effort))]
     summary = parameters.reasoning_summary
     if summary is not None and not captured:
-        if facts.efforts == ():
+        is_default = summary.value == "none"
+        if facts.efforts == () or is_default:
             why = f"{parameters.model.value} does not reason"
-            notes.append(setting_note(summary, f"the reasoning summary “{summary.value}”", why))
-        elif summary.value != "none":  # which is the default
+            why = "no summary is sent without it" if is_default else why
+            level = Level.INFO if is_default else Level.WARNING
+            name = f"the reasoning summary “{summary.value}”"
+            notes.append(setting_note(summary, name, why, level))
+        else:
             reasoning.append(("summary", setting_value(summary)))
     if reasoning:
         items.append(("reasoning", Obj(tuple(reasoning))))
@@ -357,7 +362,8 @@ def _merge_objects(functions: Tree | None, key: str, value: Any) -> Tree:
 def _raise_limit(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
     if limit.value >= _LEAST_TOKENS:
         return limit
-    sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the minimum."
+    name = with_key(f"The reply limit of {limit.value}", limit.origin)
+    sentence = f"{name} is raised to {_LEAST_TOKENS}, the minimum."
     notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
     return Sourced(_LEAST_TOKENS, limit.origin)
 

@@ -100,11 +100,12 @@ class ResponsesSettings(OpenAISettings):
         if verbosity := as_string(as_object(self.text).get("verbosity")):
             found.add("verbosity", verbosity, "text.verbosity")
         include = as_array(self.include)
-        if LOGPROBS in include or self.top_logprobs is not UNSET:
-            top = self.top_logprobs if is_count(self.top_logprobs) else 0
-            found.add("logprobs", top, "top_logprobs")
-        if set(include) <= {LOGPROBS, "reasoning.encrypted_content"}:
-            found.paths.add("include")
+        path = f"include.{LOGPROBS}"
+        if is_count(self.top_logprobs):
+            name = "include" if LOGPROBS in include else ""
+            found.add("logprobs", self.top_logprobs, "top_logprobs", path, name=name)
+        elif LOGPROBS in include:
+            found.add("logprobs", 0, path, name="include")
         return found
 
 
