@@ -65,13 +65,25 @@ class CapturedRequest:
         return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of its tools, also of those that are announced within the conversation."""
+        functions = [tool.name for tool in self.envelope.tools or ()]
+        native = [json.loads(tool.data) for tool in self.envelope.semantics.tools.native]
+        return (*functions, *_tools_in(native))
+
+    @property
     def not_kept(self) -> tuple[str, ...]:
         """The tools and body keys that a session and a preset cannot hold."""
         body = self._flat_body()
         kept = protocol_of(self.protocol).session_keys | self._kept().keys()
         left = [key for key, value in body.items() if key not in kept and value not in (None, [])]
         names = ", ".join(_tools_in(body.get("tools")))
-        return tuple(f"{key} ({names})" if key == "tools" and names else key for key in left)
+        kept_out = [f"{key} ({names})" if key == "tools" and names else key for key in left]
+        for tool in self.envelope.semantics.tools.native:
+            if tool.item is not None:
+                announced = ", ".join(_tools_in([json.loads(tool.data)]))
+                kept_out.append(f"{tool.name} ({announced})")
+        return tuple(kept_out)
 
     def _flat_body(self) -> dict[str, Any]:
         """Return the body, with the keys of its groups of settings beside the others."""
@@ -198,6 +210,9 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 def _tools_in(listed: Any) -> Iterator[str]:
     """Yield the names of tools in a request of any protocol."""
     for tool in _objects(listed):
+        if isinstance(tool.get("tools"), list):  # a namespace
+            yield from _tools_in(tool["tools"])
+            continue
         function = tool.get("function")
         if isinstance(function, dict):
             tool = cast("dict[str, Any]", function)

@@ -90,10 +90,10 @@ def explained_json(call: Call) -> Any:
     if call.composed is None or call.captured is None:
         return None
     found = envelope_json(call.composed)
-    tools = call.composed.envelope.tools
+    tools = call.captured.tools
     return {
         **found,
-        "tools": [tool.name for tool in tools] if tools is not None else None,
+        "tools": list(tools) if tools or call.composed.envelope.tools is not None else None,
         "not_kept": list(call.captured.not_kept),
     }
 

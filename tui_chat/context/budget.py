@@ -13,7 +13,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
-from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
+from tui_chat.tokens import REQUEST_OVERHEAD, TOOL_OVERHEAD, Counter, how_counted
 
 
 def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
@@ -21,7 +21,9 @@ def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
     tokens = tuple(count.each(envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))
     fixed = REQUEST_OVERHEAD + (count.tools(envelope.tools) if envelope.tools else 0)
-    guessed = bool(envelope.tools) or any(turn.parts for turn in envelope.turns)
+    native = envelope.semantics.tools.native
+    fixed += sum(count.count(tool.data) + TOOL_OVERHEAD for tool in native)
+    guessed = bool(envelope.tools or native) or any(turn.parts for turn in envelope.turns)
     budget = Budget(
         limit=None,
         reserve=0,

@@ -121,7 +121,7 @@ class WireForm:
     """The name of its role if unusual (`developer`, `function`)."""
     slot: str = ""
     """The field it stood in, where that is not the list of messages: `system`, `instructions`,
-    `systemInstruction`."""
+    `systemInstruction`. `item`: the turn is a whole item of a type that is not known."""
     extras: str = ""
     """The message's keys that have no field here, as a compact JSON object, for pass-through."""
 
@@ -279,6 +279,9 @@ class NativeTool:
     """Its meaning for other protocols, if it has one."""
     lost: tuple[str, ...] = ()
     """Its keys that `hosted` does not express."""
+    item: int | None = None
+    """Its index among the items of the conversation if it stands there, as Responses'
+    `additional_tools` does, and not in the list of tools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ The correction of estimated token counts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from tui_chat.models.memo import Memo
 if TYPE_CHECKING:
     from tui_chat.models.envelope import ToolDefinition, Turn
     from tui_chat.models.message import Part, PartKind
+    from tui_chat.models.semantics import MessageSemantics, WireForm
     from tui_chat.models.text import Text
 
 TURN_OVERHEAD = 4
@@ -32,6 +34,12 @@ PART_TOKENS: dict[PartKind, int] = {"image": 765, "audio": 500, "video": 5000, "
 Gemini's 32 a second. Video: some twenty seconds of it. File: a document of two or three pages."""
 _ALIKE = 400_000
 """Characters up to which two texts are compared token by token."""
+_LONG_EXTRAS = 200
+"""Characters from which keys of a message that are not known count: shorter ones are mostly ids,
+which a model does not read."""
+_LEAST_OPAQUE = 500
+"""Characters of a string without white space from which its tokens are estimated."""
+_OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{500,}")
 LOW_DETAIL = 85
 """OpenAI's price of an image in low detail."""
 
@@ -136,7 +144,7 @@ class Counter:
         counts = self._count_each(texts) if self._count_each else map(self.count, texts)
         return [
             tokens + self._framing(turn)
-            if turn.tool_calls or turn.parts or turn.name
+            if turn.tool_calls or turn.parts or turn.name or turn.semantics.wire is not None
             else tokens + TURN_OVERHEAD
             for tokens, turn in zip(counts, turns, strict=True)
         ]
@@ -168,7 +176,30 @@ class Counter:
             tokens += self.count(call.name) + self.count(call.arguments)
         if turn.name:
             tokens += self.count(turn.name) + 1
+        if turn.semantics.wire is not None:
+            tokens += self._captured(turn.semantics, turn.semantics.wire)
         return tokens + sum(map(self._part, turn.parts)) if turn.parts else tokens
+
+    def _captured(self, semantics: MessageSemantics, wire: WireForm) -> int:
+        """Return the tokens of what only the protocol of a captured request understands: reasoning,
+        content of unknown types, other keys.
+        """
+        pieces = semantics.layout.pieces if semantics.layout is not None else ()
+        texts = [piece.data for piece in pieces]
+        extras = (wire.extras, *(piece.extras for piece in pieces))
+        texts += [text for text in extras if len(text) >= _LONG_EXTRAS]
+        for block in semantics.reasoning:
+            texts += [block.text, block.encrypted]
+        return sum(map(self._json, filter(None, texts)))
+
+    def _json(self, text: str) -> int:
+        """Return the tokens of JSON; of a long string without white space, such as encrypted
+        reasoning, an estimate.
+        """
+        opaque = _OPAQUE.findall(text) if len(text) >= _LEAST_OPAQUE else []
+        if opaque:
+            text = _OPAQUE.sub("", text)
+        return self.count(text) + sum(min(len(one) // 6, PART_TOKENS["file"]) for one in opaque)
 
     def _part(self, part: Part) -> int:
         return self.count(part.text) if part.text else media_tokens(part)

@@ -46,6 +46,18 @@ from tui_chat.protocols.common.turn_builder import TurnBuilder, take_cache_mark,
 _ANTHROPIC = Protocol.ANTHROPIC
 _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "system": "system"}
 
+_KNOWN = frozenset(
+    (
+        *("image", "document", "search_result", "thinking", "redacted_thinking", "tool_use"),
+        *("tool_result", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result"),
+        *("code_execution_tool_result", "bash_code_execution_tool_result", "mcp_tool_use"),
+        *("text_editor_code_execution_tool_result", "mcp_tool_result", "container_upload"),
+        *("tool_search_tool_result", "tool_reference", "compaction", "fallback"),
+        *("advisor_tool_result",),
+    )
+)
+"""Types of content that the protocol has."""
+
 
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
@@ -57,7 +69,9 @@ def decode(body: bytes) -> ChatEnvelope:
     parameters = _parameters(request)
     settings = read_settings(AnthropicSettings, request.remaining)
     meanings = settings.meanings()
-    return captured_envelope(request, turns, parameters, tools, settings, notes, meanings=meanings)
+    return captured_envelope(
+        request, turns, parameters, tools, settings, notes, known=_KNOWN, meanings=meanings
+    )
 
 
 def _system(request: Fields) -> Iterator[Turn]:

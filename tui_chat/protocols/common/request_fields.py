@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
 from typing import Any, TypeGuard, TypeVar, cast
@@ -334,11 +334,17 @@ def captured_envelope(
     settings: Namespace,
     notes: Iterable[Note],
     *,
+    known: Collection[str] = (),
     meanings: Meanings | None = None,
     session: SessionSemantics | None = None,
 ) -> ChatEnvelope:
-    """Return the envelope of a captured request; what is left of it is kept for pass-through."""
+    """Return the envelope of a captured request; what is left of it is kept for pass-through.
+
+    `known` are the types of content that the protocol has although no unified message can express
+    them. A note tells of all others.
+    """
     functions, native = tools
+    turns = tuple(turns)
     meanings = meanings or Meanings()
     hosted = [tool.hosted for tool in native if tool.hosted is not None]
     if hosted:
@@ -354,9 +360,23 @@ def captured_envelope(
         provider_extras={protocol: rest} if rest else {},
     )
     parameters = replace(parameters, **meanings.values)
-    return ChatEnvelope(
-        tuple(turns), parameters, functions, notes=tuple(notes), semantics=semantics
-    )
+    notes = (*notes, *_unknown_notes(turns, known))
+    return ChatEnvelope(turns, parameters, functions, notes=notes, semantics=semantics)
+
+
+def _unknown_notes(turns: Iterable[Turn], known: Collection[str]) -> Iterator[Note]:
+    """Yield a note for each unknown type of content."""
+    places: dict[str, list[Turn]] = {}
+    for turn in turns:
+        layout = turn.semantics.layout
+        for piece in layout.pieces if layout is not None else ():
+            if piece.kind == "other" and piece.name not in known:
+                places.setdefault(piece.name, []).append(turn)
+    for name, found in places.items():
+        what = f"Content of the type “{excerpt(name)}” is" if name else "Content without a type is"
+        times = f" ({len(found)} times)" if len(found) > 1 else ""
+        sentence = f"{what} not known here{times}: it is kept and counted as it came."
+        yield Note(Level.WARNING, "unknown-content", sentence, found[0].origin)
 
 
 def read_tools(

@@ -215,7 +215,7 @@ def with_native_tools(
     """Return functions and the provider's own tools of a captured request in their order."""
     written = list(tools)
     for tool in sorted(native, key=lambda tool: tool.position):
-        if tool.protocol is protocol:
+        if tool.protocol is protocol and tool.item is None:
             written.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
     return tuple(written)
 

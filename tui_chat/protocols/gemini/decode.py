@@ -55,6 +55,16 @@ _ROLES: dict[str, MessageRole] = {
     "absent": "user",
 }
 
+_KNOWN = frozenset(
+    (
+        *("executableCode", "executable_code", "codeExecutionResult", "code_execution_result"),
+        *("functionCall", "function_call", "functionResponse", "function_response"),
+        *("inlineData", "inline_data", "fileData", "file_data"),
+        *("toolCall", "tool_call", "toolResponse", "tool_response"),
+    )
+)
+"""Types of content that the protocol has."""
+
 
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
@@ -80,6 +90,7 @@ def decode(body: bytes) -> ChatEnvelope:
         (tools, _native(groups, spelled)),
         settings,
         notes,
+        known=_KNOWN,
         meanings=settings.meanings(),
     )
 

@@ -44,6 +44,11 @@ _ROLES: dict[str, MessageRole] = {
     "function": "tool",
 }
 
+_KNOWN = frozenset(
+    (*("text", "refusal", "image_url", "input_audio", "file", "video_url", "thinking"),)
+)
+"""Types of content that the protocol has."""
+
 
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
@@ -57,7 +62,9 @@ def decode(body: bytes) -> ChatEnvelope:
     if max_tokens_key:
         settings = replace(settings, max_tokens_key=max_tokens_key)
     meanings = settings.meanings()
-    return captured_envelope(request, turns, parameters, tools, settings, notes, meanings=meanings)
+    return captured_envelope(
+        request, turns, parameters, tools, settings, notes, known=_KNOWN, meanings=meanings
+    )
 
 
 def _turn(message: Fields, number: int) -> Turn:

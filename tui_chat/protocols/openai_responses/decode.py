@@ -8,14 +8,16 @@
    part's extras under `content`.
 4. A reasoning item is one block for each part of its summary and its content; the blocks share
    the item's id, and the first one has its encrypted content.
-5. An item that has no unified form is kept whole, in the model's turn.
-6. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
+5. An item that has no unified form is kept whole, in the model's turn. One of an unknown type that
+   names a role, or that no turn of the model is open for, is a turn of its own.
+6. An item that announces tools (`additional_tools`) is one of the request's tools, not a turn.
+7. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
    it may have no input, and outputs without their calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,10 +25,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.semantics import (
-    ReasoningBlock,
-    SessionSemantics,
-)
+from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
 from tui_chat.protocols.common.openai import FLAT
 from tui_chat.protocols.common.request_fields import (
     Fields,
@@ -52,6 +51,20 @@ _ROLES: dict[str, MessageRole] = {
     "user": "user",
     "assistant": "assistant",
 }
+_OF_THE_MODEL = frozenset(
+    (
+        *("reasoning", "function_call", "custom_tool_call", "web_search_call", "mcp_call"),
+        *("file_search_call", "code_interpreter_call", "image_generation_call", "computer_call"),
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "item_reference"),
+        *("local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"),
+        *("apply_patch_call", "apply_patch_call_output", "computer_call_output", "compaction"),
+        *("tool_search_call", "tool_search_output"),
+    )
+)
+"""Types of items in the model's turn: its own, and answers to calls of the provider's tools."""
+_KNOWN = frozenset(("message", "input_image", "input_file", "output_text", "refusal")) | (
+    _OF_THE_MODEL
+)
 _CONTINUES = ("previous_response_id", "conversation", "prompt")
 
 
@@ -61,8 +74,10 @@ def decode(body: bytes) -> ChatEnvelope:
     shape = request.remaining.get("input")
     if shape is None and not any(request.remaining.get(key) for key in _CONTINUES):
         raise InputError("This is not a valid OpenAI Responses request: it has no “input”.")
-    turns = tuple(_turns(request))
-    tools = read_tools(request, _RESPONSES, _read_tool, read_hosted)
+    items = cast("list[Any]", shape) if isinstance(shape, list) else []
+    announced = tuple(_announced_tools(items))
+    turns = tuple(_turns(request, {tool.item for tool in announced}))
+    functions, native = read_tools(request, _RESPONSES, _read_tool, read_hosted)
     parameters = _parameters(request)
     session = SessionSemantics(request.take_text("previous_response_id"))
     settings = read_settings(ResponsesSettings, request.remaining)
@@ -72,9 +87,10 @@ def decode(body: bytes) -> ChatEnvelope:
         request,
         turns,
         parameters,
-        tools,
+        (functions, (*native, *announced)),
         settings,
         notes,
+        known=_KNOWN,
         meanings=settings.meanings(),
         session=session,
     )
@@ -94,7 +110,18 @@ def _read_tool(entry: Fields) -> ToolDefinition | None:
     )
 
 
-def _turns(request: Fields) -> Iterator[Turn]:
+def _announced_tools(items: list[Any]) -> Iterator[NativeTool]:
+    """Yield the items that announce tools within the conversation."""
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and "tools" in item:
+            fields = cast("dict[str, Any]", item)
+            kind = str(fields.get("type") or "message")
+            if kind not in (*_OF_THE_MODEL, "message") and isinstance(fields["tools"], list):
+                yield NativeTool(_RESPONSES, index, kind, to_json(fields), item=index)
+
+
+def _turns(request: Fields, left_out: Collection[int | None]) -> Iterator[Turn]:
+    """Yield the turns; `left_out` are the indices of items that are none."""
     number = 1
     if instructions := request.take_text("instructions"):
         builder = TurnBuilder(_RESPONSES, "system", number)
@@ -116,9 +143,13 @@ def _turns(request: Fields) -> Iterator[Turn]:
         raise InputError(f"input must be a text or a list of items, not {type_name(given)}.")
     assistant: TurnBuilder | None = None
     after_message = False
-    for item in request.take_list("input"):
+    for index, item in enumerate(request.take_list("input")):
+        if index in left_out:
+            continue
         message = is_message(item)
-        if (message and item.remaining["role"] == "assistant") or not (message or _is_output(item)):
+        alone = not message and _stands_alone(item, is_open=assistant is not None)
+        of_the_model = not (message or alone or _is_output(item))
+        if (message and item.remaining["role"] == "assistant") or of_the_model:
             if assistant is not None and message and after_message:
                 yield assistant.build()
                 number += 1
@@ -131,7 +162,10 @@ def _turns(request: Fields) -> Iterator[Turn]:
             yield assistant.build()
             number += 1
             assistant = None
-        yield _message(item, number) if message else _output(item, number)
+        if alone:
+            yield _unknown_item(item, number)
+        else:
+            yield _message(item, number) if message else _output(item, number)
         number += 1
     if assistant is not None:
         yield assistant.build()
@@ -139,6 +173,25 @@ def _turns(request: Fields) -> Iterator[Turn]:
 
 def _is_output(item: Fields) -> bool:
     return item.remaining.get("type") in ("function_call_output", "custom_tool_call_output")
+
+
+def _stands_alone(item: Fields, *, is_open: bool) -> bool:
+    """Return True for an item of an unknown type that is a turn of its own. `is_open` is True in a
+    turn of the model.
+    """
+    kind, role = item.remaining.get("type"), item.remaining.get("role")
+    if (isinstance(kind, str) and kind in _OF_THE_MODEL) or _is_output(item):
+        return False
+    return (isinstance(role, str) and role in _ROLES) or not is_open
+
+
+def _unknown_item(item: Fields, number: int) -> Turn:
+    word = item.remaining.get("role")
+    role = _ROLES.get(word, "system") if isinstance(word, str) else "system"
+    builder = TurnBuilder(_RESPONSES, role, number)
+    builder.slot = "item"
+    builder.add_other(str(item.remaining.get("type") or "item"), item.remaining)
+    return builder.build()
 
 
 def _message(item: Fields, number: int) -> Turn:

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -171,6 +172,9 @@ def _messages(
         body.append(("instructions", Str(turns[0].text)))
         turns = turns[1:]
     items, notes = encode_segments(encode_segment, turns)
+    for tool in envelope.semantics.tools.native:
+        if tool.protocol is _RESPONSES and tool.item is not None:
+            items.insert(tool.item, tree_of(json.loads(tool.data), captured_origin("tools")))
     if shape == "string" and len(turns) == 1 == len(items):
         body.append(("input", Str(turns[0].text)))
     elif shape != "absent" or items:

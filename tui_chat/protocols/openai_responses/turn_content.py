@@ -99,6 +99,9 @@ def _encode_turn(turn: Turn, developer: bool, captured: bool) -> TurnContent:
 def _encode_message(turn: Turn, developer: bool) -> TurnContent:
     """Return a message of another role than the assistant's."""
     form = native_form(turn, _RESPONSES)
+    if form is not None and form.slot == "item" and turn.semantics.layout is not None:
+        pieces = turn.semantics.layout.pieces
+        return TurnContent(tuple(parse_json(p.data, turn.origin, p.name) for p in pieces), ())
     role = adapted_role(turn.role, _RESPONSES, developer=developer)
     role = (form.role or turn.role) if form else role
     notes: list[Note] = []
