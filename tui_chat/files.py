@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -253,9 +255,12 @@ def write_bytes(content: bytes, path: Path, access: Access, *, overwrite: bool) 
 
 
 def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
-    """Return the standard input, at most `limit` bytes. Raises InputError."""
+    """Return the standard input, at most `limit` bytes. Raises InputError, and KeyboardInterrupt at
+    the first Ctrl+C.
+    """
     try:
-        return _within(standard_input(), limit, "standard input")
+        with _interruptible():
+            return _within(standard_input(), limit, "standard input")
     except (OSError, ValueError) as error:  # ValueError: it was closed
         fault = (error.strerror or error) if isinstance(error, OSError) else error
         raise InputError(f"standard input cannot be read: {fault}") from error
@@ -268,12 +273,32 @@ def input_name(path: Path) -> str:
 
 def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
     """Copy the standard input, at most `limit` bytes, to an open file. Raises InputError."""
-    source, size = standard_input(), 0
-    while chunk := source.read(_CHUNK):
-        size += len(chunk)
-        if size > limit:
-            raise _too_large("standard input", limit, "Save it to a file, and name that file.")
-        target.write(chunk)
+    source, size, chunk = standard_input(), 0, b""
+    with _interruptible():
+        while size % _CHUNK == 0 and (chunk := source.read(_CHUNK)):  # see `_within`
+            size += len(chunk)
+            if size > limit:
+                raise _too_large("standard input", limit, "Save it to a file, and name that file.")
+            target.write(chunk)
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Let Ctrl+C end the block at once. An event loop would only note it, and wait for the end of
+    what blocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None):  # a program that was started in the background
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def standard_input() -> BinaryIO:
@@ -336,11 +361,14 @@ def restrict(path: Path, mode: int) -> None:
 def _within(file: BinaryIO, limit: int, name: str) -> bytes:
     """Read to the end. Raises InputError if there is more than `limit` bytes."""
     found = bytearray()
-    while chunk := file.read(min(_CHUNK, limit + 1 - len(found))):
+    while True:
+        size = min(_CHUNK, limit + 1 - len(found))
+        chunk = file.read(size)
         found += chunk
         if len(found) > limit:
             raise _too_large(name, limit)
-    return bytes(found)
+        if len(chunk) < size:  # another read would need a second Ctrl+D on a terminal
+            return bytes(found)
 
 
 def _too_large(name: str, limit: int, advice: str = "") -> InputError:

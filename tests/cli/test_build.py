@@ -146,6 +146,24 @@ def test_curl_and_request_never_contain_a_key(build: Build, monkeypatch: pytest.
     )
 
 
+def test_the_message_is_the_text_or_the_draft(run: Run, tmp_path: Path):
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    done = run(*home, "build", "Hello", "there")
+    assert (done.code, done.out) == (0, run(*home, "build", "--draft", "Hello there").out)
+    assert run(*home, "build", "Hello", "--draft", "there").code == 2
+    sent = json.loads(run(*home, "build", "Hi", "--preset", "", "--role", "").out)
+    assert sent["messages"] == [{"role": "user", "content": "Hi"}]
+
+
+def test_a_request_that_cannot_be_sent_is_printed_and_exits_with_2(run: Run, tmp_path: Path):
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    for show in ("payload", "curl"):
+        done = run(*home, "build", "Hi", "--protocol", "ollama", "--show", show)
+        assert (done.code, "error: No model is chosen" in done.err) == (2, True)
+        assert "Hi" in done.out
+    assert run(*home, "build").code == 0  # nothing is typed yet
+
+
 def test_the_model_name_determines_the_protocol(build: Build):
     done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request")
     assert b":streamGenerateContent?alt=sse" in done.stdout

@@ -206,8 +206,8 @@ def test_an_endpoint_with_a_table_is_left_to_its_author(home: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "stdin", "code", "said"),
     [
-        (("set", "openai"), "two words", 3, "not a key"),
-        (("set", "openai"), "", 3, "not a key"),
+        (("set", "openai"), "two words", 3, "No key was given"),
+        (("set", "openai"), "", 3, "No key was given"),
         (("set", "opnai"), SECRET, 2, "openai"),
         (("set", "loopback"), SECRET, 2, "needs no key"),
         (("delete", "none"), "", 2, "no endpoint"),
@@ -227,7 +227,7 @@ def test_without_the_keyring_a_sentence_says_how_to_get_it(home: Run, monkeypatc
     monkeypatch.setitem(sys.modules, "keyring", None)
     done = home("keys", "set", "openai", stdin=SECRET)
     assert done.code == 3
-    assert "tui-chat[keyring]" in done.err
+    assert "needs the package keyring" in done.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")

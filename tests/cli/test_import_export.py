@@ -83,7 +83,7 @@ def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pyt
     assert (told["file"], told["sessions"]["known"]) == ("-", 2)
     given(b"")
     empty = chat("import", "-")
-    assert (empty.code, empty.err) == (1, "standard input is empty\n")
+    assert (empty.code, empty.err) == (2, "Error: standard input is empty\n")
 
 
 def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path: Path):
@@ -119,12 +119,13 @@ def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):
 def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
     done = chat("import", "--json", file, tmp_path / "nowhere")
     first, second = json.loads(done.out)
-    assert done.code == 1
+    assert done.code == 2
     assert first["sessions"] == {"new": 2, "grown": 0, "known": 0}
     assert first["messages_added"] == 6
     assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
     done = chat("import", tmp_path / "nowhere", file)
-    assert done.code == 1
+    assert done.code == 2
+    assert done.err.startswith("Error: ")
     assert "nowhere cannot be read" in done.err
     assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
 
@@ -133,7 +134,7 @@ def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, t
     path = tmp_path / "c.json"
     path.write_text(json.dumps([{"mapping": {"\x1b[31m": {"parent": "\x1b[31m"}}}]))
     done = chat("import", path)
-    assert done.code == 1
+    assert done.code == 2
     assert f"{path}: $[0].mapping has no first message" in done.err
     path.write_text(
         '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
@@ -292,7 +293,6 @@ def test_export_all(filled: Command, tmp_path: Path):
     [
         (["A wlak"], "Did you mean"),
         (["nothing like it at all"], "`tui-chat sessions list` lists them."),
-        ([], "Name one session, or use --all"),
         (["A walk", "--all"], "Name one session, or use --all"),
         (["--all", "--format", "jsonl"], "Name a folder with --output."),
         (["A walk", "--output", "/dev/null/x"], "cannot be written"),
@@ -302,6 +302,17 @@ def test_export_refuses_bad_arguments(filled: Command, words: list[str], said: s
     done = filled("export", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+def test_the_last_session_is_exported_without_a_name(chat: Command, filled: Command):
+    assert filled("export").out == filled("export", "A swim").out
+    assert filled("export", "-o", "/dev/null/x").code == 2
+
+
+def test_there_may_be_no_session_to_export(chat: Command):
+    done = chat("export")
+    assert (done.code, done.out) == (2, "")
+    assert "There is no session yet." in done.err
 
 
 def test_export_overwrites_only_with_force(filled: Command, tmp_path: Path):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
+from tui_chat.cli.workspace import SHORT_ID, shortened
 
 Sessions = Callable[..., Done]
 
@@ -49,6 +50,47 @@ def test_show_on_a_terminal_is_rendered(sessions: Sessions, tmp_path: Path):
         assert app.wait() == 0
         written = app.read()
     assert b"A \x1b[3mtalk\x1b[0m" in written
+
+
+def test_the_last_session_is_shown_without_a_name(sessions: Sessions):
+    assert sessions("show").out == sessions("show", "A *talk*").out
+
+
+def test_there_may_be_no_session_to_show(run: Run, tmp_path: Path):
+    done = run("--data-dir", tmp_path, "--config-dir", tmp_path, "sessions", "show")
+    assert (done.code, done.out) == (2, "")
+    assert "There is no session yet." in done.err
+
+
+@pytest.mark.parametrize(
+    "ids", [["a" * 32, "a" * 31 + "b", "b" * 32], ["a" * 12 + "b" * 20, "a" * 12 + "c" * 20], []]
+)
+def test_a_short_id_is_the_beginning_of_one_id_only(ids: list[str]):
+    short = shortened(ids)
+    for one, begin in short.items():
+        assert [each for each in ids if each.startswith(begin)] == [one]
+        assert len(begin) >= SHORT_ID
+
+
+def test_printed_ids_work_when_pasted_back(sessions: Sessions, run: Run, tmp_path: Path):
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    sessions("tag", "A walk", "-a", "out")
+    sessions("delete", "A *talk*")
+    for words in (("--limit", "1"), ("--tag", "out"), ()):
+        [_, row] = sessions("list", *words).out.splitlines()
+        assert run(*home, "ask", "Elsewhere", "--model", "echo").code == 0  # begun meanwhile
+        assert sessions("show", row.split()[0]).out.startswith("# A walk\n"), words
+        sessions("delete", "Elsewhere")
+        sessions("delete", "--undo", "A walk")
+    [line, *_] = run(*home, "search", "walk").out.splitlines()
+    assert sessions("show", line.split()[-1]).out.startswith("# A walk\n")
+    [_, *rows] = sessions("list", "--deleted").out.splitlines()
+    talk = next(row.split()[0] for row in rows if "talk" in row)
+    done = sessions("show", talk)
+    assert done.code == 2
+    assert "is in the trash" in done.err
+    assert sessions("delete", "--undo", talk).code == 0
+    assert sessions("show", talk).code == 0
 
 
 def test_rename_and_tag(sessions: Sessions):

@@ -15,6 +15,7 @@ from tui_chat.cli.output import (
     write_text,
 )
 from tui_chat.cli.reply_extras import SavedFile, references_json
+from tui_chat.cli.workspace import shortened
 from tui_chat.errors import InputError, Unreachable
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
@@ -216,7 +217,10 @@ def _target_of(*, raw: bool) -> _Target:
 def session_words(workspace: Workspace) -> str:
     """Return which session the reply is in, for a line of narration."""
     state = workspace.state
-    return "not stored" if state.is_temporary else f"session {state.session_id[:12]}"
+    if state.is_temporary:
+        return "not stored"
+    ids = {state.session_id, *(each.session_id for each in state.sessions)}
+    return f"session {shortened(ids)[state.session_id]}"
 
 
 def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, Any]:

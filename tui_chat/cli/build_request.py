@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import write_body, write_json, write_line, write_request
+from tui_chat.cli.output import finish, write_body, write_json, write_line, write_request
 from tui_chat.cli.workspace import (
     Choices,
     choose,
@@ -36,6 +37,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget, Level, Note, Turn
 from tui_chat.models.lorebook import EntryState, Lorebook
 from tui_chat.models.text import Origin, clean
+from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import read_attachment
 
@@ -48,12 +50,20 @@ def run_build(common: CommonOptions, options: dict[str, Any]) -> None:
     """Compose a request from files or a stored session and print it. Raises InputError with file,
     place and fault, and StoreError.
     """
+    words: tuple[str, ...] = options.pop("words")
+    if words and options["draft"] is not None:
+        raise InputError("TEXT and --draft are the same.", advice="Give one of them.")
+    if words:
+        options["draft"] = " ".join(words)
     if options["turn"]:
-        _show(_recompose(options["turn"]), options["show"])
-        return
-    _require_one_standard_input(options)
-    config = common.config()
-    _show(asyncio.run(_compose(config, options)), options["show"])
+        composed = _recompose(options["turn"])
+    else:
+        _require_one_standard_input(options)
+        composed = asyncio.run(_compose(common.config(), options))
+    _show(composed, options["show"])
+    if any(note.code != NOTHING_TO_SEND.code for note in composed.errors):
+        finish()
+        sys.exit(2)
 
 
 def _require_one_standard_input(options: dict[str, Any]) -> None:
@@ -218,8 +228,8 @@ def _show(composed: Composed, what: str) -> None:
             write_request(as_curl(composed))
         case _:
             write_body(composed.payload.body)
-            for note in composed.notes:
-                write_line(f"{note.level}: {note.sentence}", err=True)
+    for note in composed.notes if what in ("payload", "request", "curl") else ():
+        write_line(f"{note.level}: {note.sentence}", err=True)
 
 
 def envelope_json(composed: Composed) -> dict[str, Any]:

@@ -44,6 +44,15 @@ _EARLIER_NAMES = {"preset": "presets"}
 """Commands that still work under another name."""
 
 
+_HINTS = {
+    "chat": "`tui-chat` without a command opens the app.",
+    "help": "`tui-chat --help` lists the commands.",
+    "logs": "`tui-chat sessions show` prints the last session, `tui-chat sessions list` lists all.",
+    "history": "`tui-chat sessions list` lists the sessions, `tui-chat sessions show` prints one.",
+}
+"""Advice for commands of other programs that have another name here."""
+
+
 class _Folders(click.Group):
     """A group whose folder options may also follow the command, where most people write them."""
 
@@ -56,8 +65,21 @@ class _Folders(click.Group):
         """Run the command. Raises OutputClosed, which click does not catch, so that the exit status
         is ours.
         """
-        with detect_closed_output():
-            return super().invoke(ctx)
+        try:
+            with detect_closed_output():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would print an empty line
+            sys.exit(130)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError with advice."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            hint = _HINTS.get(args[0], "`tui-chat ask TEXT` sends a message.")
+            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name or with one of its earlier names."""
@@ -84,7 +106,7 @@ class _Folders(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="tui-chat")
+@click.version_option(__version__, "-V", "--version", prog_name="tui-chat")
 @click.option("--data-dir", type=FILE, help="The folder of the database.")
 @click.option("--config-dir", type=FILE, help="The folder of config.toml, presets and themes.")
 @endpoint_option("The endpoint that new sessions use.")
@@ -176,19 +198,20 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
 
 
 @cli.command()
+@click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
 @session_option("A stored session: its id, the start of one, or its title.")
 @click.option(
     "--preset",
     shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
-    help="Default: the role's preset, else plain.",
+    help='Default: the role\'s preset, else plain; "" for none.',
 )
 @click.option("--history", type=INPUT, help="A JSON array or JSONL of messages.")
 @click.option(
     "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
 )
 @click.option(
-    "--draft", metavar="TEXT", type=TEXT, help="The user's message; default: the stored draft."
+    "--draft", metavar="TEXT", type=TEXT, help="TEXT, as an option; default: the stored draft."
 )
 @kind_option("What to generate; with quiet, the draft is the prompt.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
@@ -247,7 +270,7 @@ def build(common: CommonOptions, **options: object) -> None:
 
     \b
     Examples:
-      tui-chat build --draft "Hello"
+      tui-chat build "Hello"
       tui-chat build --session "A walk" --draft - < question.txt
       tui-chat build --preset my.json --role "" --model gpt-5 --show curl
     """

@@ -27,8 +27,15 @@ from tui_chat.cli.app import (
 )
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.interpreter import share_heap
-from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
-from tui_chat.cli.workspace import find, find_role, find_session
+from tui_chat.cli.output import (
+    finish,
+    write_error,
+    write_export,
+    write_json,
+    write_line,
+    write_progress,
+)
+from tui_chat.cli.workspace import find, find_role, named_session
 from tui_chat.config import Config
 from tui_chat.errors import InputError, located
 from tui_chat.files import (
@@ -205,7 +212,7 @@ def print_faults(report: Report) -> None:
     name = one_line(input_name(report.path))
     for fault in report.faults:
         sentence = located(one_line(fault.place), one_line(fault.sentence))
-        write_line(located(name, sentence), err=True)
+        write_error(located(name, sentence))
     for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
         write_line(f"{name}: {advice}", err=True)
     if report.more_faults:
@@ -249,7 +256,7 @@ def run_export(
 
     Raises InputError for an unknown session or an unusable path, and StoreError.
     """
-    if everything == (name is not None):
+    if everything and name is not None:
         raise InputError("Name one session, or use --all.")
     if everything and kind not in MULTI_SESSION_FORMATS and output is None:
         raise InputError(
@@ -259,19 +266,27 @@ def run_export(
     is_there = output is not None and (output.is_file() or output.is_dir())
     if is_there and not (force or into_folder):
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
-    asyncio.run(_export_sessions(common, name, kind, output, force))
+    asyncio.run(_export_sessions(common, name, kind, output, everything=everything, force=force))
 
 
 async def _export_sessions(
-    common: CommonOptions, name: str | None, kind: Format, output: Path | None, force: bool
+    common: CommonOptions,
+    name: str | None,
+    kind: Format,
+    output: Path | None,
+    *,
+    everything: bool,
+    force: bool,
 ) -> None:
     async with open_store(common) as store:
-        sessions = await store.sessions.list()
-        chosen = list(sessions) if name is None else [find_session(sessions, name)]
+        if everything:
+            chosen = list(await store.sessions.list())
+        else:
+            chosen = [await named_session(store, name)]
         ids = [each.session_id for each in chosen]
         if kind == "sillytavern":
             await _name_unwritten(store, chosen)
-        if name is None and kind not in MULTI_SESSION_FORMATS:
+        if everything and kind not in MULTI_SESSION_FORMATS:
             assert output is not None  # checked before
             await _write_each(store, chosen, kind, output, force)
         elif output is None:

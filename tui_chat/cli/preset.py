@@ -64,8 +64,13 @@ def run_check(files: Sequence[Path], as_json: bool) -> None:
             sentence = (place + finding.sentence).replace("\n", "\\n")
             write_line(f"{path}:{finding.line}: ", level, f" {finding.code} {sentence}")
         _summarize(Counter(finding.level for _, finding in found), len(_presets(files)))
+    if any(finding.code == _UNREADABLE for _, finding in found):
+        sys.exit(2)
     if any(finding.level is Level.ERROR for _, finding in found):
         sys.exit(1)
+
+
+_UNREADABLE = "unreadable"
 
 
 def _presets(files: Sequence[Path]) -> list[Path]:
@@ -82,7 +87,7 @@ def _checked(path: Path) -> Iterator[Finding]:
         text = read_file_text(path)
     except InputError as error:
         sentence = f"{error} {error.advice}".removeprefix(str(path)).strip(": ")
-        yield Finding(Level.ERROR, "unreadable", sentence)
+        yield Finding(Level.ERROR, _UNREADABLE, sentence)
         return
     yield from check_preset(text, path.stem)
 

@@ -49,7 +49,7 @@ def import_command(
     ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
     WebUI and LibreChat; SillyTavern's chats, HAR files, tui-chat's own JSON, and JSON or JSON lines
     of messages. They are detected by content. `-` is the standard input; for a folder, every such
-    file in it is imported. Messages that are already stored are not added again. Exits with 1 if
+    file in it is imported. Messages that are already stored are not added again. Exits with 2 if
     something could not be read; the rest is imported.
 
     \b
@@ -61,11 +61,17 @@ def import_command(
     from tui_chat.cli.import_export import run_import
 
     if not run_import(common, files, role=role, profile=profile, dry_run=dry_run, as_json=as_json):
-        sys.exit(1)
+        sys.exit(2)
+
+
+_SESSION = click.argument("session", metavar="SESSION", shell_complete=completion.complete_session)
+_LAST_OR_SESSION = click.argument(
+    "session", required=False, shell_complete=completion.complete_session
+)
 
 
 @click.command("export")
-@click.argument("session", required=False, shell_complete=completion.complete_session)
+@_LAST_OR_SESSION
 @click.option(
     "--format",
     "kind",
@@ -75,7 +81,9 @@ def import_command(
     help="json is complete and can be imported again; jsonl has the messages; sillytavern is a "
     "chat of SillyTavern; markdown and html are for reading.",
 )
-@click.option("--output", type=FILE, help="A file; with --all a folder, or for JSON one file.")
+@click.option(
+    "--output", "-o", type=FILE, help="A file; with --all a folder, or for JSON one file."
+)
 @click.option("--all", "everything", is_flag=True, help="Export all sessions.")
 @click.option(
     "--without-requests",
@@ -96,7 +104,8 @@ def export_command(
 ) -> None:
     """Write a session to a file or the standard output.
 
-    SESSION is an id, the start of one, or a title.
+    SESSION is an id, the start of one, or a title; without it, the session that was active last.
+    A file can be read by its owner only.
 
     \b
     Examples:
@@ -118,7 +127,6 @@ def sessions_group() -> None:
     """
 
 
-_SESSION = click.argument("session", metavar="SESSION", shell_complete=completion.complete_session)
 _SESSIONS = click.argument(
     "sessions",
     metavar="SESSION...",
@@ -129,14 +137,17 @@ _SESSIONS = click.argument(
 
 
 @sessions_group.command("show")
-@_SESSION
+@_LAST_OR_SESSION
 @json_option()
 @click.pass_obj
-def sessions_show(common: CommonOptions, session: str, as_json: bool) -> None:
+def sessions_show(common: CommonOptions, session: str | None, as_json: bool) -> None:
     """Print a session: its facts and the messages of its branch, as Markdown.
+
+    Without SESSION, the one that was active last.
 
     \b
     Examples:
+      tui-chat sessions show
       tui-chat sessions show "A walk"
       tui-chat sessions show 0198a --json
     """

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.cli import output
@@ -23,7 +22,12 @@ from tui_chat.cli.output import (
     write_line,
     write_markdown,
 )
-from tui_chat.cli.workspace import command_workspace, find_session
+from tui_chat.cli.workspace import (
+    command_workspace,
+    find_session,
+    named_session,
+    short_ids,
+)
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from tui_chat.models.request import RequestRecord
     from tui_chat.models.search import Hit, Query
     from tui_chat.models.session import Entry, SessionSummary
+    from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -79,33 +84,35 @@ def _same(wanted: str, found: str) -> bool:
 
 def run_list(common: CommonOptions, filters: Filters, *, as_json: bool) -> None:
     """Print the sessions, newest first. Raises StoreError and InputError."""
-    sessions = asyncio.run(_sessions(common, filters))
+    sessions, ids = asyncio.run(_sessions(common, filters))
     if as_json:
         write_json([session._asdict() for session in sessions])
     elif sessions:
-        write_line(table(sessions))
+        write_line(table(sessions, ids))
     else:
         write_line("No sessions.", err=True)
 
 
-async def _sessions(common: CommonOptions, filters: Filters) -> list[SessionSummary]:
+async def _sessions(
+    common: CommonOptions, filters: Filters
+) -> tuple[list[SessionSummary], dict[str, str]]:
+    """Return the sessions that meet the conditions, and the short form of each id."""
     async with open_store(common) as store:
         listed = store.sessions.list_trash() if filters.deleted else store.sessions.list()
-        return filters.apply(await listed)
+        return filters.apply(await listed), await short_ids(store)
 
 
-def table(sessions: Sequence[SessionSummary]) -> str:
+def table(sessions: Sequence[SessionSummary], ids: Mapping[str, str]) -> str:
     """Return the sessions as a table; on a terminal it is cut to the width."""
     head = ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED")
-    width = _id_length(sessions)
-    rows = [head, *(_row(session, width) for session in sessions)]
+    rows = [head, *(_row(session, ids[session.session_id]) for session in sessions)]
     return output.table(rows, (1, 20), (3, 12), (2, 8))
 
 
-def _row(session: SessionSummary, width: int) -> tuple[str, ...]:
+def _row(session: SessionSummary, short_id: str) -> tuple[str, ...]:
     at = datetime.fromtimestamp(session.updated, UTC).astimezone()
     return (
-        session.session_id[:width],
+        short_id,
         one_line(session.title) or "—",
         one_line(session.role_name),
         one_line(session.model),
@@ -116,32 +123,23 @@ def _row(session: SessionSummary, width: int) -> tuple[str, ...]:
     )
 
 
-def _id_length(sessions: Sequence[SessionSummary]) -> int:
-    """Return how many characters of their ids distinguish these sessions."""
-    ids = sorted(session.session_id for session in sessions)
-    width = 8
-    for one, next_one in pairwise(ids):
-        while one[:width] == next_one[:width] and width < len(one):
-            width += 1
-    return width
-
-
 def run_search(common: CommonOptions, query: Query, *, as_json: bool) -> bool:
     """Print the hits; return False if there are none. Raises StoreError and InputError."""
-    hits = asyncio.run(_search(common, query))
+    hits, ids = asyncio.run(_search(common, query))
     if as_json:
         write_json([asdict(hit) for hit in hits])
     else:
-        _print_hits(hits)
+        _print_hits(hits, ids)
     return bool(hits)
 
 
-async def _search(common: CommonOptions, query: Query) -> Sequence[Hit]:
+async def _search(common: CommonOptions, query: Query) -> tuple[Sequence[Hit], dict[str, str]]:
+    """Return the hits, and the short form of each session's id."""
     async with open_store(common) as store:
-        return await store.search.find(query)
+        return await store.search.find(query), await short_ids(store)
 
 
-def _print_hits(hits: Sequence[Hit]) -> None:
+def _print_hits(hits: Sequence[Hit], ids: Mapping[str, str]) -> None:
     """Print the hits, grouped by session."""
     colour = is_terminal() and not os.environ.get("NO_COLOR")
     sessions: dict[str, list[Hit]] = {}
@@ -151,7 +149,7 @@ def _print_hits(hits: Sequence[Hit]) -> None:
         if number:
             write_line()
         title = one_line(found[0].title) or "—"
-        write_line(Styled(title, bold=True), f"  {session_id}")
+        write_line(Styled(title, bold=True), f"  {ids[session_id]}")
         for hit in found:
             at = datetime.fromtimestamp(hit.created, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
             where = hit.message_role or "title" if hit.place == "text" else hit.place
@@ -177,9 +175,9 @@ async def _listed(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Fail
         yield workspace, failures
 
 
-def _found(sessions: Sequence[SessionSummary], names: Sequence[str]) -> dict[str, SessionSummary]:
+async def _found(store: Store, names: Sequence[str]) -> dict[str, SessionSummary]:
     """Return the sessions with these names by their ids. Raises InputError for an unknown one."""
-    found = [find_session(sessions, name) for name in names]
+    found = [await named_session(store, name) for name in names]
     return {each.session_id: each for each in found}
 
 
@@ -187,12 +185,12 @@ def _titles(sessions: Sequence[SessionSummary]) -> str:
     return ", ".join(f"“{one_line(each.title, 60)}”" for each in sessions)
 
 
-def show(common: CommonOptions, name: str, *, as_json: bool) -> None:
-    """Print a session. Raises InputError for an unknown one, and StoreError."""
+def show(common: CommonOptions, name: str | None, *, as_json: bool) -> None:
+    """Print a session; None for the last one. Raises InputError, and StoreError."""
 
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
-            summary = find_session(workspace.state.sessions, name)
+            summary = await named_session(workspace.store, name)
             if as_json:
                 await workspace.sessions.activate(summary.session_id)
                 failures.warn()
@@ -267,7 +265,7 @@ def rename(common: CommonOptions, name: str, title: str) -> None:
 
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
-            session = find_session(workspace.state.sessions, name)
+            session = await named_session(workspace.store, name)
             await workspace.organization.rename(session.session_id, title)
             failures.raise_first()
             after = await workspace.store.sessions.get(session.session_id)
@@ -284,7 +282,7 @@ def tag(
 
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
-            found = _found(workspace.state.sessions, names)
+            found = await _found(workspace.store, names)
             await workspace.organization.retag(tuple(found), add=add, drop=drop)
             failures.raise_first()
             for session in await workspace.store.sessions.list():
@@ -300,7 +298,7 @@ def archive(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
 
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
-            found = _found(workspace.state.sessions, names)
+            found = await _found(workspace.store, names)
             await workspace.organization.organise(tuple(found), archived=not undo)
             failures.raise_first()
             done = "Taken out of the archive" if undo else "Archived"
@@ -316,10 +314,11 @@ def delete(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
         async with _listed(common) as (workspace, failures):
             store = workspace.store.sessions
             if undo:
-                found = _found(await store.list_trash(), names)
+                trash = await store.list_trash()
+                found = {e.session_id: e for e in (find_session(trash, name) for name in names)}
                 await store.restore(tuple(found))
             else:
-                found = _found(workspace.state.sessions, names)
+                found = await _found(workspace.store, names)
                 await workspace.organization.delete(tuple(found))
                 failures.raise_first()
             titles = _titles(tuple(found.values()))
@@ -340,7 +339,7 @@ def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
 
     async def run() -> None:
         async with _listed(common) as (workspace, failures):
-            session = find_session(workspace.state.sessions, name)
+            session = await named_session(workspace.store, name)
             await workspace.sessions.activate(session.session_id)
             entries = workspace.state.entries
             ids = [entry.message.id for entry in entries]

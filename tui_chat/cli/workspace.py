@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from tui_chat.cli.output import write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
@@ -24,6 +26,7 @@ from tui_chat.workspace.state import DEFAULT_PRESET
 if TYPE_CHECKING:
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
+    from tui_chat.store import Store
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
@@ -100,7 +103,7 @@ async def command_workspace(
 
 async def open_session(workspace: Workspace, failures: Failures, name: str) -> None:
     """Make the session active that has this id, start of an id, or title. Raises InputError."""
-    session = find_session(await workspace.store.sessions.list(), name)
+    session = await named_session(workspace.store, name)
     await workspace.sessions.activate(session.session_id)
     failures.warn()
 
@@ -226,6 +229,50 @@ def find_role(roles: Sequence[Role], name: str) -> Role:
             return role
     found = find("role", name, [role.name for role in roles])
     return next(role for role in roles if role.name == found)
+
+
+async def named_session(store: Store, name: str | None) -> SessionSummary:
+    """Return the session with this id, start of an id, or title; None for the one that was active
+    last. Raises InputError and StoreError.
+    """
+    sessions = await store.sessions.list()
+    if name is None:
+        if not sessions:
+            raise InputError("There is no session yet.", advice="`tui-chat ask TEXT` starts one.")
+        return sessions[0]
+    try:
+        return find_session(sessions, name)
+    except InputError:
+        for each in await store.sessions.list_trash():
+            if name and (each.session_id.startswith(name) or each.title == name):
+                raise InputError(
+                    f"“{one_line(each.title, 80)}” is in the trash.",
+                    advice=f"Restore it with `tui-chat sessions delete --undo {each.session_id}`.",
+                ) from None
+        raise
+
+
+SHORT_ID = 12
+"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
+
+
+async def short_ids(store: Store) -> dict[str, str]:
+    """Return, for the ids of all sessions and of those in the trash, a beginning that no other id
+    has.
+    """
+    listed = (*await store.sessions.list(), *await store.sessions.list_trash())
+    return shortened(each.session_id for each in listed)
+
+
+def shortened(ids: Iterable[str]) -> dict[str, str]:
+    """Return for each id its shortest beginning that no other has, of `SHORT_ID` or more."""
+    ordered = sorted(ids)
+    needed = [SHORT_ID] * len(ordered)
+    for number, (one, other) in enumerate(pairwise(ordered)):
+        shared = common_prefix(one, other) + 1
+        needed[number] = max(needed[number], shared)
+        needed[number + 1] = max(needed[number + 1], shared)
+    return {each: each[:length] for each, length in zip(ordered, needed, strict=True)}
 
 
 def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
