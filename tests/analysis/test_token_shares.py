@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tests.context.requests import ENDPOINT, LETTERS
-from tui_chat.analysis import Share, ShareCalculator
+from tui_chat.analysis import HistoryPart, Share, ShareCalculator
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
@@ -32,7 +32,7 @@ def test_every_token_is_in_one_share_or_in_the_framing() -> None:
     shares = ShareCalculator()(found)
     assert shares.shares == (
         Share(OriginKind.PRESET, len("Be brief.") + TURN_OVERHEAD, 1),
-        Share(OriginKind.HISTORY, 5 + 2 * TURN_OVERHEAD, 2),
+        Share(OriginKind.HISTORY, 5 + 2 * TURN_OVERHEAD, 2, HistoryPart.CONVERSATION),
         Share(OriginKind.DRAFT, 5 + TURN_OVERHEAD, 1),
     )
     assert found.budget is not None

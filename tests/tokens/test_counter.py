@@ -137,7 +137,7 @@ def test_a_turn_costs_everything_sent_for_it():
 def test_tools_are_counted_as_the_json_that_is_sent():
     counter = Counter("letters", True, len)
     one = ToolDefinition("look", "Looks.", {"type": "object"})
-    assert counter.tools((one,)) == len("lookLooks.") + len('{"type":"object"}') + 8
+    assert counter.tools((one,)) == (len("lookLooks.") + len('{"type":"object"}') + 8,)
 
 
 def test_a_turn_is_counted_once():

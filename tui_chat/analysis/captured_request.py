@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -27,8 +27,10 @@ from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import Origin, OriginKind, clean
+from tui_chat.models.tool import definitions_in
 from tui_chat.protocols.common.request_fields import describe_json_error
+from tui_chat.protocols.common.settings import tool_tree
 from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
 
@@ -69,7 +71,7 @@ class CapturedRequest:
         """The names of its tools, also of those that are announced within the conversation."""
         functions = [tool.name for tool in self.envelope.tools or ()]
         native = [json.loads(tool.data) for tool in self.envelope.semantics.tools.native]
-        return (*functions, *_tools_in(native))
+        return (*functions, *_names_in(native))
 
     @property
     def not_kept(self) -> tuple[str, ...]:
@@ -77,12 +79,12 @@ class CapturedRequest:
         body = self._flat_body()
         kept = protocol_of(self.protocol).session_keys | self._kept().keys()
         left = [key for key, value in body.items() if key not in kept and value not in (None, [])]
-        names = ", ".join(_tools_in(body.get("tools")))
-        kept_out = [f"{key} ({names})" if key == "tools" and names else key for key in left]
+        kept_out = list(left)
+        if "tools" in left and (names := _names_in(body["tools"])):
+            kept_out[left.index("tools")] = f"tools ({', '.join(names)})"
         for tool in self.envelope.semantics.tools.native:
             if tool.item is not None:
-                announced = ", ".join(_tools_in([json.loads(tool.data)]))
-                kept_out.append(f"{tool.name} ({announced})")
+                kept_out.append(f"{tool.name} ({', '.join(_names_in(json.loads(tool.data)))})")
         return tuple(kept_out)
 
     def _flat_body(self) -> dict[str, Any]:
@@ -125,7 +127,7 @@ class CapturedRequest:
         if json.loads(composed.payload.body) == value:
             tree = _like(composed.encoded.tree, value)
         else:
-            tree = tree_of(value, Origin(OriginKind.SETTING, "body", "captured body"))
+            tree = _tree_of_body(value)
         assert isinstance(tree, Obj)
         encoded = replace(composed.encoded, tree=tree)
         return replace(composed, encoded=encoded, payload=render(tree))
@@ -200,28 +202,22 @@ def _like(node: Tree, value: Any) -> Tree:
     return node if isinstance(node, Str) else tree_of(value, cast("Arr | Lit", node).origin)
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        for item in cast("list[Any]", value):
-            if isinstance(item, dict):
-                yield cast("dict[str, Any]", item)
+def _tree_of_body(body: Mapping[str, Any]) -> Obj:
+    """Return a body whose tools have their origins, and all else that of the body."""
+    origin = Origin(OriginKind.SETTING, "body", "captured body")
+    return Obj(
+        tuple(
+            (clean(key), tool_tree(value) if key == "tools" else tree_of(value, origin))
+            for key, value in body.items()
+        ),
+        origin,
+    )
 
 
-def _tools_in(listed: Any) -> Iterator[str]:
-    """Yield the names of tools in a request of any protocol."""
-    for tool in _objects(listed):
-        if isinstance(tool.get("tools"), list):  # a namespace
-            yield from _tools_in(tool["tools"])
-            continue
-        function = tool.get("function")
-        if isinstance(function, dict):
-            tool = cast("dict[str, Any]", function)
-        if named := tool.get("name") or tool.get("type"):
-            yield str(named)
-            continue
-        for key, value in tool.items():  # Gemini's: functions in a list, others by their key
-            functions = [str(each.get("name", "?")) for each in _objects(value)]
-            yield from functions or (key,)
+def _names_in(tools: Any) -> list[str]:
+    """Return the names of the tools in `tools`, or in one entry of it."""
+    entry = cast("dict[str, Any]", tools) if isinstance(tools, dict) else {"tools": tools}
+    return [name for name, _ in definitions_in(entry)]
 
 
 def _parsed(body: bytes) -> dict[str, Any] | None:

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
+from tui_chat.analysis.history_parts import HistoryPart, parts_of, shared
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.text import OriginKind
+from tui_chat.models.tool import server_of
+
+
+@dataclass(frozen=True, slots=True)
+class ShareItem:
+    """The tokens of one tool or one file."""
+
+    name: str
+    tokens: int
+    server: str = ""
+    """The MCP server of a tool; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The tokens of one kind of origin."""
+    """The tokens of one kind of origin, or of one part of the history."""
 
     kind: OriginKind
     tokens: int
     turns: int
-    """How many turns have it."""
+    """How many turns have it; of tools, how many there are."""
+    part: HistoryPart | None = None
+    """The part of the history; None for every other kind."""
+    items: tuple[ShareItem, ...] = ()
+    """The tools or files that make it up, the largest first."""
+
+    @property
+    def servers(self) -> dict[str, tuple[ShareItem, ...]]:
+        """The items of each MCP server, the largest server first; those of none are under ""."""
+        found: dict[str, tuple[ShareItem, ...]] = {}
+        for item in self.items:
+            found[item.server] = (*found.get(item.server, ()), item)
+        return dict(sorted(found.items(), key=lambda each: -_sum(each[1])))
+
+
+def _sum(items: Iterable[ShareItem]) -> int:
+    return sum(item.tokens for item in items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +54,9 @@ class Shares:
     """All shares of a request. Figures in tokens."""
 
     shares: tuple[Share, ...]
-    """In the order of `OriginKind`; kinds that take nothing are left out."""
+    """In the order of `OriginKind` and `HistoryPart`; kinds that take nothing are left out."""
     framing: int
-    """Tool definitions and what frames the request."""
+    """What frames the request: the total less all shares."""
     reserve: int
     """Kept free for the reply; 0 where no limit is known."""
     free: int | None
@@ -42,14 +71,18 @@ class Shares:
         return sum(share.tokens for share in self.shares) + self.framing
 
 
+_Key: TypeAlias = "tuple[OriginKind, HistoryPart | None, str]"
+"""A kind, the part of the history, and the name of a file."""
+
+
 class ShareCalculator:
     """Computes the shares of successive envelopes; costs what changed since the previous one."""
 
     def __init__(self) -> None:
         self._turns: tuple[Turn, ...] = ()
         self._tokens: tuple[int, ...] = ()
-        self._sums: dict[OriginKind, tuple[int, int]] = {}
-        """Tokens and turns of each kind."""
+        self._sums: dict[_Key, tuple[int, int]] = {}
+        """Tokens and turns of each kind, part and file."""
 
     def __call__(self, envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
         """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned`
@@ -62,9 +95,8 @@ class ShareCalculator:
         self._add(self._turns[same:], self._tokens[same:], -1)
         self._add(turns[same:], tokens[same:], 1)
         self._turns, self._tokens = turns, tokens
-        sums = self._sums
-        shares = tuple(Share(kind, *sums[kind]) for kind in OriginKind if sums.get(kind, _NONE)[1])
         budget = envelope.budget
+        shares = tuple(self._shares(budget.tools if budget else ()))
         counted = sum(share.tokens for share in shares)
         return Shares(
             shares,
@@ -75,10 +107,37 @@ class ShareCalculator:
             next_out=next((turn for turn in turns if _may_go(turn, pinned)), None),
         )
 
+    def _shares(self, tools: Sequence[tuple[str, int]]) -> Iterator[Share]:
+        sums: dict[tuple[OriginKind, HistoryPart | None], list[tuple[str, int, int]]] = {}
+        for (kind, part, name), (tokens, turns) in self._sums.items():
+            sums.setdefault((kind, part), []).append((name, tokens, turns))
+        for kind in OriginKind:
+            if kind is OriginKind.TOOL and tools:
+                items = (ShareItem(name, tokens, server_of(name)) for name, tokens in tools)
+                largest = tuple(sorted(items, key=lambda item: -item.tokens))
+                yield Share(kind, _sum(largest), len(tools), None, largest)
+            for part in (None, *HistoryPart):
+                if found := sums.get((kind, part)):
+                    files = [ShareItem(name, tokens) for name, tokens, _ in found if name]
+                    files.sort(key=lambda item: -item.tokens)
+                    tokens = sum(count for _, count, _ in found)
+                    turns = sum(count for _, _, count in found)
+                    yield Share(kind, tokens, turns, part, tuple(files))
+
     def _add(self, turns: tuple[Turn, ...], tokens: tuple[int, ...], times: int) -> None:
         for turn, count in zip(turns, tokens, strict=False):
-            had = self._sums.get(turn.origin.kind, _NONE)
-            self._sums[turn.origin.kind] = had[0] + times * count, had[1] + times
+            if turn.origin.kind is not OriginKind.HISTORY:
+                self._add_sum((turn.origin.kind, None, ""), times * count, times)
+                continue
+            for part, name, share in shared(parts_of(turn), count):
+                self._add_sum((OriginKind.HISTORY, part, name), times * share, times)
+
+    def _add_sum(self, key: _Key, tokens: int, turns: int) -> None:
+        had = self._sums.get(key, _NONE)
+        now = had[0] + tokens, had[1] + turns
+        self._sums[key] = now
+        if not now[1]:
+            del self._sums[key]
 
 
 _NONE = (0, 0)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
@@ -34,9 +35,9 @@ from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Budget, Level, Note, Turn
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.lorebook import EntryState, Lorebook
-from tui_chat.models.text import Origin, clean
+from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import read_attachment
@@ -251,7 +252,7 @@ def envelope_json(composed: Composed) -> dict[str, Any]:
             for dropped in envelope.dropped
         ],
         "notes": [note_json(note) for note in composed.notes],
-        "tokens": _budget_json(envelope.budget),
+        "tokens": _tokens_json(envelope),
         "parameters": {
             name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
             for name, sourced in set_parameters(parameters)
@@ -348,9 +349,12 @@ def note_json(note: Note) -> dict[str, Any]:
     }
 
 
-def _budget_json(budget: Budget | None) -> dict[str, Any]:
+def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
+    """Return the budget, and the shares that add up to its total with `framing`."""
+    budget = envelope.budget
     if budget is None:
         return {}
+    shares = ShareCalculator()(envelope)
     return {
         "total": budget.total,
         "fixed": budget.fixed,
@@ -361,4 +365,23 @@ def _budget_json(budget: Budget | None) -> dict[str, Any]:
         "free": budget.free,
         "counter": budget.counter,
         "exact": budget.exact,
+        "counted": budget.how,
+        "shares": [_share_json(share) for share in shares.shares],
+        "framing": shares.framing,
+    }
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    is_tools = share.kind is OriginKind.TOOL
+    items = [
+        {"name": item.name, "tokens": item.tokens}
+        | ({"server": item.server or None} if is_tools else {})
+        for item in share.items
+    ]
+    return {
+        "origin": share.kind.value,
+        "part": share.part.value if share.part is not None else None,
+        "tokens": share.tokens,
+        ("tools" if is_tools else "turns"): share.turns,
+        **({"items": items} if items else {}),
     }

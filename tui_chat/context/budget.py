@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,9 +11,10 @@ from tui_chat.context.history import SummarizedHistory, TruncatedHistory
 from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.history_with_injections import FittedPrompt
 from tui_chat.context.inputs import Inputs
-from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
+from tui_chat.models.tool import definitions_in
 from tui_chat.tokens import REQUEST_OVERHEAD, TOOL_OVERHEAD, Counter, how_counted
 
 
@@ -20,10 +22,9 @@ def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
     """Return a decoded envelope with the tokens of its turns; its context limit is unknown."""
     tokens = tuple(count.each(envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))
-    fixed = REQUEST_OVERHEAD + (count.tools(envelope.tools) if envelope.tools else 0)
-    native = envelope.semantics.tools.native
-    fixed += sum(count.count(tool.data) + TOOL_OVERHEAD for tool in native)
-    guessed = bool(envelope.tools or native) or any(turn.parts for turn in envelope.turns)
+    tools = (*tool_costs(envelope.tools or (), count), *_native_costs(envelope, count))
+    fixed = REQUEST_OVERHEAD + sum(cost for _, cost in tools)
+    guessed = bool(tools) or any(turn.parts for turn in envelope.turns)
     budget = Budget(
         limit=None,
         reserve=0,
@@ -34,8 +35,22 @@ def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
         exact=count.exact,
         ratio=count.ratio,
         how=how_counted(count, guessed=guessed),
+        tools=tools,
     )
     return replace(envelope, tokens=tokens, budget=budget)
+
+
+def tool_costs(tools: tuple[ToolDefinition, ...], count: Counter) -> tuple[tuple[str, int], ...]:
+    """Return the name and tokens of each tool."""
+    return tuple((tool.name, cost) for tool, cost in zip(tools, count.tools(tools), strict=True))
+
+
+def _native_costs(envelope: ChatEnvelope, count: Counter) -> Iterator[tuple[str, int]]:
+    """Yield the name and tokens of each tool of a captured request that is not a function."""
+    for tool in envelope.semantics.tools.native:
+        for name, definition in definitions_in(json.loads(tool.data)):
+            words = json.dumps(definition, separators=(",", ":"), ensure_ascii=False)
+            yield name, count.count(words) + count.scaled(TOOL_OVERHEAD)
 
 
 def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:

@@ -17,7 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
-from tui_chat.context.budget import budget_notes, fitting_notes, history_notes, summary_notes
+from tui_chat.context.budget import (
+    budget_notes,
+    fitting_notes,
+    history_notes,
+    summary_notes,
+    tool_costs,
+)
 from tui_chat.context.conversation import Speakers, changed_turns
 from tui_chat.context.depths import join_depths
 from tui_chat.context.draft import draft_turn
@@ -158,6 +164,7 @@ def build_context(
         exact=count.exact,
         ratio=count.ratio,
         how=how_counted(count, guessed=bool(inputs.tools) or costs.has_parts),
+        tools=tool_costs(inputs.tools or (), count),
     )
     notes += budget_notes(budget, len(content.dropped))
     notes += content.notes
@@ -229,7 +236,7 @@ def _separate(request: _Request, room: int | None, notes: list[Note]) -> _Conten
     fixed = sum(
         chain(before[1], after[1], draft[1], _costs(deep, expanded, count)), REQUEST_OVERHEAD
     )
-    fixed += count.tools(inputs.tools) if inputs.tools else 0
+    fixed += sum(count.tools(inputs.tools)) if inputs.tools else 0
     fixed += sum(tokens for _, tokens in control)
     kept = truncate(costs, None if room is None else room - fixed)
     placed = place_deep_messages(deep, len(kept.turns), notes)
@@ -290,7 +297,7 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
         pin_examples=policies.pin_examples,
         empty_draft=empty_draft_turn(inputs.preset) if policies.send_if_empty else None,
     )
-    fixed = REQUEST_OVERHEAD + (count.tools(inputs.tools) if inputs.tools else 0)
+    fixed = REQUEST_OVERHEAD + (sum(count.tools(inputs.tools)) if inputs.tools else 0)
     fitted = fit(plan, count, None if room is None else room - fixed)
     turns: Sequence[Turn] = fitted.turns
     if policies.squash_system:

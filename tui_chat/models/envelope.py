@@ -193,8 +193,8 @@ class Budget:
     reserve: int
     """Kept free for the reply."""
     fixed: int
-    """System, preset, profile and lore turns, and the draft: what is typed, or the stored user
-    message that takes its place."""
+    """System, preset, profile and lore turns, tool definitions, and the draft: what is typed, or
+    the stored user message that takes its place."""
     history: int
     """The history that was kept, without a message that takes the draft's place."""
     dropped: int
@@ -207,6 +207,8 @@ class Budget:
     """The correction of estimates, from the usage that replies reported."""
     how: str = ""
     """The counter and its accuracy, in words."""
+    tools: tuple[tuple[str, int], ...] = ()
+    """The name and tokens of each tool definition, which `fixed` includes."""
 
     @property
     def total(self) -> int:

@@ -36,6 +36,8 @@ class OriginKind(StrEnum):
     """The text in the composer."""
     MACRO = "macro"
     """The result of a macro such as `{{date}}`; `within` is the origin of the text around it."""
+    TOOL = "tool"
+    """The definition of a tool; its id is the tool's name."""
     SETTING = "setting"
     """A parameter: model, temperature, ...; `within` is the origin of its value, if known."""
     GLUE = "glue"
@@ -92,6 +94,7 @@ _KIND_WORDS = {
     OriginKind.HISTORY: "message",
     OriginKind.DRAFT: "draft",
     OriginKind.MACRO: "macro",
+    OriginKind.TOOL: "tool",
     OriginKind.SETTING: "setting",
     OriginKind.GLUE: "protocol",
 }

@@ -1,11 +1,60 @@
-"""A configured tool: its definition for the model, and the command that runs it."""
+"""Tools: a configured one, with its definition for the model and the command that runs it; and
+the definitions in a request of any protocol.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
+
+GROUPS = ("functionDeclarations", "function_declarations", "tools")
+"""Keys of an entry of `tools` that hold several definitions: Gemini's functions, and the tools of a
+namespace in Responses."""
+_OF_A_GROUP = frozenset(("type", "role", "name"))
+"""Keys of a group that define no tool."""
+
+
+def definitions_in(
+    entry: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and JSON of each definition in an entry of `tools`. What a group says besides
+    its definitions is one of its own. `prefix` is that of the names.
+    """
+    grouped = [key for key in GROUPS if isinstance(entry.get(key), list)]
+    for key in grouped:
+        for each in cast("list[Any]", entry[key]):
+            if isinstance(each, dict):
+                yield from definitions_in(cast("dict[str, Any]", each), prefix_in(entry))
+    rest = {key: value for key, value in entry.items() if key not in grouped}
+    if not grouped or any(value for key, value in rest.items() if key not in _OF_A_GROUP):
+        yield prefix + name_in(rest), rest
+
+
+def prefix_in(group: Mapping[str, Any]) -> str:
+    """Return what goes before the names of a group's tools: the MCP server of a namespace."""
+    name = str(group.get("name") or "")
+    return name.rstrip("_") + "__" if name.startswith("mcp__") else ""
+
+
+def name_in(definition: Mapping[str, Any]) -> str:
+    """Return the name of a tool from its definition in a request: what the model calls it by, else
+    the provider's word for it.
+    """
+    function = definition.get("function")
+    inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
+    named = inner.get("name") or definition.get("name") or definition.get("type")
+    return str(named or next(iter(definition), "") or "tool")
+
+
+def server_of(name: str) -> str:
+    """Return the MCP server of a tool, by the names that clients give to its tools:
+    `mcp__SERVER__TOOL` or `SERVER__TOOL`; empty for any other name.
+    """
+    server, _, tool = name.removeprefix("mcp__").partition("__")
+    return server if tool else ""
 
 
 @dataclass(frozen=True, slots=True)

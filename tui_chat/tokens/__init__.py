@@ -29,6 +29,7 @@ from tui_chat.tokens.counter import (
     Correction,
     Counter,
     how_counted,
+    media_tokens,
 )
 from tui_chat.tokens.vocabularies import counter_for, is_loaded, vocabulary_of
 
@@ -44,5 +45,6 @@ __all__ = [
     "counter_for",
     "how_counted",
     "is_loaded",
+    "media_tokens",
     "vocabulary_of",
 ]

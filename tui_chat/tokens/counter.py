@@ -113,8 +113,8 @@ class Counter:
         """Tokens of a text alone; counted once per text."""
         self.turn: Memo[Turn, int] = Memo(self._turn)
         """Tokens of a turn, framing included; counted once per turn."""
-        self.tools: Memo[tuple[ToolDefinition, ...], int] = Memo(self._tools, recent=4)
-        """Estimated tokens of tool definitions."""
+        self.tools: Memo[tuple[ToolDefinition, ...], tuple[int, ...]] = Memo(self._tools, recent=4)
+        """Estimated tokens of each tool definition."""
         self._times = lru_cache(maxsize=8)(self._multiplied)
 
     @property
@@ -204,8 +204,8 @@ class Counter:
     def _part(self, part: Part) -> int:
         return self.count(part.text) if part.text else media_tokens(part)
 
-    def _tools(self, tools: tuple[ToolDefinition, ...]) -> int:
-        return sum(map(self._tool, tools))
+    def _tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[int, ...]:
+        return tuple(map(self._tool, tools))
 
     def _tool(self, tool: ToolDefinition) -> int:
         schema = json.dumps(tool.parameters, separators=(",", ":"), ensure_ascii=False, default=str)
@@ -223,7 +223,7 @@ class _Corrected(Counter):
         self.ratio = ratio
         self.text = Memo(lambda text: round(first.text(text) * ratio))
         self.turn = Memo(lambda turn: round(first.turn(turn) * ratio))
-        self.tools = Memo(lambda tools: round(first.tools(tools) * ratio), recent=4)
+        self.tools = Memo(lambda tools: tuple(self.times_ratio(first.tools(tools))), recent=4)
 
     @property
     def uncorrected(self) -> Counter:

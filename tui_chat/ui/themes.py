@@ -54,6 +54,7 @@ _DARK_ORIGINS = {
     OriginKind.HISTORY: "#d3d9e2",
     OriginKind.DRAFT: "#fbf070",
     OriginKind.MACRO: "#f79aa4",
+    OriginKind.TOOL: "#d79ed0",
     OriginKind.SETTING: "#b4e39a",
     OriginKind.GLUE: "#8a94a5",
 }
@@ -65,6 +66,7 @@ _LIGHT_ORIGINS = {
     OriginKind.HISTORY: "#2b313c",
     OriginKind.DRAFT: "#4f2200",
     OriginKind.MACRO: "#960560",
+    OriginKind.TOOL: "#9a4d5b",
     OriginKind.SETTING: "#33701d",
     OriginKind.GLUE: "#5f6280",
 }

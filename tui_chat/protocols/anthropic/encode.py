@@ -39,6 +39,7 @@ from tui_chat.protocols.common.encoding import (
     default_origin,
     merge_extras,
     setting_value,
+    tool_origin,
 )
 from tui_chat.protocols.common.hosted_tools import (
     sent_hosted_tools,
@@ -225,16 +226,15 @@ def _with_origin(tree: Obj, key: str, origin: Origin) -> Obj:
 
 
 def _tool(tool: ToolDefinition, captured: bool) -> Tree:
-    items: Items = [("name", tree_of(tool.name))]
+    origin = tool_origin(tool.name)
+    items: Items = [("name", tree_of(tool.name, origin))]
     if tool.description:
-        items.append(("description", tree_of(tool.description)))
+        items.append(("description", tree_of(tool.description, origin)))
     schema = tool.parameters if captured else object_schema(tool)
-    items.append(("input_schema", tree_of(schema)))
+    items.append(("input_schema", tree_of(schema, origin)))
     if tool.strict is not None:
-        items.append(("strict", Lit(tool.strict)))
-    return Obj(
-        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
-    )
+        items.append(("strict", Lit(tool.strict, origin)))
+    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
 
 
 def _hosted(

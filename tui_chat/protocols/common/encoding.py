@@ -61,6 +61,11 @@ def captured_origin(name: str) -> Origin:
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
 
 
+def tool_origin(name: str) -> Origin:
+    """Return the origin of a tool's definition."""
+    return Origin(OriginKind.TOOL, name)
+
+
 def native_form(turn: Turn, protocol: Protocol) -> WireForm | None:
     """Return how the turn was written, where it was written in this protocol."""
     form = turn.semantics.wire

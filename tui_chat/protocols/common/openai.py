@@ -18,6 +18,7 @@ from tui_chat.protocols.common.encoding import (
     constant,
     merge_extras,
     setting_value,
+    tool_origin,
 )
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
@@ -241,10 +242,9 @@ def write_tool(tool: ToolDefinition, *, captured: bool) -> Obj:
         function["parameters"] = json_schema(tool.parameters, tool.dialect)
     if tool.strict is not None:
         function["strict"] = tool.strict
-    items: Items = [("type", constant("function")), ("function", tree_of(function))]
-    return Obj(
-        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
-    )
+    origin = tool_origin(tool.name)
+    items: Items = [("type", constant("function")), ("function", tree_of(function, origin))]
+    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
 
 
 def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None) -> None:

@@ -16,11 +16,18 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Tree, tree_of
+from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, NativeTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
-from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
+from tui_chat.models.text import GLUE, clean
+from tui_chat.models.tool import GROUPS, name_in, prefix_in
+from tui_chat.protocols.common.encoding import (
+    Items,
+    captured_origin,
+    setting_value,
+    tool_origin,
+)
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     setting_changed_note,
@@ -216,8 +223,26 @@ def with_native_tools(
     written = list(tools)
     for tool in sorted(native, key=lambda tool: tool.position):
         if tool.protocol is protocol and tool.item is None:
-            written.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
+            written.insert(tool.position, tool_tree(json.loads(tool.data)))
     return tuple(written)
+
+
+def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
+    """Return the `tools` of a captured request, or an entry of them, each definition with its
+    origin. `prefix` is that of the names.
+    """
+    if isinstance(value, Mapping):
+        rest = {key: inner for key, inner in value.items() if key not in GROUPS}
+        origin = tool_origin(prefix + name_in(rest)) if rest else GLUE
+        inside = prefix_in(value)
+        items = (
+            (clean(key), tool_tree(inner, inside) if key in GROUPS else tree_of(inner, origin))
+            for key, inner in value.items()
+        )
+        return Obj(tuple(items), origin)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return Arr(tuple(tool_tree(each, prefix) for each in value))
+    return tree_of(value)
 
 
 def override(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, cast
 from urllib.parse import quote as url_quote
@@ -24,6 +25,7 @@ from tui_chat.protocols.common.encoding import (
     captured_origin,
     merge_extras,
     setting_value,
+    tool_origin,
 )
 from tui_chat.protocols.common.hosted_tools import (
     sent_hosted_tools,
@@ -192,21 +194,24 @@ def _grouped(encoded: list[Obj], namespace: GeminiSettings) -> Tree:
     for count, extras in namespace.tool_groups:
         declared = tuple(next(rest) for _ in range(count))
         items: Items = [("functionDeclarations", Arr(declared))] if declared else []
-        group = Obj(tuple(merge_extras(items, extras, captured_origin("tools"))))
+        own: dict[str, Any] = json.loads(extras) if extras else {}
+        items += ((key, tree_of(value, tool_origin(key))) for key, value in own.items())
+        group = Obj(tuple(items))
         groups.append(as_spelled(group, namespace.spelled))
     return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
 
 
 def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...]) -> Obj:
-    items: Items = [("name", tree_of(tool.name))]
+    origin = tool_origin(tool.name)
+    items: Items = [("name", tree_of(tool.name, origin))]
     if tool.description:
-        items.append(("description", tree_of(tool.description)))
+        items.append(("description", tree_of(tool.description, origin)))
     if tool.parameters:
         key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
-        items.append((key, tree_of(tool.parameters)))
+        items.append((key, tree_of(tool.parameters, origin)))
     if captured:
-        items = merge_extras(items, tool.extras, captured_origin("tools"))
-    return as_spelled(Obj(tuple(items)), spelled)
+        items = merge_extras(items, tool.extras, origin)
+    return as_spelled(Obj(tuple(items), origin), spelled)
 
 
 def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:

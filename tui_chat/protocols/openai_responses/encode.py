@@ -38,6 +38,7 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     native_form,
     setting_value,
+    tool_origin,
 )
 from tui_chat.protocols.common.hosted_tools import sent_hosted_tools, with_hosted
 from tui_chat.protocols.common.loss_notes import (
@@ -66,6 +67,7 @@ from tui_chat.protocols.common.settings import (
     reply_limit,
     sampling_settings,
     tier_items,
+    tool_tree,
     usable_tool_choice,
     with_native_tools,
 )
@@ -174,7 +176,7 @@ def _messages(
     items, notes = encode_segments(encode_segment, turns)
     for tool in envelope.semantics.tools.native:
         if tool.protocol is _RESPONSES and tool.item is not None:
-            items.insert(tool.item, tree_of(json.loads(tool.data), captured_origin("tools")))
+            items.insert(tool.item, tool_tree(json.loads(tool.data)))
     if shape == "string" and len(turns) == 1 == len(items):
         body.append(("input", Str(turns[0].text)))
     elif shape != "absent" or items:
@@ -251,20 +253,19 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
 
 
 def _tool(tool: ToolDefinition, captured: bool) -> Obj:
-    items: Items = [("type", constant("function")), ("name", tree_of(tool.name))]
+    origin = tool_origin(tool.name)
+    items: Items = [("type", constant("function")), ("name", tree_of(tool.name, origin))]
     if tool.description:
-        items.append(("description", tree_of(tool.description)))
+        items.append(("description", tree_of(tool.description, origin)))
     if tool.parameters:
-        items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect))))
+        items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect), origin)))
     elif not captured:
-        items.append(("parameters", tree_of({"type": "object", "properties": {}})))
+        items.append(("parameters", tree_of({"type": "object", "properties": {}}, origin)))
     if tool.strict is not None:
-        items.append(("strict", Lit(tool.strict)))
+        items.append(("strict", Lit(tool.strict, origin)))
     elif not captured:  # Responses assumes strict for a tool without the key
-        items.append(("strict", Lit(False)))
-    return Obj(
-        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
-    )
+        items.append(("strict", Lit(False, origin)))
+    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:

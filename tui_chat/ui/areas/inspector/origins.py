@@ -35,6 +35,7 @@ LETTERS: dict[OriginKind, str] = {
     OriginKind.HISTORY: "h",
     OriginKind.DRAFT: "d",
     OriginKind.MACRO: "m",
+    OriginKind.TOOL: "o",
     OriginKind.SETTING: "t",
     OriginKind.GLUE: "·",
 }
@@ -61,6 +62,7 @@ _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.HISTORY: ("history", "history", "hist"),
     OriginKind.DRAFT: ("draft", "draft", "draft"),
     OriginKind.MACRO: ("macro", "macro", "mac"),
+    OriginKind.TOOL: ("tool", "tool", "tool"),
     OriginKind.SETTING: ("setting", "setting", "set"),
     OriginKind.GLUE: ("protocol", "protocol", "prot"),
 }
@@ -176,7 +178,7 @@ def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
     return {turn for child in children for turn in _turns_in(child)}
 
 
-_NOT_TURNS = (OriginKind.GLUE, OriginKind.SETTING, OriginKind.MACRO)
+_NOT_TURNS = (OriginKind.GLUE, OriginKind.SETTING, OriginKind.MACRO, OriginKind.TOOL)
 
 
 def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from tui_chat.analysis import ShareCalculator, Shares
+from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares
 from tui_chat.models.envelope import Budget
-from tui_chat.models.text import OriginKind
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted
 from tui_chat.ui.areas.inspector.row_wrapping import shares as divided
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -18,6 +19,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     ViewRows,
     first_words,
     line,
+    spread,
     text_part,
 )
 
@@ -33,8 +35,11 @@ _NAMES = {
     OriginKind.DRAFT: "draft",
     OriginKind.MACRO: "macros",
     OriginKind.SETTING: "settings",
+    OriginKind.TOOL: "tools",
     OriginKind.GLUE: "framing",
 }
+_UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
+"""What is counted, where it is not turns."""
 _LABEL = 16
 
 
@@ -70,14 +75,11 @@ class BudgetView(RowsView):
         parts: list[Part] = [_total(shares, about), *_bar(shares, width), BLANK]
         whole = shares.limit or max(shares.used, 1)
         for share in shares.shares:
-            detail = counted(share.turns, "turn")
-            parts.append(
-                _amount(_NAMES[share.kind], share.tokens, whole, detail, share.kind.value, width)
-            )
+            detail = counted(share.turns, _UNITS.get(share.part or share.kind, "turn"))
+            name = _name(share, shares)
+            parts.append(_amount(name, share.tokens, whole, detail, share.kind.value, width))
         if shares.framing:
-            parts.append(
-                _amount("framing", shares.framing, whole, "tools and request", "glue", width)
-            )
+            parts.append(_amount("framing", shares.framing, whole, "", "glue", width))
         if shares.limit is not None:
             free = shares.free or 0
             parts += [
@@ -92,6 +94,9 @@ class BudgetView(RowsView):
                     width,
                 ),
             ]
+        for share in shares.shares:
+            if share.items:
+                parts += [BLANK, *_items(share, width)]
         parts.append(BLANK)
         parts += self._what_next(shares, width)
         if budget is not None:
@@ -117,6 +122,33 @@ class BudgetView(RowsView):
             line(("▎", "history"), (f"{turn.role:<10}", "strong"), (words, ""), origin=turn.origin)
         )
         return parts
+
+
+def _name(share: Share, shares: Shares) -> str:
+    """Return the name of a share: the history is one where it has no other part."""
+    parts = [each for each in shares.shares if each.part is not None]
+    if share.part is None or (share.part is HistoryPart.CONVERSATION and len(parts) == 1):
+        return _NAMES[share.kind]
+    return share.part.value
+
+
+def _items(share: Share, width: int) -> Iterator[Part]:
+    """Yield the tools, by their servers, or the files of a share, the largest first."""
+    style = share.kind.value
+    heading = "Tools" if share.kind is OriginKind.TOOL else "Files"
+    total = counted(share.tokens, "token")
+    yield line(*spread(width, ((heading, "heading"),), total))
+    for server, items in share.servers.items():
+        if server:
+            count = counted(len(items), "tool")
+            cost = sum(item.tokens for item in items)
+            left = (("▎", style), (f"{one_line(server)}  ", "strong"), (count, "muted"))
+            yield line(*spread(width, left, f"{cost:,}"))
+        for item in items:
+            origin = Origin(OriginKind.TOOL, item.name) if share.kind is OriginKind.TOOL else None
+            name = one_line(item.name)
+            left = (("▎", style), ("  " * bool(server) + name, ""))
+            yield line(*spread(width, left, f"{item.tokens:,}"), origin=origin)
 
 
 def _total(shares: Shares, about: str) -> Part:

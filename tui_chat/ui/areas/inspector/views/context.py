@@ -5,15 +5,17 @@
 2. A turn is one row; unfolded it has its rule and its whole text. It stays unfolded from
    keystroke to keystroke, by its source.
 3. What is not sent has a zone too, each message with the reason.
-4. Settings go before the turns; see `settings_rows`.
+4. Settings and tools go before the turns; see `settings_rows`. The model reads tools first.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
+from tui_chat.analysis.history_parts import parts_of, shared
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
@@ -214,6 +216,7 @@ class ContextView(RowsView):
         self._counts.update(turns)
         if self._composed is not None:
             yield from setting_parts(self._composed, self._in_protocol, self._open, width, _UNFOLD)
+        yield from self._tools(envelope, width)
         zones = self._counts.zones
         for number, (name, start, stop) in enumerate(zones):
             if number:
@@ -232,6 +235,30 @@ class ContextView(RowsView):
                 yield _dropped_link(envelope, width)
             yield made_rows([_missing_row(message, why, width) for message, why in missing])
 
+    def _tools(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        """Yield the section of tool definitions: a row each, unfolded to its definition."""
+        costs = envelope.budget.tools if envelope.budget is not None else ()
+        if not costs:
+            return
+        cost = counted(sum(tokens for _, tokens in costs), "token")
+        summary = f"{counted(len(costs), 'tool')} · {cost}"
+        yield line(*spread(width, (("Tools", "heading"),), summary))
+        defined = {tool.name: tool for tool in envelope.tools or ()}
+        for name, tokens in costs:
+            origin, tool = Origin(OriginKind.TOOL, name), defined.get(name)
+            words = first_words(tool.description if tool else "of the provider", width)
+            pieces = (
+                ("▎", OriginKind.TOOL),
+                (f"{cut(name, max(width // 2, 8))}  ", "strong"),
+                (words, "muted"),
+            )
+            yield made_rows((ViewRow(spread(width, pieces, f"{tokens:,}"), origin, _UNFOLD),))
+            if tool is not None and _key(origin) in self._open:
+                schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
+                text = f"{tool.description}\n{schema}".lstrip("\n")
+                yield made_rows(text_rows(text, width, "  │ ", "", origin))
+        yield BLANK
+
     def _zone(
         self, turns: Sequence[Turn], tokens: Sequence[int], zone: range, width: int
     ) -> Iterator[Part]:
@@ -241,7 +268,8 @@ class ContextView(RowsView):
             for index in zone:
                 if _key(turns[index].origin) in self._open:
                     yield self._folded(turns, tokens, at, index + 1, width)
-                    yield made_rows(_unfolded(turns[index], width))
+                    cost = tokens[index] if turns[index].origin.kind is OriginKind.HISTORY else None
+                    yield made_rows(_unfolded(turns[index], cost, width))
                     at = index + 1
         yield self._folded(turns, tokens, at, zone.stop, width)
 
@@ -337,9 +365,12 @@ def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
     )
 
 
-def _unfolded(turn: Turn, width: int) -> list[ViewRow]:
+def _unfolded(turn: Turn, tokens: int | None, width: int) -> list[ViewRow]:
     origin = turn.origin
     rows = text_rows(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
+    if tokens is not None and len(parts := parts_of(turn)) > 1:
+        named = (f"{name or part} {count:,}" for part, name, count in shared(parts, tokens))
+        rows += text_rows(f"Tokens: {', '.join(named)}.", width, "  │ ", "muted", origin)
     rows += text_rows(turn.text.plain, width, "  │ ", "", origin)
     for call in turn.tool_calls:
         rows += text_rows(f"calls {call.name}({call.arguments})", width, "  │ ", "setting", origin)

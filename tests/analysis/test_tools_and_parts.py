@@ -1,0 +1,176 @@
+"""Tools as origins of their own, and the parts of the messages of captured requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
+from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares, read_captured
+from tui_chat.analysis.history_parts import parts_of
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Placement, ToolDefinition, Turn
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.tool import server_of
+
+TOOL = ToolDefinition("look", "Looks at a file.", {"type": "object", "properties": {}})
+
+
+def captured(body: dict[str, Any], protocol: Protocol) -> Composed:
+    endpoint = Endpoint("e", protocol, "http://127.0.0.1:9")
+    return read_captured(json.dumps(body), protocol).composed(endpoint, "gemini-3-pro")
+
+
+def shares_of(composed: Composed) -> Shares:
+    shares = ShareCalculator()(composed.envelope)
+    assert composed.envelope.budget is not None
+    assert shares.used == composed.envelope.budget.total
+    assert shares.framing >= 0
+    return shares
+
+
+def share(shares: Shares, kind: OriginKind | HistoryPart) -> Share:
+    return next(each for each in shares.shares if kind in (each.part, each.kind))
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_the_tools_of_a_captured_request_are_a_share_with_each_of_them(protocol: Protocol) -> None:
+    tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
+    assert {item.name for item in tools.items} == set(NAMES)
+    assert tools.tokens == sum(item.tokens for item in tools.items)
+    assert min(item.tokens for item in tools.items) > 60
+    servers = {name: len(items) for name, items in tools.servers.items()}
+    assert servers == {"": 14, "github": 3, "linear": 3, "files": 2}
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_framing_is_little_where_tools_are_counted(protocol: Protocol) -> None:
+    shares = shares_of(captured(agent_body(protocol), protocol))
+    assert shares.framing < 10
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol) -> None:
+    composed = captured(agent_body(protocol), protocol)
+    found = {
+        region.piece.origin.id
+        for region in composed.payload.regions()
+        if region.piece.origin.kind is OriginKind.TOOL
+    }
+    assert found == set(NAMES)
+    for region in composed.payload.regions():
+        if "returns what it found there" in region.piece.text:
+            assert region.piece.origin.outermost.kind is OriginKind.TOOL
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_a_captured_tool_that_cannot_be_encoded_again_has_its_origin(protocol: Protocol) -> None:
+    body = agent_body(protocol)
+    body["metadata"] = {"user_id": "\ud800"}  # half a character, which cannot be sent again
+    composed = captured(body, protocol)
+    found = {region.piece.origin for region in composed.payload.regions()}
+    assert {origin.id for origin in found if origin.kind is OriginKind.TOOL} == set(NAMES)
+    assert OriginKind.HISTORY not in {origin.kind for origin in found}
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_an_own_tool_has_its_origin_and_its_tokens(protocol: Protocol) -> None:
+    inputs = Inputs(
+        Endpoint("e", protocol, "http://127.0.0.1:9"),
+        Preset("p", ()),
+        (),
+        "Hi",
+        settings=SessionSettings(model="m"),
+        tools=(TOOL,),
+    )
+    composed = compose(inputs)
+    tools = share(shares_of(composed), OriginKind.TOOL)
+    assert [item.name for item in tools.items] == ["look"]
+    origin = Origin(OriginKind.TOOL, "look")
+    assert origin.label == "tool “look”"
+    of_tool = [r.piece for r in composed.payload.regions() if r.piece.origin == origin]
+    assert any(piece.text == "Looks at a file." for piece in of_tool)
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("mcp__github__get_item", "github"),
+        ("mcp__a__b__c", "a"),
+        ("linear__list", "linear"),
+        ("Bash", ""),
+        ("read_file", ""),
+        ("__init__", ""),
+        ("mcp__alone", ""),
+        ("trailing__", ""),
+    ],
+)
+def test_the_server_of_a_tool_is_in_its_name(name: str, server: str) -> None:
+    assert server_of(name) == server
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_the_history_of_a_captured_request_is_divided(protocol: Protocol) -> None:
+    shares = shares_of(captured(agent_body(protocol), protocol))
+    found = {each.part for each in shares.shares} - {None}
+    expected = set(HistoryPart)
+    if protocol is Protocol.GEMINI:
+        expected.remove(HistoryPart.REMINDER)
+    assert found == expected
+    files = share(shares, HistoryPart.FILE)
+    assert next(item.name.rpartition("/")[2] for item in files.items) in (
+        "CLAUDE.md",
+        "AGENTS.md",
+        "GEMINI.md",
+    )
+
+
+def user(text: str, role: Any = "user") -> Turn:
+    origin = Origin(OriginKind.HISTORY, "m")
+    return Turn(role, Text.of(text, origin), origin, Placement("history"))
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "parts"),
+    [
+        (QUESTION, "user", {"conversation"}),
+        (RESULT, "tool", {"tool results"}),
+        (
+            "Read it.\n<system-reminder>Empty.</system-reminder>",
+            "tool",
+            {"tool results", "reminders"},
+        ),
+        ("<system-reminder>Not closed", "user", {"conversation"}),
+        ("<instructions>My own.</instructions>", "user", {"conversation"}),
+        ("<context>My own.</context>", "user", {"conversation"}),
+        ("<my_data>1</my_data>", "user", {"conversation"}),
+        ("<permissions instructions>No net.</permissions instructions>", "user", {"reminders"}),
+        ("<local-command-caveat>Skip.</local-command-caveat>", "user", {"reminders"}),
+        (REMINDER, "user", {"reminders", "files"}),
+        (AGENTS, "user", {"files"}),
+        ('See <file path="a/b.py">x = 1</file> there', "user", {"conversation", "files"}),
+        ("Contents of my bag:\nkeys", "user", {"conversation"}),
+        ("<system-reminder>Quoted</system-reminder>", "assistant", {"conversation"}),
+        ("Instructions from: /w/AGENTS.md\nBe brief.", "system", {"files"}),
+    ],
+)
+def test_the_parts_of_a_message(text: str, role: str, parts: set[str]) -> None:
+    found = parts_of(user(text, role))
+    assert {part.value for part, _, size in found if size} == parts
+    assert sum(size for _, _, size in found) == len(text)
+
+
+def test_a_file_ends_where_its_program_goes_on() -> None:
+    found = {(part.value, name): size for part, name, size in parts_of(user(REMINDER))}
+    start, end = REMINDER.index("Contents of"), REMINDER.index("# currentDate")
+    assert found["files", "/work/shop/CLAUDE.md"] == end - start
+
+
+def test_thousands_of_elements_that_do_not_end_cost_their_length() -> None:
+    text = "<system-reminder>" * 20_000
+    assert parts_of(user(text)) == ((HistoryPart.CONVERSATION, "", len(text)),)
