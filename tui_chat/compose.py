@@ -9,10 +9,11 @@ There is no I/O, clock or randomness: time and seed are inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from urllib.parse import quote
 
 from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.endpoint import CREDENTIAL_MASK, Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.request import RecordedRequest
@@ -64,6 +65,22 @@ class Composed:
         if self.recorded is not None and self.recorded.url:
             return self.recorded.url
         return request_url(self.endpoint, self.encoded.path)
+
+    @property
+    def shown_url(self) -> str:
+        """The whole URL as it may be shown: see `Endpoint.without_secrets`."""
+        if self.recorded is not None and self.recorded.url:
+            return self.recorded.url
+        url = request_url(self.endpoint.without_secrets(), self.encoded.path)
+        return url.replace(quote(CREDENTIAL_MASK), CREDENTIAL_MASK)
+
+    @property
+    def shown_headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers as they may be shown: see `Endpoint.without_secrets`."""
+        if self.has_recorded_headers:
+            return self.headers
+        theirs = self.endpoint.without_secrets().headers
+        return (*self.headers[: len(self.headers) - len(theirs)], *theirs)
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:

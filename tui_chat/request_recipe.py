@@ -87,11 +87,6 @@ class Recipe:
         return self.prefill or self.chat.kind == "continue"
 
 
-def without_secrets(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint without key reference and proxy; its request bodies are the same."""
-    return replace(endpoint, key="", proxy="")
-
-
 def _without_source(preset: Preset) -> Preset:
     """Return a preset without what is kept for an export; its requests are the same."""
     return replace(preset, sillytavern={}) if preset.sillytavern else preset
@@ -100,7 +95,7 @@ def _without_source(preset: Preset) -> Preset:
 def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Return the revisions that a recipe refers to: kind and JSON by hash."""
     found = [
-        ("endpoint", pack(without_secrets(inputs.endpoint))),
+        ("endpoint", pack(inputs.endpoint.without_secrets())),
         ("preset", pack(_without_source(inputs.preset))),
         *(("lorebook", pack(book)) for book in inputs.lorebooks),
     ]
@@ -118,7 +113,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
     history = inputs.history
     return Recipe(
         app=__version__,
-        endpoint=_hash(pack(without_secrets(inputs.endpoint))),
+        endpoint=_hash(pack(inputs.endpoint.without_secrets())),
         preset=_hash(pack(_without_source(inputs.preset))),
         now=inputs.now,
         role="" if inputs.role is None else _hash(pack(inputs.role)),

@@ -29,7 +29,6 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.request_fields import STRICT_DECODER, describe_json_error
-from tui_chat.request_recipe import without_secrets
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -116,7 +115,7 @@ def dump_turn(composed: Composed, body: bytes, reply: TurnReply | None) -> str:
     assert composed.inputs is not None
     turn = TurnFile(
         app=__version__,
-        inputs=replace(composed.inputs, endpoint=without_secrets(composed.inputs.endpoint)),
+        inputs=replace(composed.inputs, endpoint=composed.inputs.endpoint.without_secrets()),
         request=TurnRequest(
             composed.protocol,
             composed.method,

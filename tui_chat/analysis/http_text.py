@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from tui_chat.compose import Composed
-from tui_chat.models.request import CREDENTIAL_MASK
+from tui_chat.models.endpoint import CREDENTIAL_MASK
 
 MASK = "••••••••"
 """Stands for a key."""
@@ -24,24 +25,29 @@ _CURLS_OWN = ("User-Agent", "Accept", "Content-Type")
 
 def as_http(composed: Composed) -> str:
     """Return method, URL, headers (the key masked) and the exact body, one above the other."""
-    headers = list(composed.headers)
+    headers = list(composed.shown_headers)
     if composed.key_header is not None:
         name, prefix = composed.key_header
         headers.append((name, f"{prefix}{MASK}"))
-    lines = [f"{composed.method} {composed.url}", *(f"{name}: {value}" for name, value in headers)]
+    lines = [
+        f"{composed.method} {composed.shown_url}",
+        *(f"{name}: {value}" for name, value in headers),
+    ]
     return "\n".join(lines) + "\n\n" + _text(composed.body)
 
 
 def as_curl(composed: Composed) -> str:
-    """Return a command for a POSIX shell that sends the same bytes; the key is a variable."""
-    variable = key_variable(composed.endpoint.key)
-    url = _quoted(composed.url, variable)
+    """Return a command for a POSIX shell that sends the same bytes; the key is a variable, and so
+    is every other value that is not shown.
+    """
+    variable = "" if not composed.has_recorded_headers else key_variable(composed.endpoint.key)
+    url = _quoted(composed.shown_url, variable)
     parts = [f"curl --request {composed.method} {url}"]
     if "[" in composed.url or "{" in composed.url:
         parts.append("--globoff")
     if composed.streams:
         parts.append("--no-buffer")
-    headers = composed.headers
+    headers = composed.shown_headers
     if composed.has_recorded_headers:
         names = {name.lower() for name, _ in headers}
         if "accept-encoding" in names:
@@ -53,7 +59,8 @@ def as_curl(composed: Composed) -> str:
         parts.append(f"--header {_quoted(header, variable)}")
     if composed.key_header is not None:
         name, prefix = composed.key_header
-        parts.append(f'--header "{name}: {prefix}${{{variable}}}"')
+        key = key_variable(composed.endpoint.key)
+        parts.append(f'--header "{name}: {prefix}${{{key}}}"')
     body = shlex.quote(_text(composed.body))
     if len(composed.body) <= _MAX_ARGUMENT:
         return " \\\n  ".join((*parts, f"--data-raw {body}"))
@@ -66,9 +73,16 @@ def _text(body: bytes) -> str:
 
 
 def _quoted(text: str, variable: str) -> str:
-    """Return a text for a shell, with the variable of the key where a credential is masked."""
-    pieces = (shlex.quote(piece) if piece else "" for piece in text.split(CREDENTIAL_MASK))
-    return f'"${{{variable}}}"'.join(pieces)
+    """Return a text for a shell, with a variable where a credential is masked: this one, or if it
+    is empty one that is called like the header or parameter.
+    """
+    first, *rest = text.split(CREDENTIAL_MASK)
+    words, before = shlex.quote(first) if first else "", first
+    for piece in rest:
+        name = variable or re.sub(r"\W", "_", re.split(r"[?&]", before)[-1].rstrip(": =")).upper()
+        words += f'"${{{name}}}"' + (shlex.quote(piece) if piece else "")
+        before = piece
+    return words
 
 
 def key_variable(reference: str) -> str:

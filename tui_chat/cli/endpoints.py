@@ -203,7 +203,7 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
 def _chat_url(endpoint: Endpoint, model: str) -> str:
     """Return the URL of a chat request: the parsed base URL and the protocol's path."""
     model = model or ("" if endpoint.models else "MODEL")
-    return tiny_chat(endpoint, model, stream=True).url
+    return tiny_chat(endpoint, model, stream=True).shown_url
 
 
 def show_check(check: Check, *, width: int = 7) -> None:

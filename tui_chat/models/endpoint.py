@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Literal, Self
 
@@ -18,6 +19,16 @@ from tui_chat.models.model_facts import (
     spellings,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
+
+CREDENTIAL_MASK = "[key]"
+"""Stands for a credential in what is shown or kept of a request."""
+
+_HARMLESS_HEADERS = re.compile(
+    r"accept(-.*)?|user-agent|content-(type|language)|cache-control|pragma|priority|referer|origin"
+    r"|http-referer|x-title|x-app|x-client-name|x-stainless-.*|.*-version|.*-beta|.*-betas"
+)
+_HARMLESS_PARAMETERS = re.compile(r"alt|beta|stream|.*version")
+"""Names of headers and parameters whose values identify nobody and open nothing."""
 
 
 class Protocol(StrEnum):
@@ -133,6 +144,28 @@ class Endpoint:
         yield "the model's name", known_facts(model)
         yield f"published on {published_date()}", published_facts(model, self.base_url)
 
+    def without_secrets(self) -> Endpoint:
+        """Return the endpoint in a form that may be shown and kept: without its key reference and
+        proxy. Values of its headers and query, which may be secrets whatever their names are, are
+        masked unless they are known to be harmless. The bodies of its requests are the same.
+        """
+        return replace(
+            self,
+            key="",
+            proxy="",
+            headers=_masked(self.headers, _HARMLESS_HEADERS),
+            query=_masked(self.query, _HARMLESS_PARAMETERS),
+        )
+
+    @property
+    def secret_values(self) -> tuple[str, ...]:
+        """Values of headers and query that look like secrets, to be masked where a server repeats
+        them. A word that occurs in any text would be masked by mistake, so it is none.
+        """
+        masked = self.without_secrets()
+        pairs = zip((*self.headers, *self.query), (*masked.headers, *masked.query), strict=True)
+        return tuple(value for (_, value), (_, shown) in pairs if shown != value and _SECRET(value))
+
     def key_header(self, usual: tuple[str, str]) -> tuple[str, str] | None:
         """Return the header of the key and the prefix of its value; None if no key is sent.
 
@@ -145,6 +178,18 @@ class Endpoint:
             return (name, "")
         return _AUTH.get(self.auth, usual)
 
+
+def _masked(
+    pairs: tuple[tuple[str, str], ...], harmless: re.Pattern[str]
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, value if harmless.fullmatch(name.lower()) else CREDENTIAL_MASK)
+        for name, value in pairs
+    )
+
+
+_SECRET = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{12,}").fullmatch
+"""Fits what is long, in one piece, and has letters and digits."""
 
 _AUTH = {
     "bearer": ("Authorization", "Bearer "),

@@ -41,10 +41,6 @@ class SideRequest:
     """Seconds since the epoch, UTC; set by the store."""
 
 
-CREDENTIAL_MASK = "[key]"
-"""Stands for a credential in what is kept of a request."""
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
     """A request as another program sent it, with the credentials masked."""

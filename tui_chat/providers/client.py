@@ -30,6 +30,7 @@ from collections.abc import (
     Generator,
     Iterable,
     Mapping,
+    Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, suppress
 from importlib import import_module
@@ -40,7 +41,7 @@ from tui_chat.errors import ConfigError, InputError, ReplyCut, TooLarge
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Retries, Timeouts
 from tui_chat.providers.failures import is_loopback, read_failures, unreachable
-from tui_chat.providers.key_mask import KeyMask
+from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.providers.keys import resolve_key
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class OutgoingRequest:
     url: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    secrets: tuple[str, ...] = ()
+    """Values in the URL and headers that are masked where the server repeats them."""
     key: str = ""
     """A key reference; empty if no key is needed."""
     key_header: tuple[str, str] | None = ("Authorization", "Bearer ")
@@ -107,12 +110,13 @@ class IncomingResponse:
         silence: float = _TIMEOUTS.silence,
         now: Callable[[], float] = time.time,
         key_header: tuple[str, str] | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._response = response
         self._silence = silence
         self._now = now
-        self.key_mask = KeyMask(_key_in(response, key_header))
-        """Masks the request's key in the server's data."""
+        self.key_mask = KeyMasks((_key_in(response, key_header), *secrets))
+        """Masks the request's key, and what else it has of secrets, in the server's data."""
         self.on_chunk: Callable[[bytes], None] = _ignore
         """Called with each piece of the decompressed body as it is read."""
         self.status = response.status_code
@@ -371,7 +375,8 @@ class HttpClient:
         response = await self._send(outgoing)
         try:
             key_header = outgoing.key_header if outgoing.key else None
-            yield IncomingResponse(response, outgoing.timeouts.silence, self.now, key_header)
+            silence, secrets = outgoing.timeouts.silence, outgoing.secrets
+            yield IncomingResponse(response, silence, self.now, key_header, secrets)
         finally:
             await response.aclose()
 

@@ -60,6 +60,7 @@ def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None)
             *endpoint.headers,
         ),
         body=b"",
+        secrets=endpoint.secret_values,
         key=endpoint.key,
         key_header=endpoint.key_header(definition.key_header),
         proxy=endpoint.proxy,

@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from typing import AnyStr
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.request import CREDENTIAL_MASK
+from tui_chat.models.endpoint import CREDENTIAL_MASK
 from tui_chat.models.stream_events import (
     ReasoningDelta,
     RefusalDelta,
@@ -205,6 +205,63 @@ class KeyMask:
             else:
                 return -1
         return -1  # the whole key and more, which `_matches` has found before
+
+
+class KeyMasks:
+    """Masks several keys in the same response."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._masks: dict[str, KeyMask] = {}
+        for key in keys:
+            self.add(key)
+
+    def add(self, key: str) -> None:
+        """Mask another key."""
+        self._masks.setdefault(key, KeyMask(key))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._masks)
+
+    def mask_text(self, text: str) -> str:
+        """Return JSON, or any other text, without the keys."""
+        for mask in self._masks.values():
+            text = mask.mask_text(text)
+        return text
+
+    def mask_bytes(self, body: bytes) -> bytes:
+        """Return bytes without the keys."""
+        for mask in self._masks.values():
+            body = mask.mask_bytes(body)
+        return body
+
+    def mask_same_length(self, text: str) -> str:
+        """Return a text of the same length without the keys; see `KeyMask`."""
+        for mask in self._masks.values():
+            text = mask.mask_same_length(text)
+        return text
+
+    def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        """Yield the events of a stream without the keys; see `KeyMask`."""
+        for mask in self._masks.values():
+            events = mask.mask_events(events)
+        yield from events
+
+    def close(self) -> Iterator[StreamEvent]:
+        """Yield the text held back, at the end of the reply, however it ended."""
+        held: list[StreamEvent] = []
+        for mask in self._masks.values():
+            held = [*mask.mask_events(held), *mask.close()]
+        yield from held
+
+    @property
+    def found(self) -> bool:
+        """True if the server repeated a key."""
+        return any(mask.found for mask in self._masks.values())
+
+    @property
+    def was_split(self) -> bool:
+        """True if a key came in pieces; they are still in the raw body."""
+        return any(mask.was_split for mask in self._masks.values())
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from tui_chat.models.stream_events import StreamEvent
-from tui_chat.providers.key_mask import MASK, KeyMask
+from tui_chat.providers.key_mask import MASK, KeyMasks
 from tui_chat.tap.http_messages import Headers
 
 _NAMES = frozenset(
@@ -85,7 +85,7 @@ class Credentials:
     """The credentials of one exchange. They are never part of a repr."""
 
     def __init__(self, headers: Headers = (), target: str = "") -> None:
-        self._masks: dict[str, KeyMask] = {}
+        self._masks = KeyMasks()
         self._shown_parts: re.Pattern[bytes] | None = None
         self.add_headers(headers)
         self._add_parameters(target)
@@ -140,7 +140,7 @@ class Credentials:
     def _add(self, secret: str) -> None:
         if len(secret) < _SHORTEST or secret in self._masks or secret in _PLACEHOLDERS:
             return
-        self._masks[secret] = KeyMask(secret)
+        self._masks.add(secret)
         starts = "|".join(re.escape(each[:4]) for each in self._masks)
         self._shown_parts = re.compile(f"(?:{starts}){_SHOWN_PART}".encode())
 
@@ -164,15 +164,11 @@ class Credentials:
 
     def mask_text(self, text: str) -> str:
         """Return a text without the credentials."""
-        for mask in self._masks.values():
-            text = mask.mask_text(text)
-        return text
+        return self._masks.mask_text(text)
 
     def mask_bytes(self, body: bytes) -> bytes:
         """Return a body without the credentials."""
-        for mask in self._masks.values():
-            body = mask.mask_bytes(body)
-        return body
+        return self._masks.mask_bytes(body)
 
     def mask_response(self, body: bytes) -> bytes:
         """Return the body of a response without the credentials, and without the ends of a key
@@ -184,22 +180,17 @@ class Credentials:
         return body
 
     def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        """Yield the events of a reply without the credentials; see `KeyMask.mask_events`."""
-        for mask in self._masks.values():
-            events = mask.mask_events(events)
-        yield from events
+        """Return the events of a reply without the credentials; see `KeyMasks`."""
+        return self._masks.mask_events(events)
 
     def close_events(self) -> Iterator[StreamEvent]:
-        """Yield what was held back, at the end of a reply."""
-        held: list[StreamEvent] = []
-        for mask in self._masks.values():
-            held = [*mask.mask_events(held), *mask.close()]
-        yield from held
+        """Return what was held back, at the end of a reply."""
+        return self._masks.close()
 
     @property
     def came_in_pieces(self) -> bool:
         """True if a reply repeated a credential in pieces, which are still in its raw body."""
-        return any(mask.was_split for mask in self._masks.values())
+        return self._masks.was_split
 
 
 def _is_secret_header(name: str) -> bool:

@@ -157,7 +157,7 @@ class RequestSummary(OnePassWidget):
         self._composed, self._bytes, self._own = composed, size, own
         self.refresh(layout=had != self._height())
         if composed is not None:
-            self.tooltip = Content(f"{composed.method} {composed.url}")
+            self.tooltip = Content(f"{composed.method} {composed.shown_url}")
 
     def _height(self) -> int:
         if self._composed is None:
@@ -191,7 +191,7 @@ class RequestSummary(OnePassWidget):
             text = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
             style = "$text-warning"
         else:
-            url = short_url(composed.url, room - 5)
+            url = short_url(composed.shown_url, room - 5)
             text, style = (f"{composed.method} {url}" if room > 12 else ""), "$foreground 72%"
         gap = " " * (width - cell_len(model) - cell_len(text))
         return Content.assemble((model, "bold"), gap, (text, style))

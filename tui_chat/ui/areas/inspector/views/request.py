@@ -73,12 +73,12 @@ class RequestView(RowsView):
             return ViewRows()
         parts: list[Part] = [
             line((f"{composed.method} ", "strong"), ("to ", "muted"), (composed.endpoint.name, "")),
-            text_part(composed.url, width, "  "),
+            text_part(composed.shown_url, width, "  "),
             *_remark(_url_remark(composed)),
             BLANK,
             line(("Headers", "heading"), (_headers_remark(composed), "muted")),
         ]
-        for name, value in composed.headers:
+        for name, value in composed.shown_headers:
             parts.append(text_part(f"{name}: {value}", width, "  "))
         if composed.key_header is not None:
             name, prefix = composed.key_header

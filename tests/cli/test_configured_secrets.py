@@ -1,0 +1,133 @@
+"""A secret that is written into a header or the query of the configuration is shown nowhere."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tui_chat.models.endpoint import Endpoint, Protocol
+
+SECRET, OTHER = "tok-4f9d1c7e5b3a2680", "sig/0a1b2c3d4e5f+="
+CONFIG = """
+endpoint = "gateway"
+[endpoints.gateway]
+protocol = "openai_chat"
+base_url = "{url}"
+auth = "none"
+models = ["m"]
+headers = {{ "X-Secret-Token" = "{secret}", "X-Team" = "search", "OpenAI-Beta" = "responses=v1" }}
+query = {{ signed = "{other}", "api-version" = "2025-01-01" }}
+retries = {{ times = 0 }}
+"""
+
+
+class Repeating(BaseHTTPRequestHandler):
+    """A server that needs the secrets, and repeats them in its error and its models."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(401, {"error": {"message": f"No search for {SECRET} of {OTHER}"}})
+
+    def do_GET(self) -> None:
+        self._answer(200, {"data": [{"id": f"m-{SECRET}"}]})
+
+    def _answer(self, status: int, body: object) -> None:
+        assert self.headers["X-Secret-Token"] == SECRET
+        assert "signed=sig%2F0a1b2c3d4e5f%2B%3D" in self.path
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    (tmp_path / "config.toml").write_text(CONFIG.format(url=url, secret=SECRET, other=OTHER))
+    yield tmp_path
+    server.shutdown()
+    server.server_close()
+
+
+def is_clean(text: str) -> bool:
+    return not any(part in text for part in (SECRET, OTHER, "0a1b2c3d4e5f"))
+
+
+def test_no_command_shows_a_secret(home: Path, run: Run):
+    def call(*words: object) -> Done:
+        return run("--data-dir", home, "--config-dir", home, *words)
+
+    refused = call("ask", "Hi")
+    assert refused.code == 5
+    assert "No search for [key]" in refused.err
+    for words in (
+        *(("build", "Hi", "--show", show) for show in ("payload", "request", "curl", "envelope")),
+        ("config", "show"),
+        ("config", "show", "--json"),
+        ("config", "check"),
+        ("doctor",),
+        ("endpoints", "list", "--json"),
+        ("endpoints", "test", "gateway"),
+        ("models", "--endpoint", "gateway"),
+        ("sessions", "show"),
+        ("sessions", "show", "--json"),
+        ("export",),
+        ("ask", "Hi", "--json"),
+    ):
+        done = call(*words)
+        assert is_clean(done.out + done.err), words
+    with closing(sqlite3.connect(home / "chat.db")) as database:
+        assert is_clean("\n".join(database.iterdump()))
+
+
+def test_what_is_harmless_is_shown(home: Path, run: Run):
+    shown = run("--data-dir", home, "--config-dir", home, "build", "Hi", "--show", "request").out
+    assert "X-Secret-Token: [key]\n" in shown
+    assert "X-Team: [key]\n" in shown  # not known to be harmless
+    assert "OpenAI-Beta: responses=v1\n" in shown
+    assert "?signed=[key]&api-version=2025-01-01" in shown
+
+
+def test_the_curl_command_sends_the_values_of_variables(home: Path, run: Run, tmp_path: Path):
+    shown = run("--data-dir", home, "--config-dir", home, "build", "Hi", "--show", "curl").out
+    printed = subprocess.run(
+        ["bash", "-c", 'curl() { printf "%s\\n" "$@"; }\n' + shown],
+        env={"X_SECRET_TOKEN": SECRET, "X_TEAM": "search", "SIGNED": "s1", "PATH": "/bin:/usr/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert f"X-Secret-Token: {SECRET}\n" in printed
+    assert "X-Team: search\n" in printed
+    assert "?signed=s1&api-version=2025-01-01\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("value", "looked_for"),
+    [
+        ("search", False),
+        ("production-team", False),
+        ("tok-4f9d1c7e5b", True),
+        ("12345678901", False),
+    ],
+)
+def test_only_what_looks_like_a_secret_is_looked_for_in_replies(value: str, looked_for: bool):
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "http://127.0.0.1/v1", headers=(("X-A", value),))
+    assert (value in endpoint.secret_values) == looked_for
+    assert endpoint.without_secrets().headers == (("X-A", "[key]"),)
