@@ -89,6 +89,8 @@ class FinishedReply:
     """Why it failed; None if it did not."""
     repeats_key: bool = False
     """True if the provider repeated the key of the request; it is masked in the entry."""
+    is_accepted: bool = False
+    """True if the provider answered with a status of success."""
 
 
 SendProgress: TypeAlias = ExchangeStored | RetryPause | PartialReply | FinishedReply
@@ -422,6 +424,7 @@ class _StreamingReply:
         await asyncio.wait((flushing,))
         if not flushing.cancelled() and (fault := flushing.exception()) is not None:
             _LOG.error("a reply could not be flushed", exc_info=fault)
+        received = self._recorder.received()
         finishing = asyncio.ensure_future(
             self._store.replies.finish(
                 self._entry.message.id,
@@ -435,11 +438,13 @@ class _StreamingReply:
                 first=timing.first,
                 cost=timing.cost if timing.exact else None,
                 priced=timing.priced if timing.exact else "",
-                received=self._recorder.received(),
+                received=received,
             )
         )
         entry = await asyncio.shield(finishing)
-        self._emit(FinishedReply(entry, timing, error, self._recorder.repeats_key))
+        is_accepted = received is not None and 200 <= received.status < 300
+        finished = FinishedReply(entry, timing, error, self._recorder.repeats_key, is_accepted)
+        self._emit(finished)
         return entry
 
     def _message(self) -> Message:

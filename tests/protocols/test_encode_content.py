@@ -17,17 +17,25 @@ from tests.protocols.requests import (
     RESPONSES,
     assistant,
     body_of,
+    call,
+    calls,
     chat,
     converted,
     decoded,
     encoded,
+    result,
     user,
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj
-from tui_chat.models.message import ToolCall
+from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.payload import render
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock, Semantics
+from tui_chat.models.semantics import (
+    NO_MESSAGE_SEMANTICS,
+    MessageSemantics,
+    ReasoningBlock,
+    Semantics,
+)
 from tui_chat.models.text import OriginKind
 
 
@@ -321,3 +329,45 @@ def test_a_blank_refusal_is_no_text_block() -> None:
 def test_space_stays_where_the_final_message_does_not_end_in_it() -> None:
     envelope = decoded(chat(user(), assistant("a "), user()), CHAT, "claude-sonnet-4-5")
     assert body_of(encoded(envelope, ANTHROPIC))["messages"][1]["content"] == "a "
+
+
+@pytest.mark.parametrize("target", list(Protocol))
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_the_name_of_a_text_file_is_sent_or_noted(target: Protocol, role: str) -> None:
+    document = Part("file", "text/plain", text="some text", name="notes.txt")
+    as_bytes = replace(document, text="", data="c29tZSB0ZXh0")
+    start = decoded(chat(user(), calls(call("c1")), result("c1"), user()))
+    index = 2 if role == "tool" else 3
+    for part in (document, as_bytes):
+        turns = list(start.turns)
+        turns[index] = replace(turns[index], parts=(part,), semantics=NO_MESSAGE_SEMANTICS)
+        envelope = replace(
+            start, turns=tuple(turns), semantics=replace(start.semantics, source=None)
+        )
+        out = encoded(envelope, target)
+        sentences = [note.sentence for note in out.notes if note.code == "name-left-out"]
+        assert ("notes.txt" in str(body_of(out))) != any("notes.txt" in each for each in sentences)
+
+
+def test_a_picture_without_its_content_is_not_called_refused() -> None:
+    ours = Part("image", "image/png", file_id="file-1", name="cat.png")
+    theirs = replace(ours, protocol=RESPONSES)
+    start = decoded(chat(user()))
+    for target in Protocol:
+        for part, reason in ((ours, "not stored here"), (theirs, "keeps it")):
+            turn = replace(start.turns[0], parts=(part,), semantics=NO_MESSAGE_SEMANTICS)
+            out = encoded(replace(start, turns=(turn,)), target)
+            notes = [note.sentence for note in out.notes if note.code == "piece-left-out"]
+            if not notes:
+                assert "file-1" in str(body_of(out))
+                assert target in (RESPONSES, CHAT)
+            else:
+                assert reason in notes[0]
+                assert "cat.png" in notes[0]
+
+
+def test_a_name_that_openai_refuses_is_left_out_for_that_reason() -> None:
+    start = decoded(chat(user()))
+    turn = replace(start.turns[0], name="Ann Lee", semantics=NO_MESSAGE_SEMANTICS)
+    [note] = [n for n in encoded(replace(start, turns=(turn,)), CHAT).notes if "Ann" in n.sentence]
+    assert note.sentence.startswith("OpenAI Chat accepts names of up to 64 characters")

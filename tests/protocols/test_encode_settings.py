@@ -192,7 +192,7 @@ def test_why_a_temperature_is_not_sent_is_true() -> None:
     request = chat(user(), temperature=0.5, max_tokens=99)
     reasons = {
         "claude-opus-4-8": "claude-opus-4-8 accepts no sampling settings",
-        "claude-opus-7": "nothing is known of claude-opus-7",
+        "claude-opus-7": "it is not known whether claude-opus-7 accepts sampling settings",
         "gpt-5": "gpt-5 accepts no sampling settings",
         "gpt-5.5": "only at the reasoning effort “none”",
     }
@@ -394,3 +394,12 @@ def test_a_schema_without_a_name_or_content(
             body["response_format"]["json_schema"] if protocol is CHAT else body["text"]["format"]
         )
         assert sent.items() <= found.items()
+
+
+def test_a_summary_is_not_sent_for_the_reason_that_holds() -> None:
+    base = {"model": "m", "input": "hi", "max_output_tokens": 1_100}
+    for asked, reason in (({}, "is asked for"), ({"effort": "high"}, "is sent")):
+        body = {**base, "reasoning": {"summary": "auto", **asked}}
+        out = encoded(decoded(body, RESPONSES, "claude-haiku-4-5"), ANTHROPIC)
+        [note] = [note for note in out.notes if "summary" in note.sentence]
+        assert note.sentence.endswith(f"no reasoning {reason}.")

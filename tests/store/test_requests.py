@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.store.direct import replace_variables
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.request import RawResponse, RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.store import Store
 
@@ -51,7 +52,7 @@ async def test_requests_are_found_by_endpoint_and_by_session(
 ) -> None:
     one, two = await store.sessions.create(), await store.sessions.create()
 
-    async def ask(session_id: str, body: bytes) -> str:
+    async def ask(session_id: str, body: bytes, status: int = 0, text: str = "") -> str:
         exchange = await store.replies.begin(
             session_id,
             parent_id=None,
@@ -61,23 +62,32 @@ async def test_requests_are_found_by_endpoint_and_by_session(
             request=request_record(body),
         )
         reply = exchange.reply.message
-        await store.replies.finish(reply.id, message=reply, status="complete")
+        await store.replies.finish(
+            reply.id,
+            message=replace(reply, content=text),
+            status="failed" if status or text else "complete",
+            received=RawResponse(status, "text/plain", b"x", 1, ()) if status else None,
+        )
         return reply.id
 
-    assert await store.requests.last() is None
+    async def last(session_id: str, endpoint: str = "home") -> tuple[str, bytes | None] | None:
+        sent = await store.requests.last_accepted(session_id, endpoint)
+        return sent and (sent.message_id, sent.request.body)
+
+    assert await last(one.session_id) is None
     ids = [await ask(s.session_id, b) for s, b in ((one, b"1"), (two, b"2"), (one, b"3"))]
-    await store.branches.fork(ids[0])
+    fork = await store.branches.fork(ids[0])
 
-    async def last(endpoint: str | None = None, before: str | None = None) -> tuple[str, bytes]:
-        sent = await store.requests.last(endpoint, before=before)
-        assert sent is not None
-        assert sent.request.body is not None
-        return sent.message_id, sent.request.body
-
-    assert await last() == await last("home") == (ids[2], b"3")
-    assert await last(before=ids[2]) == await last("home", before=ids[2]) == (ids[1], b"2")
-    assert await store.requests.last("home", before=ids[0]) is None
-    assert await store.requests.last("elsewhere") is None
+    assert await last(one.session_id) == (ids[2], b"3")
+    assert await last(two.session_id) == (ids[1], b"2")
+    assert await last(two.session_id, "elsewhere") is None
+    assert await last(fork.session_id) is None
+    for status, text in ((401, ""), (503, "what is continued")):
+        await ask(two.session_id, b"4", status, text)
+        assert await last(two.session_id) == (ids[1], b"2"), "it was refused"
+    for status, text in ((200, ""), (0, "cut")):
+        accepted = await ask(two.session_id, b"5", status, text)
+        assert await last(two.session_id) == (accepted, b"5")
     found = await store.requests.list(one.session_id)
     assert [(sent.message_id, sent.request.body) for sent in found] == [
         (ids[0], None),

@@ -95,8 +95,6 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
 async def test_a_long_request_is_released_with_its_session_and_composed_again_on_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("requests", "request_history"):
-        monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG_REQUEST", 100)
     monkeypatch.setattr("tui_chat.ui.areas.inspector.area.RECALL_AFTER", 0.01)
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
@@ -45,6 +47,19 @@ async def test_snippets_are_chosen_from_a_list(tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
         assert app.chat.pane.composer.text == ""
+
+
+@pytest.mark.parametrize("way", ["/snippet ", "composer.insert_snippet"])
+async def test_without_snippets_the_list_says_how_to_make_one(way: str, tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        if way.startswith("/"):
+            await pilot.press(*way, "enter")
+        else:
+            await app.run_action(way)
+        await until(pilot, lambda: bool(app.notifications.log))
+        assert "There are no snippets yet." in app.notifications.log[-1].message
+        assert len(app.screen_stack) == 1
 
 
 async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:

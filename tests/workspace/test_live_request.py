@@ -110,7 +110,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
 @pytest.mark.parametrize(
     ("choice", "name"),
     [
-        ("last", "the last request sent here"),
+        ("last", "the last accepted request of the session"),
         ("protocol gemini", f"the same as {Protocol.GEMINI.label}"),
         ("preset other", "the same with preset other"),
         ("preset gone", "preset gone"),
@@ -143,7 +143,34 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
 async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
     workspace, _ = await make_workspace()
     base = workspace.live_request.comparison()
-    assert (base.payload, base.reason) == (None, "Nothing was sent to this endpoint yet.")
+    assert (base.payload, base.reason) == (
+        None,
+        "This endpoint has accepted no request of this session yet.",
+    )
+
+
+async def test_only_accepted_requests_of_the_session_are_compared_with(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one")
+    first = workspace.state.session_id
+    accepted = workspace.state.last_sent["loopback"].composed.payload
+    await workspace.settings.set_model("loopback", "nobody")
+    refused = await send(workspace, heard, "two")
+    assert workspace.state.entries[-1].status == "failed"
+    assert workspace.state.entries[-1].message.id == refused
+    assert workspace.live_request.comparison().payload is accepted
+
+    await workspace.sessions.new(None)
+    assert workspace.live_request.comparison().payload is None
+    assert workspace.forecasts.forecast(shown(workspace)) is None
+    await workspace.forecasts.recall("loopback", "")
+    assert workspace.live_request.comparison().payload is None
+
+    await workspace.sessions.open(first)
+    await workspace.forecasts.recall("loopback", "")
+    again = workspace.live_request.comparison().payload
+    assert again is not None
+    assert again.body == accepted.body
 
 
 async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_dropped(

@@ -43,7 +43,7 @@ from tui_chat.protocols.common.lenient_json import (
 )
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file beside the export was not imported; its name was kept."
+MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."
 HIDDEN = "A hidden message was skipped."
 UNKNOWN = "Content of an unknown type was skipped."
 DETACHED = "A message outside the tree was skipped."

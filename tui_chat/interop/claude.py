@@ -37,7 +37,7 @@ from tui_chat.protocols.common.lenient_json import (
 )
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file is not in the export; its name was kept."
+MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
 UNKNOWN = "A block of an unknown type was skipped."
 DETACHED = "A message outside the tree was skipped."
 

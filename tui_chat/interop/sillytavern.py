@@ -48,7 +48,7 @@ from tui_chat.protocols.common.lenient_json import (
     to_json,
 )
 
-MISSING_FILE = "An image in SillyTavern's folders was not imported; its name was kept."
+MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder stands for it."
 HIDDEN = "A message hidden from the model was placed beside the active branch."
 _NAMELESS = ("", "unused")
 

@@ -28,7 +28,7 @@ from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
 from tui_chat.protocols.common.urls import is_link, standard_base64
 
-MISSING_FILE = "An image or file is not in the export; its name was kept."
+MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
 """The note of a part whose bytes are elsewhere."""
 
 

@@ -46,7 +46,7 @@ RESPONSES_KEPT = 200
 RESPONSE_BYTES_KEPT = 32 * 1024 * 1024
 """The maximum total size of kept responses in bytes. The newest is kept whatever its size."""
 
-_COLUMNS = "r.endpoint, protocol, method, url, sha256, r.created, recipe, body"
+_COLUMNS = "r.endpoint, protocol, method, url, sha256, r.created, recipe, r.body"
 _COLUMNS_WITHOUT_BODY = "r.endpoint, protocol, method, url, sha256, r.created, recipe, NULL"
 
 _PRUNE_BODIES = """
@@ -159,19 +159,21 @@ class RequestStore:
         )
         return None if row is None else _record_of(row)
 
-    async def last(
-        self, endpoint: str | None = None, *, before: str | None = None
-    ) -> StoredRequest | None:
-        """Return the newest request of one endpoint, or of all; None if there is none.
+    async def last_accepted(self, session_id: str, endpoint: str) -> StoredRequest | None:
+        """Return the newest request of a session that an endpoint accepted; None if there is none.
 
-        With the id of a reply as `before`, only requests before that reply's count.
+        A request is accepted if its reply is complete, its response had a status of success, or,
+        where the response is no longer kept, anything of the reply arrived.
         """
         row = await self._database.read(
             lambda tx: tx.row(
-                f"SELECT message_id, {_COLUMNS} FROM requests AS r WHERE copied = 0 "
-                "AND (?1 IS NULL OR endpoint = ?1) AND (?2 IS NULL OR seq < "
-                "(SELECT max(seq) FROM requests WHERE message_id = ?2)) ORDER BY seq DESC LIMIT 1",
-                *(endpoint, before),
+                f"SELECT r.message_id, {_COLUMNS} FROM messages AS m "
+                "JOIN requests AS r USING (message_id) LEFT JOIN received USING (message_id) "
+                "WHERE m.session_id = ? AND copied = 0 AND r.endpoint = ? "
+                "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+                "AND (m.status = 'complete' OR received.status BETWEEN 200 AND 299 "
+                "OR (received.status IS NULL AND m.content <> '')) ORDER BY r.seq DESC LIMIT 1",
+                *(session_id, endpoint),
             )
         )
         return None if row is None else _sent_of(row)

@@ -12,7 +12,7 @@ shows in its place: a what-if, a request that was sent, or a captured one.
    object.
 
 A forecast says how much of the request the provider will find in its cache, compared with the last
-request to the same endpoint.
+request of the session that the same endpoint accepted.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Forecasts:
         self._seen, self._recalled = {}, set()
 
     def forecast(self, composed: Composed) -> Forecast | None:
-        """Return the forecast for a request; None if no request to its endpoint is known."""
+        """Return the forecast for a request; None if its endpoint accepted none of the session."""
         from tui_chat.analysis import Forecaster
 
         last = self._workspace.state.last_sent.get(composed.endpoint.name)
@@ -120,19 +120,23 @@ class Forecasts:
         return True
 
     async def recall(self, endpoint: str, draft: str) -> None:
-        """Look up the last request to an endpoint in the store, and publish `RequestOutdated` if
-        there is one now that was not known before.
+        """Look up the session's last request that an endpoint accepted in the store, and publish
+        `RequestOutdated` if there is one now that was not known before.
         """
         from tui_chat.analysis import Forecaster
 
         workspace = self._workspace
+        session_id = workspace.state.session_id
         last = await workspace.request_history.last_sent(endpoint)
-        if last is None or endpoint in workspace.state.last_sent:
+        is_active = workspace.state.is_active(session_id)
+        if last is None or not is_active or endpoint in workspace.state.last_sent:
             return
         if workspace.state.endpoint.name == endpoint:
             # Comparing all of it takes a while; from then on only what changes is compared.
             forecaster, now = Forecaster(), workspace.requests.compose(draft)
             await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
+            if not workspace.state.is_active(session_id):
+                return
             self._forecaster = forecaster
         last_sent = {endpoint: last, **workspace.state.last_sent}
         workspace.update(RequestOutdated(), last_sent=last_sent)
@@ -149,7 +153,7 @@ class Comparison:
     """What the request shown is compared with."""
 
     name: str
-    """For example `the last request sent here`."""
+    """For example `the session's last request`."""
     payload: Payload | None
     """None if there is nothing to compare with."""
     reason: str = ""
@@ -451,6 +455,6 @@ class LiveRequest:
                 return Comparison("the request before it", request.viewed.before.payload)
             case _:
                 last = workspace.state.last_sent.get(workspace.state.endpoint.name)
-                reason = "Nothing was sent to this endpoint yet."
+                reason = "This endpoint has accepted no request of this session yet."
                 payload = last.composed.payload if last is not None else None
-                return Comparison("the last request sent here", payload, reason)
+                return Comparison("the last accepted request of the session", payload, reason)

@@ -360,9 +360,8 @@ class Replies:
                     self._own_ids.add(reply_id)
                     if stored is not None:
                         stored()
-                    sent = {composed.endpoint.name: LastSent(reply_id, composed)}
-                    workspace.update(last_sent={**workspace.state.last_sent, **sent})
                     begun.set_result(None)
+                self._remember_accepted(session_id, composed, progress)
                 if isinstance(progress, FinishedReply):
                     end = progress.entry
                     workspace.requests.calibration.learn(composed, progress.entry.usage.input)
@@ -402,6 +401,25 @@ class Replies:
                 await workspace.sessions.confirm_created(session)
             return True
         return False
+
+    def _remember_accepted(
+        self, session_id: str, composed: Composed, progress: SendProgress
+    ) -> None:
+        """Keep a request of the active session as its last one once its endpoint accepted it."""
+        match progress:
+            case PartialReply(entry_id=entry_id, reply=reply):
+                is_continued = bool(reply.begun) and len(reply.content) <= reply.begun
+                is_accepted = not reply.is_empty and not is_continued
+            case FinishedReply(entry=entry, is_accepted=is_accepted):
+                entry_id = entry.message.id
+            case _:
+                return
+        state, name = self.workspace.state, composed.endpoint.name
+        last = state.last_sent.get(name)
+        is_known = last is not None and last.entry_id == entry_id
+        if is_accepted and not is_known and state.is_active(session_id):
+            last_sent = {**state.last_sent, name: LastSent(entry_id, composed)}
+            self.workspace.update(last_sent=last_sent)
 
     def _follow(self, session_id: str, progress: SendProgress) -> None:
         workspace = self.workspace

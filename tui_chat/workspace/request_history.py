@@ -33,7 +33,6 @@ from tui_chat.models.session import Entry
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
-from tui_chat.workspace.requests import LONG_REQUEST
 from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
@@ -158,19 +157,15 @@ class RequestHistory:
         return ()
 
     async def last_sent(self, endpoint: str) -> LastSent | None:
-        """Return the last request to an endpoint, in whatever session and however long ago. None,
-        unreported, if there is none that can be shown, or if it is a long one of another session:
-        little of that can be cached now, and all of it would have to be read and kept.
+        """Return the last request of the active session that an endpoint accepted, however long
+        ago. None, unreported, if there is none that can be shown.
         """
         with suppress(TuiChatError):
-            store, entries = self._workspace.active_store, self._workspace.state.entries
-            sent = await store.requests.last(endpoint)
+            state = self._workspace.state
+            store, entries = self._workspace.active_store, state.entries
+            sent = await store.requests.last_accepted(state.session_id, endpoint)
             if sent is None:
                 return None
-            if all(entry.message.id != sent.message_id for entry in entries):
-                record = await store.requests.get(sent.message_id)
-                if record is None or len(record.body or b"") >= LONG_REQUEST:
-                    return None
             found = (await self.request(sent.message_id, entries)).shown
             return None if found is None else LastSent(sent.message_id, found)
         return None

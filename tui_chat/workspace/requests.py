@@ -53,9 +53,6 @@ _MAX_MODELS = 100
 LONG_SEARCH = 200
 """Lore entries and messages from which a first search may take longer than a frame."""
 
-LONG_REQUEST = 500_000
-"""Bytes from which a sent request is forgotten when its session is left."""
-
 _ingredients = attrgetter(
     "config",
     "session_id",
@@ -174,9 +171,7 @@ class Requests:
         self._history, self._what_if, self._newest = (), None, ((), None, ())
         self._kind = None
         self._searched = None
-        sent = self._workspace.state.last_sent
-        short = {k: v for k, v in sent.items() if len(v.composed.payload.body) < LONG_REQUEST}
-        self._workspace.update(last_sent=short)
+        self._workspace.update(last_sent={})
         self._workspace.forecasts.forget()
         self._workspace.live_request.forget()
         self._forget()

@@ -249,9 +249,9 @@ class WorkspaceState:
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
     last_sent: Mapping[str, LastSent] = field(default_factory=dict[str, LastSent])
-    """The last request to each endpoint, by the endpoint's name. Long requests of other sessions,
-    and those sent before the program started, are not kept here; `RequestHistory.last_sent` finds
-    them."""
+    """The last request of the active session that each endpoint accepted, by the endpoint's name.
+    Those sent before the session was opened are added when `RequestHistory.last_sent` finds them.
+    """
 
     @classmethod
     def initial(cls, config: Config) -> WorkspaceState:

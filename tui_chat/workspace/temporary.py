@@ -105,5 +105,5 @@ class TemporarySession:
         workspace = self._workspace
         self.store = None
         workspace.forget_messages(store)
-        workspace.update(temporary_id="", last_sent={})
+        workspace.update(temporary_id="")
         await store.close()

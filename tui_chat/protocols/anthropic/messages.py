@@ -87,8 +87,8 @@ def encode_messages(
         why = f"{model} does not continue an assistant message"
     elif facts.prefill is None and is_newer_claude(model):
         why = (
-            f"nothing is known of {model}, and the newest known Claude models do not continue an "
-            "assistant message"
+            f"it is not known whether {model} continues an assistant message, and the newest known "
+            "Claude models do not"
         )
     _complete_end(conversation, has_turns=bool(turns), why_no_prefill=why)
     return _system(conversation), tuple(conversation.messages), conversation.notes

@@ -79,7 +79,9 @@ def write_thinking(
             notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
             asked = Reasoning()
     if asked.source is None:
-        _note_summary(parameters, notes, "no reasoning is asked for", Level.WARNING)
+        is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
+        why = f"no reasoning is {'sent' if is_asked else 'asked for'}"
+        _note_summary(parameters, notes, why, Level.WARNING)
         return Thinking()
     origin = asked.source.origin
     if asked.effort == "none":

@@ -31,7 +31,11 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import blank_text_note, part_note, turn_notes
+from tui_chat.protocols.common.loss_notes import (
+    blank_text_note,
+    file_note,
+    turn_notes,
+)
 from tui_chat.protocols.roles import adapted_role
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -173,8 +177,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
         case Part():
             part = _part(what, origin, captured=building.form is not None)
             if part is None or turn.role in ("assistant", "system"):
-                called = f"{what.kind} {what.mime}".strip()
-                building.notes.append(part_note(turn, called, _ANTHROPIC))
+                building.notes.append(file_note(turn, what, _ANTHROPIC))
             else:
                 building.blocks.append(_marked(part, piece, origin))
         case _:

@@ -16,6 +16,8 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
+from tui_chat.models.media import as_text
+from tui_chat.models.message import Part
 from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
@@ -53,8 +55,16 @@ def turn_notes(
             sentence = "The reasoning is neither signed nor encrypted, so it is not sent back."
             yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
     if turn.name and not named and turn.role != "tool":
-        sentence = f"{protocol.label} has no field for the name “{turn.name}”; it is left out."
-        yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
+        why = f"{protocol.label} has no field for the name “{turn.name}”"
+        if protocol is Protocol.OPENAI_CHAT:
+            why = "OpenAI Chat accepts names of up to 64 characters without spaces and without "
+            why += f"< > | / and \\, so not “{turn.name}”"
+        yield Note(Level.WARNING, "name-left-out", f"{why}; it is left out.", turn.origin)
+    for part in turn.parts:
+        if part.name and _loses_name(part, turn, protocol):
+            sentence = f"{protocol.label} has no field for the name “{part.name}” of a text file; "
+            sentence += "only its text is sent."
+            yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
     if semantics.references.citations:
         yield _citations_note(turn)
     form = semantics.wire
@@ -70,6 +80,21 @@ def turn_notes(
         if piece.cache and protocol is not Protocol.ANTHROPIC:
             sentence = "Cache marks are sent to Anthropic only; this one is left out."
             yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
+
+
+def _loses_name(part: Part, turn: Turn, protocol: Protocol) -> bool:
+    """Return True if a text file is sent as text alone. Anthropic has titles for documents, and
+    Gemini names for the files in a tool's result.
+    """
+    match protocol:
+        case Protocol.ANTHROPIC:
+            return False
+        case Protocol.GEMINI:
+            return bool(part.text) and turn.role != "tool"
+        case Protocol.OLLAMA:
+            return bool(as_text(part).text)
+        case _:
+            return bool(part.text)
 
 
 _IGNORED_EXTRAS = frozenset({"status", "type", "index"})
@@ -103,6 +128,20 @@ def _extras_note(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
 def part_note(turn: Turn, what: str, protocol: Protocol) -> Note:
     """Return the note on a piece of a turn that a protocol does not accept there."""
     sentence = f"{protocol.label} does not accept this here, so it is left out: {what}."
+    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
+
+
+def file_note(turn: Turn, part: Part, protocol: Protocol) -> Note:
+    """Return the note on a picture or another file of a turn that is not sent, with the reason:
+    its content is not stored here, another provider keeps it, or the protocol does not accept it.
+    """
+    what = f"{part.kind} {part.mime}".strip() + (f" “{part.name}”" if part.name else "")
+    if part.text or part.data or part.url:
+        return part_note(turn, what, protocol)
+    why = "its content is not stored here"
+    if part.file_id and part.protocol not in (None, protocol):
+        why = f"{part.protocol.label} keeps it, where {protocol.label} cannot read it"
+    sentence = f"Left out: {what}; {why}."
     return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
 
 

@@ -86,7 +86,8 @@ def _sampling_refused(parameters: Parameters, facts: ModelFacts, effort: str) ->
             return ""
         return f"{model} accepts sampling settings only at the reasoning effort “none”"
     if is_newer_claude(model):
-        return f"nothing is known of {model}, and the newest known Claude models refuse it"
+        why = f"it is not known whether {model} accepts sampling settings"
+        return f"{why}, and the newest known Claude models refuse them"
     return ""
 
 
@@ -164,7 +165,7 @@ def stop_sequences(
         notes.append(setting_note(stop, f"stop {', '.join(gone)}", why))
     if len(fit) + len(gone) < len(stop.value):
         rest = [repr(text) for text in stop.value if blank or text.strip()][most:]
-        why = f"at most {most} stop sequences are accepted"
+        why = f"at most {most} stop sequences are accepted" if most else "the model accepts none"
         notes.append(setting_note(stop, f"stop {', '.join(rest)}", why))
     return Sourced(tuple(fit), stop.origin) if fit else None
 

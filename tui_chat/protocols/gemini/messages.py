@@ -51,7 +51,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import part_note, system_moved_note, turn_notes
+from tui_chat.protocols.common.loss_notes import file_note, system_moved_note, turn_notes
 from tui_chat.protocols.common.segments import plain_turns, run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.gemini.settings import GeminiSettings
@@ -146,7 +146,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
         case Part():
             part = _part(what, origin)
             if part is None or turn.role == "system":
-                building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                building.notes.append(file_note(turn, what, _GEMINI))
                 return
             if what.url and what.protocol is None and building.form is None:
                 sentence = "Gemini fetches only some links; this one is sent unchanged."
@@ -212,7 +212,7 @@ def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
         elif isinstance(what, Part):
             part = _part(_as_bytes(what), origin)
             if part is None:
-                notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                notes.append(file_note(turn, what, _GEMINI))
             else:
                 media.append(_marked(part, piece, origin))
     fields: Items = []

@@ -59,8 +59,8 @@ from tui_chat.protocols.common.hosted_tools import sent_hosted_tools
 from tui_chat.protocols.common.loss_notes import (
     envelope_notes,
     failure_note,
+    file_note,
     missing_notes,
-    part_note,
     setting_note,
     turn_notes,
 )
@@ -192,8 +192,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, content: object) -
             building.joins_text = False
         case Part():
             building.joins_text = False
-            what = f"{content.kind} {content.mime}".strip()
-            building.notes.append(part_note(turn, what, _OLLAMA))
+            building.notes.append(file_note(turn, content, _OLLAMA))
         case None if piece.kind == "other" and _is_own(turn):
             image = cast("dict[str, Any]", json.loads(piece.data)).get("image")
             building.images.append(field_string(str(image or ""), origin, "image"))

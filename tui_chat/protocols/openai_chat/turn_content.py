@@ -35,7 +35,11 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import failure_note, part_note, turn_notes
+from tui_chat.protocols.common.loss_notes import (
+    failure_note,
+    file_note,
+    turn_notes,
+)
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
@@ -168,7 +172,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
         case Part():
             part = _encode_part(what, origin)
             if part is None or turn.role in ("assistant", "system"):
-                building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
+                building.notes.append(file_note(turn, what, _CHAT))
             elif turn.role == "tool":
                 building.follows.append(_marked(part, piece, turn))
                 sentence = "Images and files of a tool result are sent in a user message after it."

@@ -38,7 +38,12 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import failure_note, part_note, turn_notes
+from tui_chat.protocols.common.loss_notes import (
+    failure_note,
+    file_note,
+    part_note,
+    turn_notes,
+)
 from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
@@ -211,7 +216,7 @@ def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
             case Part():
                 block = _part(what, origin) if turn.role != "system" or form else None
                 if block is None:
-                    notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+                    notes.append(file_note(turn, what, _RESPONSES))
             case None if piece.kind == "other" and form is not None:
                 blocks.append(parse_json(piece.data, origin, piece.name))
             case _:
@@ -312,7 +317,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
         if _is_own(turn) and what.kind == "image" and what.data and piece.id and building.with_ids:
             building.items.append(_image_call(what, piece, origin))
         else:
-            building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+            building.notes.append(file_note(turn, what, _RESPONSES))
     elif piece.kind == "other" and _is_own(turn):
         identity = _loaded(piece.data).get("id")
         if captured or _id_fits(piece.name, identity):

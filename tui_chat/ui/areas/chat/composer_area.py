@@ -237,10 +237,10 @@ class ComposerArea(Area):
 
         if (workspace := await self.host.opened_workspace()) is None:
             return
-        name = name or await ask_snippet(self.tui, workspace) or ""
-        if not name:
-            return
         try:
+            name = name or await ask_snippet(self.tui, workspace) or ""
+            if not name:
+                return
             snippet = await to_thread(workspace.library.snippet, name)
             pieces = expanded(snippet, workspace.requests.inputs(""))
         except InputError as error:
