@@ -227,7 +227,10 @@ def test_without_the_keyring_a_sentence_says_how_to_get_it(home: Run, monkeypatc
     monkeypatch.setitem(sys.modules, "keyring", None)
     done = home("keys", "set", "openai", stdin=SECRET)
     assert done.code == 3
-    assert "needs the package keyring" in done.err
+    assert "the package keyring, which is not installed" in done.err
+    done = home("keys", "delete", "openai")
+    assert done.code == 2
+    assert "env:OPENAI_API_KEY, which is not in the keyring" in done.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")

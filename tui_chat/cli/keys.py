@@ -77,8 +77,18 @@ def _use(path: Path, name: str, reference: str) -> None:
 
 def remove_key(common: CommonOptions, name: str) -> None:
     """Remove the key of an endpoint from the keyring. Raises InputError."""
-    common.config().endpoint_named(name)
-    if not delete_key(SERVICE, name):
+    reference = common.config().endpoint_named(name).key
+    try:
+        was_there = delete_key(SERVICE, name)
+    except KeyMissing:
+        if reference.startswith("keyring:"):
+            raise
+        where = describe_key_reference(reference) if reference else "none"
+        raise InputError(
+            f"The key of “{name}” is {where}, which is not in the keyring.",
+            advice="There is nothing to delete.",
+        ) from None
+    if not was_there:
         raise KeyMissing(f"The keyring has no entry {SERVICE}/{name}.")
     write_line(f"The keyring has no key of {name} any more.")
 

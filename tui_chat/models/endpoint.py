@@ -89,7 +89,8 @@ class Endpoint:
     models: tuple[str, ...] = ()
     """Models to offer; the first is the default."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Extra headers, sent verbatim; they replace ours of the same name."""
+    """Extra headers, sent verbatim; they replace ours of the same name. Their values are shown only
+    if the name is known to be harmless."""
     facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
     """What the user says of models here, by exact name, or by how the name begins: `gpt-5*`."""
     facts_anywhere: tuple[tuple[str, ModelFacts], ...] = field(default=())
@@ -116,7 +117,8 @@ class Endpoint:
     """Responses: whether the provider keeps the conversation, so that a request sends only what
     is new since its last reply."""
     query: tuple[tuple[str, str], ...] = ()
-    """Query parameters added to every URL, for gateways that need them."""
+    """Query parameters added to every URL, for gateways that need them. Their values are shown only
+    if the name is known to be harmless."""
     proxy: str = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""

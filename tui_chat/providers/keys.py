@@ -119,7 +119,7 @@ def _keyring_of(verb: str) -> Generator[Any]:
         keyring = import_module("keyring")
     except ImportError:
         raise KeyMissing(
-            "The key is in the system's keyring, which needs the package keyring.",
+            "The system's keyring is read by the package keyring, which is not installed.",
             advice=f"{install_advice('keyring')} Or use “env:NAME”.",
         ) from None
     try:

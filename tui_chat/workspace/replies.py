@@ -510,6 +510,6 @@ def continuation_in_words(composed: Composed) -> str:
 
 def _repeated_key() -> ProviderError:
     return ProviderError(
-        "The provider repeated the endpoint's key; “[key]” stands in its place.",
+        "The provider repeated a key of the endpoint; “[key]” stands in its place.",
         advice="Look at the endpoint's base_url: who repeats a key may also keep it.",
     )
