@@ -481,7 +481,7 @@ def test_the_known_context_limit_reserves_a_share_for_the_reply():
         ("position-ignored", [HISTORY, said("X", insertion_point=0, anchor_point="after")]),
         ("depth-clamped", [HISTORY, said("X", insertion_point=7)]),
         ("empty-content", [HISTORY, PresetMessage("e", role="user")]),
-        ("empty-content", [HISTORY, said("{{setvar::a::b}}\n")]),
+        ("empty-content", [HISTORY, said("{{// only a comment}}\n")]),
         ("blank-content", [HISTORY, said(" \n")]),
         ("idle-anchor", [HISTORY, PresetMessage("p", type="placeholder")]),
         ("unknown-macro", [HISTORY, said("{{nonsense}}")]),
@@ -506,7 +506,7 @@ def test_an_empty_placeholder_gets_a_note(sides: tuple[str, ...]):
     envelope = built(HISTORY, PresetMessage("p", type="placeholder", name="Lore"), *beside)
     notes = [note for note in envelope.notes if note.code == "idle-anchor"]
     assert [note.sentence for note in notes] == (
-        [] if sides else ["No message targets the placeholder “Lore”."]
+        [] if sides else ["Nothing stands at the placeholder “Lore”."]
     )
     assert all(note.origin is not None and note.origin.id == "p" for note in notes)
 

@@ -103,8 +103,8 @@ def test_the_parts_stand_in_the_order_of_the_list():
     envelope = request()
     assert shown(envelope) == WHOLE
     assert [turn.name for turn in envelope.turns[2:4]] == ["example_user", "example_assistant"]
-    origins = {turn.text.spans[0].origin.outermost.name for turn in envelope.turns[2:4]}
-    assert origins == {"Ada, example dialogues"}
+    origins = {turn.text.spans[0].origin.outermost.label for turn in envelope.turns[2:4]}
+    assert origins == {"example dialogues of the character “Ada”"}
 
 
 @pytest.mark.parametrize(

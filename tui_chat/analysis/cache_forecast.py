@@ -288,7 +288,11 @@ def _owner(origin: Origin) -> tuple[OriginKind, str]:
 
 def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
     kind, name = origin.kind, origin.id
-    return any(turn.origin.id == name and turn.origin.kind is kind for turn in turns)
+    return any(
+        piece.origin.id == name and piece.origin.kind is kind
+        for turn in turns
+        for piece in turn.pieces or (turn,)
+    )
 
 
 _SENTENCES: dict[BreakKind, str] = {
@@ -307,4 +311,6 @@ def _with_sentence(at: CacheBreak, after: int) -> CacheBreak:
     what = at.origin.label if at.origin is not None else "The following text"
     words = f"{after:,} token{'s' * (after != 1)}"
     sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
+    if not after and at.kind != "grown":
+        sentence = f"{sentence.partition(': ')[0]}; what is left is as last time."
     return CacheBreak(at.kind, at.origin, sentence)

@@ -16,6 +16,7 @@ generation        what continue, impersonate and quiet add
 depths            the policy “joined”: one message per depth, order and role
 history_with_injections  the policy of that name: what is charged to the budget, in which order
 post_processing   squashing of neighbours, and what some servers do with the finished list
+turn_sources      the messages that a merged turn is made of
 draft             the turn that ends the conversation
 scripts           replacements by regular expressions
 budget            notes about where the tokens went

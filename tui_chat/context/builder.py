@@ -187,6 +187,7 @@ def build_context(
         budget=budget,
         tokens=content.tokens,
         cache_marks=(sum(turn.cache_mark is not None for turn in turns) if groups.marks else 0),
+        set_variables=expander.set_variables,
     )
 
 

@@ -12,6 +12,7 @@ These are the rules of SillyTavern's in-chat injections.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, text_of, turn_of
@@ -59,7 +60,18 @@ def _joined(lines: list[ResolvedMessage], depth: int, expanded: ExpandedTexts) -
     added = tuple(text_of(line, expanded).stripped() for line in others)
     texts = tuple(filter(None, (kept, added)))
     text = _joined_text(first, texts)
-    return turn_of(first, text, _placement(depth, len(lines))) if text.plain else None
+    if not text.plain:
+        return None
+    placement = _placement(depth, len(lines))
+    turn = turn_of(first, text, placement)
+    pieces = tuple((line, text_of(line, expanded)) for line in (*own, *others))
+    return _with_pieces(turn, pieces) if len(pieces) > 1 else turn
+
+
+@Memo
+def _with_pieces(turn: Turn, pieces: tuple[tuple[ResolvedMessage, Text], ...]) -> Turn:
+    own = (replace(turn, text=text, origin=line.origin) for line, text in pieces)
+    return replace(turn, pieces=tuple(own))
 
 
 @Memo

@@ -164,8 +164,8 @@ def _depth(line: ResolvedMessage, length: int, notes: list[Note]) -> DepthPlacem
     if place != wanted:
         end = "oldest" if wanted < 0 else "newest"
         sentence = (
-            f"{line.called} has depth {asked}, but the sent history has {length} messages; it goes "
-            f"to the {end} end."
+            f"{line.called} has depth {asked}, but the sent history has {length} "
+            f"message{'s' * (length != 1)}; it goes to the {end} end."
         )
         notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
     rule = _where(asked, place, length)

@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
+from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
@@ -39,6 +40,8 @@ def _merged(first: Turn, others: tuple[Turn, ...], separator: str) -> Turn:
         text=Text.join(separator, (first.text, *(turn.text for turn in others))),
         placement=replace(first.placement, rule=rule),
         parts=tuple(part for turn in (first, *others) for part in turn.parts),
+        # Copies: what is remembered for the first must not refer to it.
+        pieces=tuple(replace(piece) for piece in split_turns((first, *others))),
         cache_mark=next((t.cache_mark for t in reversed((first, *others)) if t.cache_mark), None),
     )
 

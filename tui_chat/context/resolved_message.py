@@ -88,7 +88,7 @@ def resolve_preset_message(message: PresetMessage) -> ResolvedMessage:
 
 def card_origin(role: Role, field: str) -> Origin:
     """Return the origin of a field of a role's character card."""
-    return Origin(OriginKind.SYSTEM, role.role_id, f"{role.name}, {field}")
+    return Origin(OriginKind.SYSTEM, f"{role.role_id}/{field}", role.name)
 
 
 @Memo

@@ -330,5 +330,5 @@ def _unused_anchors(groups: MessageGroups) -> Iterator[Note]:
         if line.message.type == "placeholder":
             beside = groups.beside[line.message.id]
             if not beside.before and not beside.after:
-                sentence = f"No message targets the placeholder {line.called}."
+                sentence = f"Nothing stands at the placeholder {line.called}."
                 yield Note(Level.INFO, "idle-anchor", sentence, line.origin)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context import Inputs, build_context
+from tui_chat.context.turn_sources import preset_ids
 from tui_chat.library.file_reader import Finding, as_object
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
@@ -107,6 +108,11 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
     if message.is_anchor and message.requires:
         sentence = f"{called} is an anchor, for which “requires” is ignored."
         yield Level.WARNING, "idle-requirement", sentence
+    if message.enabled and abs(message.insertion_point or 0) > SAMPLE_MESSAGES:
+        depth = message.insertion_point or 0
+        end = "oldest" if depth < 0 else "newest"
+        sentence = f"{called} has depth {depth}; in a shorter history it goes to the {end} end."
+        yield Level.INFO, "depth-clamped", sentence
     if message.type == "placeholder" and message.cache_control is not None:
         sentence = f"{called} is a placeholder, which has no content to cache."
         yield Level.WARNING, "idle-mark", sentence
@@ -120,17 +126,21 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
     explained: set[str] = set()
     places = _Places(preset)
     for note in envelope.notes:
+        if note.code == "depth-clamped":
+            continue  # in the sample, whose length says nothing of a real history
         about = _preset_origin(note.origin)
         if about is not None and (index := places.of(about, note.code)) is not None:
             explained.add(about.id)
             found.file.report(note.level, note.code, note.sentence, found.path_of(index))
         elif note.origin is None:
             found.file.report(note.level, note.code, note.sentence, ())
-    sent = {turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.PRESET}
+    for turn in envelope.turns:
+        explained.update(preset_ids(turn))
+    explained.update(envelope.set_variables)
     for index, message in enumerate(preset.messages):
-        if message.enabled and not message.is_anchor and message.id not in sent | explained:
-            if "{{setvar" in message.content:
-                continue  # it is there for the variable that it sets
+        if message.triggers and "normal" not in message.triggers:
+            continue  # it is sent with another action
+        if message.enabled and not message.is_anchor and message.id not in explained:
             sentence = f"“{message.name or message.id}” can never be sent."
             found.file.report(Level.WARNING, "never-sent", sentence, found.path_of(index))
 

@@ -89,6 +89,8 @@ class Turn:
     """Images, audio and files; see `Message.parts`."""
     cache_mark: CacheMark | None = None
     """At its end. Marks of a captured request are in `semantics.layout`."""
+    pieces: tuple[Turn, ...] = ()
+    """The messages that are sent as this one; empty if it is one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,10 @@ class ChatEnvelope:
     """Tokens of each turn."""
     cache_marks: int = 0
     """Number of turns with a `cache_mark`."""
+    set_variables: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, "tuple[str, ...]"]
+    )
+    """The variables that preset messages without any other content set, by the message's id."""
     semantics: Semantics = NO_SEMANTICS
     """The request's content besides turns, tools and parameters."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])

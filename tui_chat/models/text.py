@@ -50,7 +50,8 @@ class Origin:
 
     kind: OriginKind
     id: str = ""
-    """The id in its domain: message id, preset message id, setting name."""
+    """The id in its domain: message id, preset message id, setting name; `ROLE/FIELD` for a field
+    of a character card, `BOOK/ENTRY` for a lore entry."""
     name: str = ""
     """The display name; the id if it has none."""
     within: Origin | None = None
@@ -73,6 +74,13 @@ class Origin:
         """One short phrase for the screen: `preset message "Style"`, `draft`."""
         called = self.name or self.id
         words = _KIND_WORDS[self.kind]
+        match self.kind, self.id.rpartition("/"):
+            case OriginKind.SYSTEM, (_, "/", field):  # a field of a character card
+                words = f"{field} of the character"
+            case OriginKind.LORE, ("", "", "author_note"):
+                return called
+            case _:
+                pass
         return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
 
     @property
@@ -84,6 +92,12 @@ class Origin:
         while origin.within is not None and origin.kind is not OriginKind.LORE:
             origin = origin.within
         return origin
+
+    @property
+    def lore_entry(self) -> Origin | None:
+        """The lore entry that this is, or is in; None for any other text."""
+        origin = self.outermost
+        return origin if origin.kind is OriginKind.LORE and origin.within is not None else None
 
 
 _KIND_WORDS = {

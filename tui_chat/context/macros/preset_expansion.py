@@ -8,8 +8,8 @@
 3. A text without macros costs nothing. One with macros is expanded again only when a value that it
    read has changed.
 4. A message that expands to nothing, or to nothing but the white space written around its macros,
-   is not sent, with a note. White space that a macro such as `{{newline}}` returns is sent, like a
-   message of written white space.
+   is not sent, with a note unless it sets variables. White space that a macro such as `{{newline}}`
+   returns is sent, like a message of written white space.
 5. A message that requires a variable without a value is not sent, with a note.
 6. With SillyTavern's policies the fields of the character card set variables first, and the macros
    that the expansion of a field, of lore or of a message in the chat left are expanded once more.
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.environment import CARD_FIELDS, VARIABLE, MacroEnvironment
+from tui_chat.context.macros.environment import CARD_FIELDS, GLOBAL, VARIABLE, MacroEnvironment
 from tui_chat.context.macros.expander import expand, expand_stored
 from tui_chat.context.macros.expansion import Expansion, unclosed_note
 from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
@@ -77,6 +77,8 @@ class Expander:
         self._environment: MacroEnvironment | None = None
         self.texts: dict[int, Text] = {}
         """The expanded texts of the messages with macros, by their identity."""
+        self.set_variables: dict[str, tuple[str, ...]] = {}
+        """The variables set by preset messages of which nothing else is left, by message id."""
         self.values: dict[str, Text] = {}
         """Values of macros whose characters have origins of their own, by word."""
 
@@ -107,6 +109,10 @@ class Expander:
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
             self._notes += expansion.notes
+            if not expansion.text.plain and line.origin.kind is OriginKind.PRESET:
+                names = dict.fromkeys(name.removeprefix(GLOBAL) for name, _ in expansion.was_set)
+                if names:
+                    self.set_variables[line.origin.id] = tuple(names)
             text = self._again(line, expansion.text, original)
             if original is not None and not text.plain:  # the card's prompt expands to nothing
                 text = original
@@ -242,6 +248,8 @@ def _without_blanks(
     ):
         text, level, code = expansion.text, Level.WARNING, "blank-content"
         sentence = f"{line.called} is only white space; it is sent, but some providers refuse that."
+    elif expansion.was_set:  # it is there for the variables that it sets
+        return replace(expansion, text=text)
     else:
         sentence = f"Nothing is left of {line.called} once its macros are expanded; it is not sent."
     note = Note(level, code, sentence, line.origin)

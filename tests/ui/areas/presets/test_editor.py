@@ -446,10 +446,10 @@ async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Pat
 async def test_places_say_what_fills_them_or_that_they_are_empty(tmp_path: Path) -> None:
     async with editing(tmp_path, GROUPED) as (_, pane):
         shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
-        assert "empty now: no lorebook" in shown["Lore"]
-        assert "empty now: no character" in shown["Card"]
-        assert "empty now: no profile" in shown["who"]
-        assert "empty now: no character" in lines(pane)[line_of(pane, "◆ examples")]
+        assert "nothing fills it now: no lorebook" in shown["Lore"]
+        assert "nothing fills it now: no character" in shown["Card"]
+        assert "nothing fills it now: no profile" in shown["who"]
+        assert "nothing fills it now: no character" in lines(pane)[line_of(pane, "◆ examples")]
 
 
 async def test_messages_that_are_sent_as_one_are_bracketed(tmp_path: Path) -> None:

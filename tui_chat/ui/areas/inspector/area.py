@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import sleep, to_thread
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -198,13 +199,8 @@ class InspectorArea(Area):
 
         def reveal() -> None:
             pane.focus()
-            if not pane.reveal(origin):
-                sentence = "Nothing of it is in this request."
-                if pane.is_left_out(origin):
-                    sentence = "It was left out to fit: the newest messages that fit are kept."
-                elif origin.kind is OriginKind.PRESET:
-                    sentence = "Nothing of it is sent: the reason is shown below."
-                self.notify(sentence, severity="warning", markup=False)
+            if not pane.reveal(pane.filling_of(origin)):
+                self.notify(pane.why_unsent(origin), severity="warning", markup=False)
 
         self.call_after_refresh(reveal)
 
@@ -215,6 +211,21 @@ class InspectorArea(Area):
         ):
             self.workspace.live_request.return_to_live()
         self.reveal_places(origin)
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Go to a lore entry in the lore view, and say where it is kept."""
+        pane, workspace, entry = self.pane, self.workspace, origin.lore_entry
+        if pane is None or workspace is None or entry is None or entry.within is None:
+            return False
+        book, where = entry.within.id, ""
+        for name in workspace.state.lorebook_names:
+            with suppress(InputError):
+                if workspace.library.lorebook(name).name == book:
+                    where = f": {workspace.library.files('lorebooks')[name]}"
+        pane.show_lore_entry(entry)
+        words = f"{entry.label} of the lorebook “{book}”{where}"
+        self.notify(words[:1].upper() + words[1:], markup=False)
+        return True
 
     # --- views and comparing -------------------------------------------------------------
 

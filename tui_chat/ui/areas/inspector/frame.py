@@ -19,9 +19,12 @@ from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tui_chat.analysis.unsent_messages import unsent_messages
+from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.text import Origin
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.find_line import FindLine
 from tui_chat.ui.areas.inspector.notes_list import NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus
@@ -42,6 +45,7 @@ from tui_chat.ui.areas.inspector.views import (
     View,
     ViewTabs,
 )
+from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
@@ -214,6 +218,7 @@ class InspectorFrame(OnePassWidget):
         Visible data is replaced by the next request; hidden data would stay until its view is
         chosen.
         """
+        self.close_find()
         self._against, self._reply_details, self._lore = ("", None, ""), None, None
         self._view.forget()
         for view in self._views.values():
@@ -289,6 +294,66 @@ class InspectorFrame(OnePassWidget):
         dropped = self.composed.envelope.dropped if self.composed is not None else ()
         return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
 
+    @property
+    def _searched_view(self) -> PayloadView | LoreView:
+        """The view in which words are found: the one that is shown, if it can."""
+        view = self.view_now
+        return view if isinstance(view, LoreView) else self._view
+
+    def close_find(self) -> None:
+        """Close the line to find words, and highlight them no longer."""
+        if self._find is not None:
+            self._find.remove()
+            self._find = None
+            for view in (self._view, self._views.get(View.LORE)):
+                if isinstance(view, PayloadView | LoreView):
+                    view.find("")
+
+    def show_lore_entry(self, origin: Origin) -> None:
+        """Show the lore view with the cursor on an entry."""
+        self.view_shown = View.LORE
+        if isinstance(view := self.view_now, LoreView):
+            view.reveal(origin)
+            view.focus()
+
+    def filling_of(self, origin: Origin) -> Origin:
+        """Return the origin of the first message at an anchor; that of any other is itself."""
+        anchor = self._anchor(origin)
+        if anchor is None or self.composed is None:
+            return origin
+        kinds = {"chat_history": OriginKind.HISTORY, "user_profile": OriginKind.PROFILE}
+        kind = kinds.get(anchor.type)
+        pieces = split_turns(self.composed.envelope.turns)
+        at = (
+            piece.origin
+            for piece in pieces
+            if (piece.origin.kind is kind)
+            or (kind is None and piece.placement.anchor == anchor.anchor_id)
+        )
+        return next(at, origin)
+
+    def _anchor(self, origin: Origin) -> PresetMessage | None:
+        """Return the enabled anchor that an origin names; None for any other origin."""
+        inputs = self.composed.inputs if self.composed is not None else None
+        if inputs is None or origin.kind is not OriginKind.PRESET:
+            return None
+        anchors = (each for each in inputs.preset.messages if each.is_anchor and each.enabled)
+        return next((anchor for anchor in anchors if anchor.id == origin.id), None)
+
+    def why_unsent(self, origin: Origin) -> str:
+        """Return a sentence about an origin of which nothing is in the request."""
+        if self.composed is not None and origin.kind is OriginKind.PRESET:
+            counts = ContextCounts()
+            counts.update(self.composed.envelope.turns)
+            for message, why in unsent_messages(self.composed, counts.ids, counts.anchors):
+                if message.id == origin.id:
+                    return f"It is not in this request: {why}."
+        if self.is_left_out(origin):
+            return "It was left out to fit: the newest messages that fit are kept."
+        if (anchor := self._anchor(origin)) is not None and anchor.type == "chat_history":
+            return "No stored message is in this request."
+        return "Nothing of it is in this request."
+
     # Updating
 
     def _draw(self) -> None:
@@ -355,6 +420,7 @@ class InspectorFrame(OnePassWidget):
             self._body.mount(self._views[view])
         had_focus = self.has_focus_within
         now = self.view_now
+        self.close_find()  # its words and count are those of the view before
         for other in (self._view, *self._views.values()):
             other.set_class(other is not now, "-away")
         self._legend.set_class(view is not View.PAYLOAD, "-away")

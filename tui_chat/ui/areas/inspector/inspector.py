@@ -164,7 +164,12 @@ class Inspector(InspectorFrame):
         self.post_message(self.MarkWanted(under.origin if under is not None else None))
 
     def action_live(self) -> None:
-        """Go back to the live request; if it is shown, leave Esc to the app."""
+        """Close the line to find words, else go back to the live request; if that is shown, leave
+        Esc to the app.
+        """
+        if self._find is not None:
+            self.close_find()
+            return
         if not self.is_banner_up:
             raise SkipAction
         self.post_message(self.LiveWanted())
@@ -299,22 +304,12 @@ class Inspector(InspectorFrame):
         else:
             view.action_hit(event.step)
 
-    @property
-    def _searched_view(self) -> PayloadView | LoreView:
-        """The view in which words are found: the one that is shown, if it can."""
-        view = self.view_now
-        return view if isinstance(view, LoreView) else self._view
-
     def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
         """Go back to the body; hits stay highlighted if they are kept."""
         event.stop()
-        view = self._searched_view
-        view.focus()
+        self._searched_view.focus()
         if not event.kept:
-            view.find("")
-            if self._find is not None:
-                self._find.remove()
-                self._find = None
+            self.close_find()
 
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
         """Show which of the highlighted places the cursor is on."""

@@ -103,12 +103,12 @@ class PresetsArea(Area):
             self.pane.reveal(origin)
 
     async def reveal(self, origin: Origin) -> bool:
-        """Open the preset message, profile or lorebook that a piece of the request came from."""
+        """Open the preset message or profile that a piece of the request came from."""
+        if origin.lore_entry is not None:  # also in a preset message with a macro for lore
+            return False
         match origin.outermost.kind:
             case OriginKind.PROFILE:
                 await self.tui.run_action("presets.choose_profile")
-            case OriginKind.LORE:
-                await self.tui.run_action("presets.choose_lorebooks")
             case _ if (message := _preset_message(origin)) is not None:
                 pane = await self._open_pane()
                 self.host.panes.show_area(self)

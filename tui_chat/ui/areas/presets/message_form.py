@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.context.macros.completion import MacroHelp, complete_macro
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import (
@@ -165,6 +166,8 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
             words = f"It is in the history at depth {row.depth}."
         case "anchor":
             words = f"Others can stand before and after it, as “{message.anchor_id}”."
+        case "unplaced" if message.triggers:
+            words = f"It is sent {only_on(message.triggers)}."
         case "unplaced":
             words = "It has no place in the context."
         case _:

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from typing import get_args
 
 from tui_chat.compose import Composed
+from tui_chat.context.turn_sources import preset_ids, split_turns, with_shares
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.memo import Memo
-from tui_chat.models.preset import PresetMessage
+from tui_chat.models.policies import GenerationKind
+from tui_chat.models.preset import CardField, Preset, PresetMessage
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.text import OriginKind
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
 _LORE = ("worldInfoBefore", "worldInfoAfter")
 _CARD = ("description", "personality", "scenario")
 _PREVIEW = 120
 """Characters shown of a message."""
+_NOTHING = "nothing fills it now: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,110 +36,146 @@ class Fillings:
 
     is_known: bool = False
     """False without a request."""
+    kind: GenerationKind = "normal"
     lore: Mapping[str, int] = field(default_factory=dict[str, int])
     """The number of lore entries in the text of a preset message, by its id."""
     has_lorebooks: bool = False
-    is_merged: bool = False
-    """True if messages are merged, so that lore is known for the first of them only."""
-    character: str = ""
-    """The name of the role; empty without one."""
-    has_card: bool = False
+    role: Role | None = None
+    """The active role."""
     has_prompt: bool = False
     """True if the role's prompt is the character's description."""
-    profile: str = ""
+    profile: Profile | None = None
+    profile_anchor: str = ""
+    """The id of the anchor that stands for the profile; empty if none does."""
     examples: Mapping[str, int] = field(default_factory=dict[str, int])
     """The number of messages of examples at an anchor, by its id."""
     sent: frozenset[str] = frozenset()
     """The ids of the preset messages that are in the request."""
 
     @classmethod
-    def of(cls, composed: Composed) -> Fillings:
-        """Return those of a request."""
+    def of(cls, composed: Composed, lore: Mapping[str, int], sent: frozenset[str]) -> Fillings:
+        """Return those of a request; `lore` and `sent` are the fields of these names."""
         inputs = composed.inputs
         if inputs is None:
             return NO_FILLINGS
-        lore: dict[str, int] = {}
         examples: dict[str, int] = {}
-        sent: set[str] = set()
-        for turn in composed.envelope.turns:
+        for turn in split_turns(composed.envelope.turns):
             if turn.name.startswith("example_"):
                 anchor = turn.placement.anchor
                 examples[anchor] = examples.get(anchor, 0) + 1
-            elif turn.origin.kind is OriginKind.PRESET:
-                count, ids = _contents(turn)
-                sent |= ids
-                if count:
-                    lore[turn.origin.id] = count
-        role, profile = inputs.active_role, inputs.profile
+        role, policies = inputs.active_role, inputs.preset.policies
         return cls(
             True,
+            inputs.chat.kind,
             lore,
             bool(inputs.lorebooks),
-            inputs.preset.policies.squash_system or bool(inputs.preset.policies.post_processing),
-            role.name if role is not None else "",
-            role is not None and role.character is not None,
+            role,
             role is not None
             and role.character is None
             and bool(role.system_prompt)
-            and inputs.preset.policies.role_prompt == "description",
-            profile.name if profile is not None else "",
+            and policies.role_prompt == "description",
+            inputs.profile,
+            _profile_anchor(inputs.preset, inputs.profile),
             examples,
-            frozenset(sent),
+            sent,
         )
 
     def words_for(self, message: PresetMessage, tokens: int | None) -> str:
         """Return what fills a place, in a few words; empty for a message that is none."""
         if not self.is_known or not message.enabled:
             return ""
+        if message.triggers and self.kind not in message.triggers:
+            return ""
         cost = f", {tokens:,} tokens" if tokens is not None else ""
-        name = one_line(self.character, 30)
+        is_sent = message.id in self.sent
         match message.requires:
+            case "" if message.card_field and self._card(message.card_field) and tokens is not None:
+                return f"the {message.card_field.replace('_', ' ')} of “{self._name}”{cost}"
             case "" if message.type == "user_profile":
-                return "" if self.profile else "empty now: no profile"
+                return "" if self.profile_anchor else f"{_NOTHING}{self._why_no_profile}"
             case "" if message.type == "example_dialogues":
-                if count := self.examples.get(message.anchor_id, 0):
-                    return f"{_counted(count, 'message')} of “{name}”"
-                return f"empty now: {self._why_no_card('no example dialogues')}"
+                return self._examples_at(message)
             case word if word in _LORE:
                 if count := self.lore.get(message.id, 0):
                     return f"{_counted(count, 'entry')}{cost}"
-                if self.is_merged and self.has_lorebooks:
-                    return ""
-                return f"empty now: no {'active entry' if self.has_lorebooks else 'lorebook'}"
+                here = "no lore entry" if self.has_lorebooks else "no lorebook"
+                return "" if is_sent else f"{_NOTHING}{here}"
             case word if word in _CARD:
-                if message.id in self.sent and self.has_prompt and word == "description":
-                    return f"the prompt of “{name}”{cost}"
-                if message.id in self.sent:
-                    return f"of “{name}”{cost}" if self.has_card else f"the preset's variable{cost}"
-                return f"empty now: {self._why_no_card(f'no {word}')}"
+                if not is_sent:
+                    return self._why_no_card(word)
+                if self.has_prompt and word == "description":
+                    return f"the prompt of “{self._name}”{cost}"
+                return f"of “{self._name}”{cost}" if self._card(word) else f"a variable{cost}"
             case "persona":
-                profile = one_line(self.profile, 30)
-                return f"“{profile}”{cost}" if message.id in self.sent else "empty now: no profile"
+                if is_sent and self.profile is not None:
+                    return f"“{one_line(self.profile.name, 30)}”{cost}"
+                return "" if is_sent else f"{_NOTHING}{self._why_no_profile}"
             case "":
                 return ""
             case word:
-                is_sent = message.id in self.sent
-                return "" if is_sent else f"empty now: no {one_line(word, 30)}"
+                return "" if is_sent else f"{_NOTHING}no {one_line(word, 30)}"
 
-    def _why_no_card(self, what: str) -> str:
-        return f"“{one_line(self.character, 30)}” has {what}" if self.has_card else "no character"
+    @property
+    def role_words(self) -> str:
+        """Why the role's prompt is not at the place for it, in a few words."""
+        if not self.is_known:
+            return "the role's prompt"
+        if self.role is None:
+            return "no role"
+        why = "its prompt is not added" if self.role.system_prompt else "it has no prompt"
+        return f"role “{self._name}”: {why}"
+
+    @property
+    def _name(self) -> str:
+        return one_line(self.role.name, 30) if self.role is not None else ""
+
+    def _card(self, field: str) -> str:
+        """Return a field of the role's character card; empty without one."""
+        character = self.role.character if self.role is not None else None
+        text: str = getattr(character, field) if character is not None else ""
+        return text.strip()
+
+    def _examples_at(self, anchor: PresetMessage) -> str:
+        has_examples = bool(self._card("example_dialogues"))
+        if count := self.examples.get(anchor.anchor_id, 0):
+            is_only = has_examples and not self.has_lorebooks  # lore can add examples
+            whose = f" of “{self._name}”" if is_only else ""
+            return f"{_counted(count, 'message')}{whose}"
+        if has_examples:  # left out for a reason of its own
+            return ""
+        return self._why_no_card("example dialogues")
+
+    def _why_no_card(self, field: str) -> str:
+        """Return why a field of the card fills nothing; empty if the card has it."""
+        if self.role is None or self.role.character is None:
+            return f"{_NOTHING}no character"
+        if self._card(field.replace(" ", "_")):
+            return ""
+        return f"{_NOTHING}“{self._name}” has no {field}"
+
+    @property
+    def _why_no_profile(self) -> str:
+        if self.profile is None:
+            return "no profile"
+        name = one_line(self.profile.name, 30)
+        if not self.profile.content.strip():
+            return f"the profile “{name}” is empty"
+        return f"the profile “{name}” has another place"
+
+
+def _profile_anchor(preset: Preset, profile: Profile | None) -> str:
+    """Return the id of the anchor that stands for a profile; empty if none does."""
+    if profile is None or not profile.content or profile.placement != "anchor":
+        return ""
+    anchors = (each for each in preset.messages if each.type == "user_profile" and each.enabled)
+    return next((anchor.id for anchor in anchors), "")
 
 
 @Memo
-def _contents(turn: Turn) -> tuple[int, frozenset[str]]:
-    """Return the number of lore entries in a turn, and the ids of its preset messages."""
-    entries: set[str] = set()
-    ids: set[str] = {turn.origin.id}
-    for span in turn.text.spans:
-        outermost = span.origin.outermost
-        if outermost.kind is OriginKind.PRESET:
-            ids.add(outermost.id)
-        origin = span.origin
-        while origin.within is not None:
-            if origin.kind is OriginKind.LORE:
-                entries.add(origin.id)
-            origin = origin.within
-    return len(entries), frozenset(ids)
+def _lore_in(piece: Turn) -> int:
+    """Return the number of lore entries in the text of a message."""
+    entries = (span.origin.lore_entry for span in piece.text.spans)
+    return len({entry.id for entry in entries if entry is not None})
 
 
 def _counted(count: int, word: str) -> str:
@@ -151,6 +192,8 @@ class RequestFacts:
 
     sent: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     """Tokens of the preset messages sent, by id; in order for an id that occurs twice."""
+    card: dict[str, int] = field(default_factory=dict[str, int])
+    """Tokens of the character card's prompts, by their field of the card."""
     role: tuple[str, int] = ("", 0)
     """Name and tokens of the role's prompt; an empty name for no role."""
     profile: tuple[str, int] = ("", 0)
@@ -173,13 +216,17 @@ class RequestFacts:
     """The ids of preset messages that are sent as one message, for each such message."""
     fillings: Fillings = NO_FILLINGS
     """What the places of the request are filled with."""
+    set_variables: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, "tuple[str, ...]"]
+    )
+    """The variables that messages without any other content set, by the message's id."""
     notes: tuple[Note, ...] | None = None
     """The notes, except those about single history messages."""
 
     @property
     def total(self) -> int:
-        """Tokens of all preset messages sent."""
-        return sum(map(sum, self.sent.values()))
+        """Tokens of all preset messages sent, and of the card's prompts in place of some."""
+        return sum(map(sum, self.sent.values())) + sum(self.card.values())
 
     def history_at(self, depth: int) -> Turn | None:
         """Return the history message before which a negative depth lies, or after which a
@@ -197,34 +244,41 @@ def facts_of(composed: Composed) -> RequestFacts:
     envelope = composed.envelope
     sent: dict[str, list[int]] = {}
     lore: dict[str, int] = {}
+    lore_in: dict[str, int] = {}
+    card: dict[str, int] = {}
     role, profile, draft = ("", 0), ("", 0), ("", 0)
     history: list[Turn] = []
     is_typed = True
-    for turn, tokens in zip(envelope.turns, envelope.tokens, strict=False):
-        origin = turn.origin
-        match origin.kind:
-            case OriginKind.HISTORY if turn.placement.kind == "draft":
-                draft, is_typed = (one_line(turn.text.plain, _PREVIEW), tokens), False
-            case OriginKind.HISTORY:
-                history.append(turn)
-            case OriginKind.PRESET:
-                sent.setdefault(origin.id, []).append(tokens)
-            case OriginKind.SYSTEM:
-                role = origin.name or origin.id, tokens
-            case OriginKind.PROFILE:
-                profile = origin.name or origin.id, tokens
-            case OriginKind.DRAFT:
-                draft = one_line(turn.text.plain, _PREVIEW), tokens
-            case OriginKind.LORE:
-                anchor = turn.placement.anchor
-                lore[anchor] = lore.get(anchor, 0) + 1
-            case _:
-                pass
+    for turn, whole in zip(envelope.turns, envelope.tokens, strict=False):
+        for piece, tokens in with_shares(turn, whole) if turn.pieces else ((turn, whole),):
+            origin = piece.origin
+            match origin.kind:
+                case OriginKind.HISTORY if piece.placement.kind == "draft":
+                    draft, is_typed = (one_line(piece.text.plain, _PREVIEW), tokens), False
+                case OriginKind.HISTORY:
+                    history.append(piece)
+                case OriginKind.PRESET:
+                    sent.setdefault(origin.id, []).append(tokens)
+                    if count := _lore_in(piece):
+                        lore_in[origin.id] = count
+                case OriginKind.SYSTEM if card_field := _card_prompt(origin):
+                    card[card_field] = card.get(card_field, 0) + tokens
+                case OriginKind.SYSTEM if "/" not in origin.id:
+                    role = origin.name or origin.id, tokens
+                case OriginKind.PROFILE:
+                    profile = origin.name or origin.id, tokens
+                case OriginKind.DRAFT:
+                    draft = one_line(piece.text.plain, _PREVIEW), tokens
+                case OriginKind.LORE:
+                    anchor = piece.placement.anchor
+                    lore[anchor] = lore.get(anchor, 0) + 1
+                case _:
+                    pass
     budget = envelope.budget
-    talk = (OriginKind.HISTORY, OriginKind.DRAFT)
-    joined = (joined_ids(turn) for turn in envelope.turns if turn.origin.kind not in talk)
+    joined = (preset_ids(turn) for turn in envelope.turns if turn.origin.kind not in _TALK)
     return RequestFacts(
         sent,
+        card,
         role,
         profile,
         tuple(history),
@@ -234,17 +288,20 @@ def facts_of(composed: Composed) -> RequestFacts:
         is_typed,
         lore,
         joined=tuple(ids for ids in joined if len(ids) > 1),
-        fillings=Fillings.of(composed),
+        fillings=Fillings.of(composed, lore_in, frozenset(sent)),
         count=_count_for(composed),
+        set_variables=envelope.set_variables,
         notes=tuple(filter(_is_not_about_history, composed.notes)),
     )
 
 
-@Memo
-def joined_ids(turn: Turn) -> tuple[str, ...]:
-    """Return the ids of the preset messages that a turn is made of."""
-    origins = (span.origin.outermost for span in turn.text.spans)
-    return tuple(dict.fromkeys(each.id for each in origins if each.kind is OriginKind.PRESET))
+_TALK = (OriginKind.HISTORY, OriginKind.DRAFT)
+
+
+def _card_prompt(origin: Origin) -> str:
+    """Return the field of the character card if an origin is a prompt of it; else nothing."""
+    field = origin.id.rpartition("/")[2].replace(" ", "_") if "/" in origin.id else ""
+    return field if field in get_args(CardField) else ""
 
 
 def _is_not_about_history(note: Note) -> bool:
@@ -282,6 +339,8 @@ def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
         if message is None or message.is_anchor:
             continue
         tokens = None if row.disabled else next(left.get(message.id, iter(())), None)
+        if message.card_field in facts.card and not row.disabled:
+            tokens = (tokens or 0) + facts.card[message.card_field]
         if tokens is not None:
             found[row.index] = tokens
         elif facts.count is not None and row.disabled:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
 
+from tui_chat.analysis.unsent_messages import only_on, sets
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import MessageGroup, Outline, OutlineRow
 from tui_chat.models.envelope import Level, Turn
@@ -118,7 +119,8 @@ def row_pieces(
     right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
     name = clipped(display_name(message), max(room, 1))
-    filling = facts.fillings.words_for(message, tokens) if message.requires else ""
+    set_here = facts.set_variables.get(message.id, ()) if message.enabled else ()
+    filling = sets(set_here) if set_here else facts.fillings.words_for(message, tokens)
     rest = room - cell_len(name)
     preview = [(clipped(f"  {filling}", rest), "place")] if filling else _preview(row, rest)
     middle = [(name, "off" if row.disabled else "name"), *preview]
@@ -166,15 +168,19 @@ def _anchor(
     width: int,
 ) -> list[Piece]:
     name = display_name(message)
-    details = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
-    detail = details.get(message.type, "") or facts.fillings.words_for(message, None)
-    lore = facts.lore.get(message.anchor_id, 0)
-    if lore:
-        detail = f"{detail} +{lore} lore".strip()
-    if message.type == "chat_history":
-        figure = _figure(facts.history_tokens, sent=True)
-    elif message.type == "user_profile":
-        figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
+    detail = ""
+    if not row.disabled:
+        match message.type:
+            case "chat_history":
+                detail = _history_words(facts)
+                figure = _figure(facts.history_tokens, sent=True)
+            case "user_profile" if message.anchor_id == facts.fillings.profile_anchor:
+                detail = facts.profile[0]
+                figure = _figure(facts.profile[1]) if detail else figure
+            case _:
+                detail = facts.fillings.words_for(message, None)
+        if lore := facts.lore.get(message.anchor_id, 0):
+            detail = f"{detail} +{lore} lore".strip()
     style = "off" if row.disabled else "anchor"
     detail = f"{detail} {_cache_mark(message)}".strip()
     tail = f" {detail} " if detail else ""
@@ -193,8 +199,12 @@ def _cache_mark(message: PresetMessage) -> str:
 
 def _history_words(facts: RequestFacts) -> str:
     count = len(facts.history)
+    if facts.dropped and not count:
+        return (
+            f"none of {facts.dropped:,} messages fits" if facts.dropped > 1 else "1 left out to fit"
+        )
     summary = f"{count:,} message{'s' * (count != 1)}" if count else "no messages yet"
-    return f"{summary}, {facts.dropped:,} dropped" if facts.dropped else summary
+    return f"{summary}, {facts.dropped:,} left out to fit" if facts.dropped else summary
 
 
 def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
@@ -203,8 +213,7 @@ def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
     match row.ghost:
         case "role":
             name, tokens = facts.role
-            missing = "the role's prompt has no place here" if row.notes else "no role"
-            words = f"role “{name}”: its prompt" if name else missing
+            words = f"role “{name}”: its prompt" if name else facts.fillings.role_words
             figure = _figure(tokens) if name else figure
         case "history":
             words = f"the history goes last: {_history_words(facts)}"
@@ -252,7 +261,7 @@ def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
             end = end if is_clamped else ""
             return f"depth {row.depth}{end}{order}"
         case "unplaced":
-            return "not placed"
+            return only_on(message.triggers) if message.triggers else "not placed"
         case _:
             return ""
 

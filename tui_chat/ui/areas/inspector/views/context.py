@@ -16,11 +16,13 @@ from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from tui_chat.analysis.history_parts import parts_of, shared
+from tui_chat.analysis.unsent_messages import unsent_messages
+from tui_chat.context.turn_sources import preset_ids
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
-from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -59,7 +61,7 @@ class ContextCounts:
         self.zones: list[tuple[str, int, int]] = []
         """The zones: name, index of the first turn, index after the last."""
         self.ids = Counter[str]()
-        """Number of turns of each source other than the history, by its id."""
+        """Number of messages of each preset message, by its id, also within others."""
         self.anchors = Counter[str]()
         """Number of turns placed at each anchor."""
         self._turns: tuple[Turn, ...] = ()
@@ -81,15 +83,17 @@ class ContextCounts:
 
     def _count(self, turns: tuple[Turn, ...], times: int) -> None:
         for turn in turns:
-            if turn.origin.kind is not OriginKind.HISTORY:
-                self.ids[turn.origin.id] += times
-            self.anchors[turn.placement.anchor] += times
+            if turn.pieces or turn.origin.kind is not OriginKind.HISTORY:
+                for name in preset_ids(turn):
+                    self.ids[name] += times
+            for piece in turn.pieces or (turn,):
+                self.anchors[piece.placement.anchor] += times
 
 
 _ROLES: dict[MessageRole, str] = {
     "system": "system",
     "user": "user",
-    "assistant": "model",
+    "assistant": "assistant",
     "tool": "tool",
 }
 _FAR = 100
@@ -105,7 +109,6 @@ class ContextView(RowsView):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._envelope: ChatEnvelope | None = None
-        self._preset: Preset | None = None
         self._composed: Composed | None = None
         self._in_protocol: InProtocol | None = None
         self._counts = ContextCounts()
@@ -119,13 +122,12 @@ class ContextView(RowsView):
         """Show a request's context; `in_protocol` gives it in another protocol."""
         self._composed, self._in_protocol = composed, in_protocol
         self._envelope = composed.envelope
-        self._preset = composed.inputs.preset if composed.inputs is not None else None
         self.rebuild()
 
     def forget(self) -> None:
         """Drop the context."""
         super().forget()
-        self._envelope = self._preset = self._composed = self._wanted = None
+        self._envelope = self._composed = self._wanted = None
         self._counts = ContextCounts()
         self._at_end = True
 
@@ -227,7 +229,9 @@ class ContextView(RowsView):
             if name == "Chat history" and envelope.dropped:
                 yield from self._dropped(envelope, width)
             yield from self._zone(turns, tokens, range(start, stop), width)
-        missing = _missing(self._counts, self._preset)
+        missing: list[tuple[PresetMessage, str]] = []
+        if self._composed is not None:
+            missing = unsent_messages(self._composed, self._counts.ids, self._counts.anchors)
         if missing or envelope.dropped:
             yield BLANK
             yield line(("Not sent", "heading"))
@@ -354,8 +358,7 @@ def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
         pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
     words = first_words(turn.text.plain, width)
     if not words:
-        calls = ", ".join(call.name for call in turn.tool_calls)
-        words = f"calls {calls}" if calls else counted(len(turn.parts), "file")
+        words = _wordless(turn)
     pieces.append((words, "" if is_open else "muted"))
     return ViewRow(
         spread(width, pieces, f"{tokens:,}"),
@@ -363,6 +366,15 @@ def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
         _UNFOLD,
         turn.placement.rule,
     )
+
+
+def _wordless(turn: Turn) -> str:
+    """Return what a turn without visible text has."""
+    if turn.tool_calls:
+        return f"calls {', '.join(call.name for call in turn.tool_calls)}"
+    if turn.parts:
+        return counted(len(turn.parts), "file")
+    return "only white space" if turn.text.plain else "no text"
 
 
 def _unfolded(turn: Turn, tokens: int | None, width: int) -> list[ViewRow]:
@@ -398,26 +410,6 @@ def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
         dropped.origin,
         hint=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
     )
-
-
-def _missing(counts: ContextCounts, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
-    """Return the preset messages that are not in the context, each with the reason."""
-    if preset is None:
-        return []
-    found: list[tuple[PresetMessage, str]] = []
-    for message in preset.messages:
-        if not message.enabled:
-            why = "disabled"
-        elif message.is_anchor:
-            empty = not counts.anchors[message.anchor_id] and message.type != "chat_history"
-            why = "an anchor with nothing in it" if empty else ""
-        elif not counts.ids[message.id]:
-            why = "says nothing" if not message.content.strip() else "nothing is left of it here"
-        else:
-            why = ""
-        if why:
-            found.append((message, why))
-    return found
 
 
 def _missing_row(message: PresetMessage, why: str, width: int) -> ViewRow:

@@ -108,6 +108,8 @@ class LoreView(RowsView):
         """The first turn of the strip."""
         self._words = ""
         """What the names, keys and contents of the shown entries contain, in lower case."""
+        self._wanted: Origin | None = None
+        """The entry to go to once there are rows."""
         self._shown: list[int | None] = []
         """The entry of each row."""
 
@@ -121,13 +123,18 @@ class LoreView(RowsView):
     def forget(self) -> None:
         """Drop the table."""
         super().forget()
-        self.table, self._turn, self._shown = None, None, []
+        self.table, self._turn, self._shown, self._wanted = None, None, [], None
 
     def find(self, words: str) -> int:
         """Show only the entries that contain words, all if they are empty; return their number."""
         self._words = words.casefold()
         self.rebuild()
         return sum(entry is not None for entry in self._shown)
+
+    def reveal(self, origin: Origin) -> None:
+        """Put the cursor on an entry, once there are rows; all entries are shown then."""
+        self._words, self._wanted = "", origin
+        self.rebuild()
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -146,7 +153,13 @@ class LoreView(RowsView):
         """Build the rows again; the cursor stays on its entry."""
         entry = self.entry
         super().rebuild()
-        if entry is not None and self.entry != entry and entry in self._shown:
+        table, wanted = self.table, self._wanted
+        if table is not None and wanted is not None and self._shown:
+            self._wanted = None
+            ids = [table.origin(each).id if each is not None else "" for each in self._shown]
+            if wanted.id in ids:
+                self.set_cursor(ids.index(wanted.id))
+        elif entry is not None and self.entry != entry and entry in self._shown:
             self.set_cursor(self._shown.index(entry))
         elif entry is None and self.cursor == 0 and len(self._shown) > 1:
             first = next((row for row, each in enumerate(self._shown) if each is not None), 0)

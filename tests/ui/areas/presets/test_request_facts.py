@@ -1,0 +1,168 @@
+"""What the editor says of a request whose messages are merged, by every policy that merges."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tui_chat.analysis.unsent_messages import unsent_messages
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs
+from tui_chat.context.turn_sources import split_turn, with_shares
+from tui_chat.library.editing import outline_preset
+from tui_chat.models.chat_settings import ChatSettings
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.role import Character, Profile, Role
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.views.context import ContextCounts
+from tui_chat.ui.areas.presets.request_facts import costs, facts_of
+
+ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
+CARD = Character(
+    description="A {{char}} of the north.",
+    system_prompt="You are {{char}}. {{original}}",
+    example_dialogues="<START>\n{{user}}: Hi.\n{{char}}: Hello.",
+)
+ROLE = Role("vesna", "Vesna Korhal", character=CARD)
+BOOK = Lorebook(
+    "Team facts",
+    tuple(
+        LorebookEntry(name, text, constant=True, position="before_character")
+        for name, text in (("rain", "It rains."), ("pool", "The pool is deep."))
+    ),
+)
+MESSAGES = (
+    PresetMessage("main", content="Write well.", card_field="system_prompt"),
+    PresetMessage("lore", content="{{worldInfoBefore}}", requires="worldInfoBefore"),
+    PresetMessage("card", content="She is {{description}}", requires="description"),
+    PresetMessage("scene", content="{{scenario}}", requires="scenario"),
+    PresetMessage("who", type="user_profile"),
+    PresetMessage("examples", type="example_dialogues"),
+    PresetMessage("history", type="chat_history"),
+    PresetMessage("deep", content="Be kind.", insertion_point=-1),
+    PresetMessage("after", content="Go on.", card_field="post_history"),
+    PresetMessage("style", content="{{setvar::style::terse}}{{setvar::pov::she}}"),
+    PresetMessage("later", content="Only then.", triggers=("continue",)),
+)
+TALK = (Message("user", "How are you?", "1"), Message("assistant", "Well.", "2"))
+MERGING = [
+    Policies(
+        depths="joined",
+        squash_system=squash,
+        post_processing=how,
+        role_prompt="description",
+        expand_history=True,
+    )
+    for squash, how in product((False, True), ("", "merge", "semi", "strict", "single"))
+]
+
+
+def request(policies: Policies, **inputs: Any) -> Composed:
+    given: dict[str, Any] = {
+        "history": TALK,
+        "draft": "And now?",
+        "role": ROLE,
+        "lorebooks": (BOOK,),
+        "profile": Profile("Ada", "Ada likes rain."),
+        **inputs,
+    }
+    preset = Preset("p", MESSAGES, system_placement="in_place", policies=policies)
+    return compose(Inputs(ENDPOINT, preset, **given))
+
+
+@pytest.mark.parametrize("policies", MERGING)
+def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policies) -> None:
+    composed = request(policies)
+    facts = facts_of(composed)
+    words = {each.id: facts.fillings.words_for(each, None) for each in MESSAGES}
+    assert words["lore"] == "2 entries"
+    assert words["card"] == "of “Vesna Korhal”"
+    assert words["scene"] == "nothing fills it now: “Vesna Korhal” has no scenario"
+    assert words["who"] == words["later"] == words["style"] == ""
+    assert "nothing" not in words["examples"]
+    tokens = costs(outline_preset(composed.inputs.preset).rows, facts)  # type: ignore[union-attr]
+    shown = {each.id: tokens.get(index, 0) for index, each in enumerate(MESSAGES)}
+    sent = {"main", "lore", "card", "deep", "after"}
+    assert {name for name, count in shown.items() if count} == sent
+    assert facts.profile[0] == "Ada"
+    assert facts.profile[1] > 0
+    assert facts.draft[0].removeprefix("Ada: ") == "And now?"  # a policy adds the name
+    assert facts.is_typed
+    assert [turn.origin.id for turn in facts.history] == ["1", "2"]
+    assert facts.total + facts.profile[1] + facts.draft[1] < sum(composed.envelope.tokens)
+    assert facts.set_variables["style"] == ("style", "pov")
+    assert not any(note.origin and note.origin.id == "style" for note in composed.notes)
+
+
+@pytest.mark.parametrize("policies", MERGING)
+def test_a_stored_question_among_merged_messages_is_the_draft(policies: Policies) -> None:
+    facts = facts_of(request(policies, draft="", history=(*TALK, Message("user", "And?", "3"))))
+    assert (facts.draft[0].removeprefix("Ada: "), facts.is_typed) == ("And?", False)
+    assert [turn.origin.id for turn in facts.history] == ["1", "2"]
+
+
+@pytest.mark.parametrize("policies", MERGING)
+def test_what_is_sent_is_not_among_what_is_not_sent(policies: Policies) -> None:
+    composed, counts = request(policies), ContextCounts()
+    counts.update(composed.envelope.turns)
+    reasons = {m.id: why for m, why in unsent_messages(composed, counts.ids, counts.anchors)}
+    assert reasons == {
+        "scene": "“scenario” has no value",
+        "style": "sets style, pov",
+        "later": "only on continue",
+    }
+    kind = request(policies, chat=ChatSettings(kind="continue"), draft="")
+    counts.update(kind.envelope.turns)
+    assert "later" not in {m.id for m, _ in unsent_messages(kind, counts.ids, counts.anchors)}
+
+
+def test_a_card_prompt_without_the_original_takes_its_place() -> None:
+    role = Role("v", "Vesna", character=Character(system_prompt="You are Vesna."))
+    composed, counts = request(Policies(depths="joined"), role=role), ContextCounts()
+    counts.update(composed.envelope.turns)
+    reasons = {m.id: why for m, why in unsent_messages(composed, counts.ids, counts.anchors)}
+    assert reasons["main"] == "the system prompt of “Vesna” replaces it"
+    facts = facts_of(composed)
+    assert facts.fillings.words_for(MESSAGES[0], 7) == "the system prompt of “Vesna”, 7 tokens"
+    assert facts.fillings.words_for(MESSAGES[8], 7) == ""
+
+
+@pytest.mark.parametrize("policies", MERGING)
+def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
+    envelope = request(policies).envelope
+    for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True):
+        shares = list(with_shares(turn, tokens))
+        assert sum(share for _, share in shares) == tokens
+        assert [piece for piece, _ in shares] == list(split_turn(turn))
+        kinds = {piece.origin.kind for piece, _ in shares}
+        assert not kinds & {OriginKind.MACRO, OriginKind.GLUE}
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        (None, "no profile"),
+        (Profile("Ada", ""), "the profile “Ada” is empty"),
+        (Profile("Ada", "x", placement="depth"), "the profile “Ada” has another place"),
+    ],
+)
+def test_an_anchor_without_a_profile_says_why(profile: Profile | None, words: str) -> None:
+    fillings = facts_of(request(Policies(), profile=profile)).fillings
+    assert fillings.words_for(MESSAGES[4], None) == f"nothing fills it now: {words}"
+
+
+def test_a_place_that_waits_for_another_action_is_not_called_empty() -> None:
+    role = Role("v", "Vesna", character=Character(description="North."))
+    place = PresetMessage("c", content="{{description}}", requires="description")
+    later = PresetMessage(
+        "d", content="{{description}}", requires="description", triggers=("continue",)
+    )
+    preset = Preset("p", (place, later, PresetMessage("h", type="chat_history")))
+    fillings = facts_of(compose(Inputs(ENDPOINT, preset, TALK, "x", role=role))).fillings
+    assert [fillings.words_for(each, None) for each in (place, later)] == ["of “Vesna”", ""]

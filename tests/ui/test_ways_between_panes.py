@@ -1,0 +1,123 @@
+"""The ways from the preset editor to the request and from the request to lore, in the app."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.areas.presets.preset_app import SIZE, app_with, edited, press
+from tui_chat.models.text import OriginKind
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.inspector.find_line import FindLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.presets.pane import PresetPane
+
+MESSAGES: list[dict[str, object]] = [
+    {"id": "rule", "role": "system", "content": "Be brief."},
+    {"id": "off", "role": "user", "content": "Never.", "enabled": False},
+    {"id": "spot", "type": "placeholder"},
+    {"id": "at", "role": "user", "content": "It rains.", "anchorTarget": "spot"},
+    {"id": "idle", "type": "placeholder"},
+    {"id": "history", "type": "chat_history"},
+]
+
+
+def told(app: TuiChat) -> list[str]:
+    return [note.message for note in app.notifications.shown]
+
+
+async def walk_to(pilot: Pilot[None], pane: PresetPane, name: str) -> None:
+    """Press w on the row of a message."""
+    await pilot.press("f3")
+    pane.rows.light(next(i for i, m in enumerate(pane.edits.preset.messages) if m.id == name))  # type: ignore[union-attr]
+    pane.focus()
+    await press(pilot, "w")
+
+
+async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_path: Path) -> None:
+    async with app_with(tmp_path, MESSAGES).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        inspector = app.query_one(Inspector)
+        await walk_to(pilot, pane, "history")
+        assert told(app) == ["No stored message is in this request."]
+        app.notifications.clear()
+        await pilot.press("escape")
+        await say(pilot, "Hello?")
+        for name, kind in (("history", OriginKind.HISTORY), ("spot", OriginKind.PRESET)):
+            inspector.view_shown = View.PAYLOAD
+            await walk_to(pilot, pane, name)
+            assert inspector.view_shown is View.PAYLOAD
+            under = inspector._status.under
+            assert under is not None
+            assert under.origin.kind is kind, name
+            await settle(pilot)
+        assert told(app) == []
+        for protocol in ("1", "3"):  # also in another protocol
+            inspector.view_shown = View.PAYLOAD
+            await walk_to(pilot, pane, "rule")
+            await press(pilot, protocol)
+            await walk_to(pilot, pane, "off")
+            assert told(app) == ["It is not in this request: disabled."]
+            app.notifications.clear()
+            assert inspector.view_shown is View.CONTEXT
+            row = inspector.view_now.row_here  # type: ignore[union-attr]
+            assert row is not None
+            assert row.hint == "preset message “off” is not sent: disabled."
+            shown = rows_shown(inspector.view_now)
+            assert any(each.startswith("Not sent") for each in shown)
+
+
+async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -> None:
+    (tmp_path / "lorebooks").mkdir()
+    file = tmp_path / "lorebooks" / "team.json"
+    entries = [
+        {"name": "Pool", "keys": ["swim"], "content": "The pool is deep."},
+        {"name": "Rain", "constant": True, "content": "It rains."},
+    ]
+    file.write_text(json.dumps({"name": "Team facts", "entries": entries}))
+    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.settings.set_lorebooks(("team",))
+        await settle(pilot)
+        inspector = app.query_one(Inspector)
+        assert inspector.composed is not None
+        lore = [t.origin for t in inspector.composed.envelope.turns if t.origin.lore_entry]
+        inspector.view_now.focus()
+        inspector.reveal(lore[0])
+        await settle(pilot)
+        await press(pilot, "w")
+        await until(pilot, lambda: isinstance(inspector.view_now, LoreView))
+        view = inspector.view_now
+        assert isinstance(view, LoreView)
+        await until(pilot, lambda: view.table is not None and view.entry is not None)
+        await settle(pilot)
+        assert view.table is not None
+        assert view.entry is not None
+        assert view.table.name(view.entry) == "Rain"
+        assert app.workspace.state.lorebook_names == ("team",)
+        (words,) = told(app)
+        assert words == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
+        assert app.screen_stack[-1] is app.screen_stack[0]
+
+
+async def test_the_line_to_find_words_closes_with_its_view(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        await press(pilot, "h", "i", "f4", "slash", *"user", "enter")
+        assert app.query_one(FindLine).query_one(Input).value == "user"
+        await press(pilot, "c")
+        assert inspector.view_shown is View.CONTEXT
+        assert not app.query(FindLine)
+        await press(pilot, "p", "slash", *"user", "enter", "escape")
+        assert not app.query(FindLine)
+        assert inspector.has_focus_within

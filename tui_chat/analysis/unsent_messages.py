@@ -1,0 +1,82 @@
+"""The preset messages that are not in a request, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tui_chat.compose import Composed
+from tui_chat.models.policies import KIND_TITLES, GenerationKind
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import OriginKind
+
+_UNFIT = ("over-budget", "injections-dropped")
+"""The notes of requests in which preset messages may not fit."""
+_MOST = 4
+"""Variables that are named."""
+
+
+def only_on(kinds: Sequence[GenerationKind]) -> str:
+    """Return the actions with which a message is sent, in words."""
+    return f"only on {' or '.join(KIND_TITLES[kind].lower() for kind in kinds)}"
+
+
+def sets(variables: Sequence[str]) -> str:
+    """Return which variables a message sets, in words."""
+    more = f" and {len(variables) - _MOST} more" if len(variables) > _MOST else ""
+    return f"sets {', '.join(one_line(name, 24) for name in variables[:_MOST])}{more}"
+
+
+def unsent_messages(
+    composed: Composed, sent: Mapping[str, int], anchors: Mapping[str, int]
+) -> list[tuple[PresetMessage, str]]:
+    """Return the preset messages that are not in a request, with a reason in a few words.
+
+    `sent` counts the turns with each preset message by its id, `anchors` the messages at each
+    anchor.
+    """
+    if composed.inputs is None:
+        return []
+    preset = composed.inputs.preset
+    return [
+        (message, why)
+        for message in preset.messages
+        if not (message.enabled and sent.get(message.id))
+        and (why := _reason(message, composed, anchors))
+    ]
+
+
+def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, int]) -> str:
+    """Return why a message is not sent; empty for an anchor that is filled."""
+    inputs, envelope = composed.inputs, composed.envelope
+    assert inputs is not None
+    policies = inputs.preset.policies
+    if not message.enabled:
+        return "disabled"
+    if message.is_anchor:
+        is_empty = message.type != "chat_history" and not anchors.get(message.anchor_id)
+        return "nothing stands at it" if is_empty else ""
+    if message.triggers and inputs.chat.kind not in message.triggers:
+        return only_on(message.triggers)
+    if names := envelope.set_variables.get(message.id):
+        return sets(names)
+    role = inputs.active_role
+    card = role.character if role is not None else None
+    if role is not None and card is not None and message.card_field in policies.card_prompts:
+        field = message.card_field
+        if getattr(card, field).strip():
+            return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"
+    codes = {
+        note.code
+        for note in envelope.notes
+        if (origin := note.origin) is not None
+        and (origin.kind, origin.id) == (OriginKind.PRESET, message.id)
+    }
+    if "empty-value" in codes:
+        return f"“{one_line(message.requires, 30)}” has no value"
+    if not message.content.strip():
+        return "says nothing"
+    if "empty-content" in codes:
+        return "its macros leave nothing"
+    is_unfit = any(note.code in _UNFIT for note in envelope.notes)
+    return "left out to fit" if is_unfit else "not sent"
