@@ -7,6 +7,8 @@ The message of an error is a sentence for the user, and `advice` says what to do
     ├── InputError              the user's file, flag or setting is wrong
     │   ├── ConfigError         ... in the configuration
     │   ├── KeyMissing          ... a key reference has no key
+    │   ├── FieldError          ... in one field
+    │   ├── ChangedElsewhere    ... since another program changed what it was to replace
     │   └── NeedsUser           ... nothing is, but somebody has to decide
     ├── ProviderError           the provider refused, failed or disappeared
     │   ├── Unreachable         no connection, or it took too long to connect
@@ -71,6 +73,19 @@ class KeyMissing(InputError):
 
 class NeedsUser(InputError):
     """A tool call needs the consent or the answer of a person, and nobody can be asked."""
+
+
+class FieldError(InputError):
+    """A field has a value that cannot be kept."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        """Its name."""
+
+
+class ChangedElsewhere(InputError):
+    """Another program changed what was to be replaced; it is replaced if the user insists."""
 
 
 class ProviderError(TuiChatError):

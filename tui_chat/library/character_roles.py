@@ -188,3 +188,52 @@ _EXTENSION_KEYS = {
     "match_scenario": "matchScenario",
     "match_creator_notes": "matchCreatorNotes",
 }
+
+
+def with_book_text(card: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return the JSON of a card with its lorebook as a text of world info says; what was not
+    changed of an entry stays as the card has it.
+    """
+    data = as_object(card.get("data")) if "spec" in card else None
+    fields = dict(card if data is None else data)
+    book = as_object(fields.get("character_book")) or {"extensions": {}}
+    old = [as_object(each) for each in as_list(book.get("entries"))]
+    entries: list[dict[str, Any]] = []
+    for each in as_list((as_object(json.loads(text)) or {}).get("entries")):
+        entry = as_object(each) or {}
+        uid = entry.get("uid")
+        before = old[uid] if isinstance(uid, int) and 0 <= uid < len(old) else None
+        entries.append(_card_entry(entry, before or {"extensions": {}}))
+    fields["character_book"] = {**book, "entries": entries}
+    return fields if data is None else {**card, "data": fields}
+
+
+def _card_entry(entry: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of world info as a card has it."""
+    was = book_entry(before, entry["uid"]) if len(before) > 1 else {}
+    changed = {key: value for key, value in entry.items() if was.get(key, _ABSENT) != value}
+    found, extensions = dict(before), dict(as_object(before.get("extensions")) or {})
+    for key, name in _CARD_KEYS.items():
+        if key in changed:
+            found[name] = changed[key]
+    if "disable" in changed:
+        found["enabled"] = not changed["disable"]
+    if "position" in changed:
+        extensions["position"] = changed["position"]
+        found["position"] = "after_char" if changed["position"] else "before_char"
+    for name, key in _EXTENSION_KEYS.items():
+        if key in changed:
+            extensions[name] = changed[key]
+    return {**found, "extensions": extensions}
+
+
+_ABSENT = object()
+_CARD_KEYS = {
+    "key": "keys",
+    "keysecondary": "secondary_keys",
+    "comment": "comment",
+    "content": "content",
+    "constant": "constant",
+    "selective": "selective",
+    "order": "insertion_order",
+}

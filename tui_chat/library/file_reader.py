@@ -281,7 +281,7 @@ class JsonFile:
                     missing = to_camel_case(str(fault["loc"][-1]))
                     self.report(Level.ERROR, "missing-key", f"“{missing}” is missing", path[:-1])
                 else:
-                    self.report(Level.ERROR, "bad-value", _sentence(fault), path)
+                    self.report(Level.ERROR, "bad-value", fault_sentence(fault), path)
             return None
 
     def _path(self, loc: tuple[int | str, ...]) -> Path:
@@ -340,7 +340,7 @@ def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | Non
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 
-def _sentence(fault: ErrorDetails) -> str:
+def fault_sentence(fault: ErrorDetails) -> str:
     """Return one of pydantic's errors as a sentence."""
     given = describe_value(fault["input"])
     context = fault.get("ctx", {})

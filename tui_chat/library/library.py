@@ -92,11 +92,7 @@ class Library:
 
     def delete_preset(self, name: str) -> None:
         """Delete one of the user's presets. Raises InputError if that fails."""
-        path = self._own_preset(name)
-        try:
-            path.unlink()
-        except OSError as error:
-            raise InputError(f"{path} cannot be deleted: {error.strerror}") from error
+        _delete(self._own_preset(name))
 
     def _own_preset(self, name: str) -> Path:
         path = self._path("presets", name)
@@ -118,6 +114,26 @@ class Library:
         from tui_chat.library.lorebooks import load_lorebook  # few sessions have one
 
         return load_lorebook(self._path("lorebooks", name))
+
+    def lorebook_text(self, name: str) -> str:
+        """Return the text of a lorebook. Raises InputError if it cannot be read."""
+        return read_text(self._path("lorebooks", name), max_bytes=MAX_BYTES)
+
+    def save_lorebook(self, text: str, name: str, *, is_new: bool = False) -> str:
+        """Write the text of a lorebook to `name.json`; return the name as a file name. Raises
+        InputError for an empty name, if a new one would replace another, or if that fails.
+        """
+        path = self.files("lorebooks").get(name)
+        path = path or self._own / "lorebooks" / f"{file_name(name)}.json"
+        if is_new and path.exists():
+            raise InputError(f"A lorebook “{path.stem}” exists already.")
+        _make_folder(path.parent)
+        write_text(text, path)
+        return path.stem
+
+    def delete_lorebook(self, name: str) -> None:
+        """Delete a lorebook. Raises InputError if that fails."""
+        _delete(self._path("lorebooks", name))
 
     def role_text(self, name: str) -> str:
         """Return the text of a role file. Raises InputError if it cannot be read."""
@@ -199,3 +215,10 @@ def _make_folder(folder: Path) -> None:
         make_private_folder(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be created: {error.strerror}") from error
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be deleted: {error.strerror}") from error

@@ -59,7 +59,9 @@ _Count = Annotated[StrictInt, Field(ge=0, le=LARGEST_NUMBER)]
 _Number = Annotated[StrictInt, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 
 
-class _EntryFile(FileModel):
+class EntryFile(FileModel):
+    """The fields of an entry in a file of ours."""
+
     id: StrictStr | None = None
     content: StrictStr = ""
     keys: tuple[StrictStr, ...] = ()
@@ -97,9 +99,11 @@ class _EntryFile(FileModel):
     sources: tuple[MatchSource, ...] = ()
 
 
-class _BookFile(FileModel):
+class BookFile(FileModel):
+    """The fields of a lorebook in a file of ours."""
+
     name: StrictStr | None = None
-    entries: tuple[_EntryFile, ...]
+    entries: tuple[EntryFile, ...]
     scan_depth: _Count = 2
     token_budget: _Count | None = None
     recursive: StrictBool = True
@@ -108,8 +112,8 @@ class _BookFile(FileModel):
     whole_words: StrictBool = True
 
 
-BOOK_KEYS = KnownKeys(_BookFile.model_fields)
-ENTRY_KEYS = KnownKeys(_EntryFile.model_fields)
+BOOK_KEYS = KnownKeys(BookFile.model_fields)
+ENTRY_KEYS = KnownKeys(EntryFile.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
         steps = foreign
     elif isinstance(whole.get("entries"), list):
         whole["entries"], kept = _from_list(file, as_list(whole["entries"]), at)
-    book = file.validate(_BookFile, whole)
+    book = file.validate(BookFile, whole)
     if book is None or file.failed:
         return ParsedLorebook(None, file)
     paths = tuple((*at, step) for step, _ in zip(steps, kept, strict=False))
@@ -223,7 +227,7 @@ def _world_info(
 
 
 def _book(
-    found: _BookFile, kept: list[Mapping[str, Any]], extras: Mapping[str, Any], default_name: str
+    found: BookFile, kept: list[Mapping[str, Any]], extras: Mapping[str, Any], default_name: str
 ) -> Lorebook:
     return Lorebook(
         name=found.name or default_name,
@@ -239,7 +243,7 @@ def _book(
 
 
 def _entries(
-    found: tuple[_EntryFile, ...], extras: list[Mapping[str, Any]]
+    found: tuple[EntryFile, ...], extras: list[Mapping[str, Any]]
 ) -> Iterator[LorebookEntry]:
     used = {entry.id for entry in found}
     for index, (entry, unknown) in enumerate(zip(found, extras, strict=True)):

@@ -63,7 +63,8 @@ def export_lorebook(book: Lorebook) -> ExportedLorebook:
     """Return a lorebook as world info."""
     notes: list[str] = []
     entries = {
-        str(number): _entry(entry, number, book, notes) for number, entry in enumerate(book.entries)
+        str(number): export_entry(entry, number, book, notes)
+        for number, entry in enumerate(book.entries)
     }
     notes += _book_notes(book)
     return ExportedLorebook({"name": book.name, **book.extras, "entries": entries}, tuple(notes))
@@ -76,7 +77,12 @@ def _book_notes(book: Lorebook) -> Iterator[str]:
             yield f"Not written, since SillyTavern has it for all books: {name} {value}."
 
 
-def _entry(entry: LorebookEntry, number: int, book: Lorebook, notes: list[str]) -> dict[str, Any]:
+def export_entry(
+    entry: LorebookEntry, number: int, book: Lorebook, notes: list[str]
+) -> dict[str, Any]:
+    """Return an entry of a book as world info with the uid `number`; add what it cannot express to
+    the notes.
+    """
     usual = Lorebook("")
 
     def own(name: str) -> Any:

@@ -172,7 +172,7 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
         if line.startswith("@@@") and not is_fallback:
             continue  # it counts only after one that is not known
         known = line.removeprefix("@") if line.startswith("@@@") else line
-        is_fallback = not known.startswith(_DECORATORS)
+        is_fallback = not known.startswith(DECORATORS)
         if is_fallback:
             sentence = f"The decorator {line.strip()[:40]} is ignored."
             issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("content",)))
@@ -184,7 +184,7 @@ def _apply_decorators(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> N
         fields["enabled"] = False
 
 
-_DECORATORS = ("@@activate", "@@dont_activate")
+DECORATORS = ("@@activate", "@@dont_activate")
 
 
 def _unsupported(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:

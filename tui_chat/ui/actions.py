@@ -129,7 +129,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "role": ("role", "assistant", "character", "bot"),
     "roles": ("new role", "system prompt", "character"),
     "profile": ("persona", "user", "user name", "nickname", "who am i", "profile"),
-    "lorebooks": ("world info", "lorebook", "worlds", "wi"),
+    "lorebooks": ("world info", "lorebook", "worlds", "wi", "new lorebook", "edit lore entry"),
     "snippet": ("snippets", "template", "prompt template", "fill in"),
     "save-snippet": ("new snippet", "template"),
     "compact": ("compact", "summarize", "summary", "compress", "context full"),

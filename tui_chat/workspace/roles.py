@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,20 @@ class Roles:
             await self._show_changed(role.role_id, await workspace.store.roles.get(role.role_id))
             return role
         return None
+
+    async def save_card(self, role_id: str, card: Mapping[str, Any]) -> None:
+        """Give a role the character of another card; all else of it stays. Raises InputError if it
+        is gone, or for a lorebook that cannot be read.
+        """
+        from tui_chat.library.character_cards import CardFile
+        from tui_chat.library.character_roles import role_of_card
+
+        role = await self._workspace.store.roles.get(role_id)
+        if role is None:
+            raise InputError("This role does not exist.")
+        character = role_of_card(CardFile(card), role_id, f"the card of {role.name}").character
+        await self._workspace.store.roles.save(replace(role, character=character))
+        await self._show_changed(role_id, await self._workspace.store.roles.get(role_id))
 
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, say so, and work without it."""

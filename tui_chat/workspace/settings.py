@@ -180,6 +180,11 @@ class SessionSetup:
             workspace.update(lorebooks=lorebooks, lorebook_names=names)
             await workspace.sessions.save_settings(lorebooks=names)
 
+    def reload_lorebooks(self) -> None:
+        """Read the files of the session's lorebooks again."""
+        names = self._workspace.state.lorebook_names
+        self._workspace.update(RequestOutdated(), lorebooks=self._lorebooks(names))
+
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
         workspace = self._workspace
@@ -296,20 +301,24 @@ class SessionSetup:
             profile = workspace.library.profile(profile_name) if profile_name else None
         except InputError as error:
             self._report(error, "The session continues without a profile.")
-        lorebooks: list[Lorebook] = []
-        for name in names:
-            try:
-                lorebooks.append(workspace.library.lorebook(name))
-            except InputError as error:
-                self._report(error, "The session continues without this lorebook.")
         return {
             "preset": preset,
             "preset_name": preset_name,
             "profile": profile,
             "profile_name": profile_name,
-            "lorebooks": tuple(lorebooks),
+            "lorebooks": self._lorebooks(names),
             "lorebook_names": names,
         }
+
+    def _lorebooks(self, names: tuple[str, ...]) -> tuple[Lorebook, ...]:
+        """Return the lorebooks with these names; one that cannot be read is reported."""
+        found: list[Lorebook] = []
+        for name in names:
+            try:
+                found.append(self._workspace.library.lorebook(name))
+            except InputError as error:
+                self._report(error, "The session continues without this lorebook.")
+        return tuple(found)
 
     def _report(self, error: TuiChatError, consequence: str) -> None:
         sentence = str(error).removesuffix(".")

@@ -30,6 +30,7 @@ from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import Forecasts, LiveRequest
+from tui_chat.workspace.lorebooks import Lorebooks
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
@@ -96,6 +97,7 @@ class Workspace:
         self.settings = SessionSetup(self)
         self.presets = Presets(self)
         self.roles = Roles(self)
+        self.lorebooks = Lorebooks(self)
         self.sessions = Sessions(self)
         self.organization = SessionOrganization(self)
         self.temporary = TemporarySession(self)

@@ -1,4 +1,4 @@
-"""Dialogs that offer a list: one of its choices, or several."""
+"""Dialogs that offer a list to choose from."""
 
 from __future__ import annotations
 
@@ -227,68 +227,3 @@ class ModelChoiceDialog(ChoiceDialog):
             self._default = "" if chosen == self._default else chosen
             self._set_default(self._default)
             self.offer(self.choices)
-
-
-class MultiChoiceDialog(Dialog[tuple[str, ...] | None]):
-    """Offers a list to select any number from; the result keeps the order of selection."""
-
-    def __init__(
-        self, title: str, choices: Sequence[Choice], marked: Sequence[str], none: str = ""
-    ) -> None:
-        """`none` is shown if there are no choices."""
-        super().__init__()
-        self._none = none
-        self._title = title
-        self._choices = choices
-        self._marked = list(marked)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the box."""
-        with Vertical() as box:
-            set_title(box, self._title)
-            options = OptionList()
-            options.display = bool(self._choices)
-            yield options
-            hint = "Enter selects · Ctrl+S saves · Esc cancels"
-            if not self._choices:
-                yield Static(self._none, markup=False)
-                hint = "Esc closes"
-            yield Static(hint, classes="hint")
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "keep", show=False, priority=True),
-        Binding("space", "mark", show=False),
-    ]
-
-    def on_mount(self) -> None:
-        """Show the choices."""
-        self._show()
-
-    def _show(self) -> None:
-        options = self.query_one(OptionList)
-        at = options.highlighted or 0
-        options.clear_options()
-        for choice in self._choices:
-            place = self._marked.index(choice.id) + 1 if choice.id in self._marked else 0
-            mark = f"{place:>2} " if place else " · "
-            options.add_option(Option(Text(mark + one_line(choice.label)), id=choice.id))
-        options.highlighted = at if self._choices else None
-
-    @on(OptionList.OptionSelected)
-    def _chosen(self) -> None:
-        self.action_mark()
-
-    def action_mark(self) -> None:
-        """Select or deselect the highlighted choice."""
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            chosen = self._choices[options.highlighted].id
-            if chosen in self._marked:
-                self._marked.remove(chosen)
-            else:
-                self._marked.append(chosen)
-            self._show()
-
-    def action_keep(self) -> None:
-        """Answer with the selected choices."""
-        self.dismiss(tuple(self._marked))

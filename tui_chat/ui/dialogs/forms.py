@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -15,6 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.suggester import SuggestFromList
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
+from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.message import Part
 from tui_chat.models.role import (
@@ -26,9 +27,11 @@ from tui_chat.models.role import (
 )
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
+from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 if TYPE_CHECKING:
+    from tui_chat.library.typed_fields import Field, FieldRows, Values
     from tui_chat.workspace.state import WhatIf
     from tui_chat.workspace.workspace import Workspace
 
@@ -96,6 +99,107 @@ class Form(Dialog[T]):
         """Show what is wrong with a field, and focus it."""
         self.query_one("#fault", Static).update(Text(words))
         self.query_one(f"#{field}").focus()
+
+
+class FieldsForm(Form[bool | None]):
+    """Edits the fields of a value. The result is True after they were kept."""
+
+    DEFAULT_CSS = """
+    FieldsForm {
+        & > Vertical { width: 104; }
+        .pair { margin-top: 1; }
+        .pair.-first { margin-top: 0; }
+        .pair .label { margin-top: 0; }
+        .pair Checkbox { margin-top: 0; }
+        TextArea, TextArea:focus { height: 4; }
+        TextArea.-text, TextArea.-text:focus { height: 9; }
+        #fault { max-height: 3; }
+    }
+    """
+
+    def __init__(
+        self,
+        title: str,
+        rows: FieldRows,
+        values: Values,
+        keep: Callable[[Values, bool], Awaitable[object]],
+    ) -> None:
+        """`keep` is called with what the fields show, and whether the user saves again after a
+        ChangedElsewhere. An InputError that it raises is shown, a FieldError at its field.
+        """
+        super().__init__()
+        self._title = title
+        self._rows = rows
+        self._shown = values
+        self._keep = keep
+        self._overwrites = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields."""
+        with Vertical() as box:
+            set_title(box, self._title)
+            with VerticalScroll(id="fields", can_focus=False):
+                for number, row in enumerate(self._rows):
+                    with Horizontal(classes="pair -first" if number == 0 else "pair"):
+                        for field in row:
+                            with Vertical():
+                                yield from self._field(field)
+            yield from self.buttons()
+
+    def on_mount(self) -> None:
+        """Show the first field with its label, above which the focus would scroll."""
+        fields = self.query_one("#fields", VerticalScroll)
+        self.call_after_refresh(fields.scroll_home, animate=False)
+
+    def _field(self, field: Field) -> ComposeResult:
+        value = self._shown[field.name]
+        if isinstance(value, bool):
+            yield Checkbox(field.label, value, id=field.name)
+            return
+        yield Static(field.label, classes="label", markup=False)
+        match field.kind:
+            case "text" | "lines":
+                classes = "-text" if field.kind == "text" else ""
+                yield SafeTextArea(value, id=field.name, classes=classes, tab_behavior="focus")
+            case "choice":
+                choice = ChoiceField(field.choices, id=field.name, folded=True)
+                choice.choose(value)
+                yield choice
+            case _:
+                yield Input(sanitize(value), id=field.name)
+
+    @property
+    def values(self) -> Values:
+        """What the fields show now."""
+        return {field.name: self._value(field) for row in self._rows for field in row}
+
+    def _value(self, field: Field) -> str | bool:
+        match self.query_one(f"#{field.name}"):
+            case Checkbox(value=value) | ChoiceField(value=value):
+                return value
+            case TextArea(text=text):
+                return text
+            case Input(value=typed):
+                shown = self._shown[field.name]
+                return shown if isinstance(shown, str) and typed == sanitize(shown) else typed
+            case other:
+                raise TypeError(other)
+
+    def action_save(self) -> None:
+        """Keep the fields' values, or show what is wrong with them."""
+        self.call_later(self._save)
+
+    async def _save(self) -> None:
+        try:
+            await self._keep(self.values, self._overwrites)
+        except InputError as error:
+            self._overwrites = isinstance(error, ChangedElsewhere)
+            named = getattr(error, "field", "")
+            known = [field.name for row in self._rows for field in row]
+            there = next((name for name in (named, "place") if name in known), known[0])
+            self.show_fault(" ".join(filter(None, (str(error), error.advice))), there)
+        else:
+            self.dismiss(True)
 
 
 MAX_NOTES = 4_000

@@ -31,7 +31,6 @@ from tui_chat.ui.dialogs.choices import (
     Choice,
     ChoiceDialog,
     ModelChoiceDialog,
-    MultiChoiceDialog,
 )
 from tui_chat.ui.themes import sorted_theme_names
 
@@ -316,15 +315,6 @@ async def ask_profile(app: App[Any], workspace: Workspace) -> str | None:
     return await app.push_screen_wait(
         ChoiceDialog("Choose profile", choices, workspace.state.profile_name)
     )
-
-
-async def ask_lorebooks(app: App[Any], workspace: Workspace) -> tuple[str, ...] | None:
-    """Ask which lorebooks to use."""
-    choices = [Choice(name, name) for name in workspace.library.names("lorebooks")]
-    folder = workspace.state.config.config_dir / "lorebooks"
-    none = f"There are no lorebooks yet. Put JSON files into {folder}."
-    dialog = MultiChoiceDialog("Choose lorebooks", choices, workspace.state.lorebook_names, none)
-    return await app.push_screen_wait(dialog)
 
 
 async def ask_theme(app: App[Any]) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from asyncio import sleep, to_thread
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import LiveRequestState
     from tui_chat.workspace.workspace import Workspace
 
@@ -213,19 +213,34 @@ class InspectorArea(Area):
         self.reveal_places(origin)
 
     async def reveal(self, origin: Origin) -> bool:
-        """Go to a lore entry in the lore view, and say where it is kept."""
+        """Go to a lore entry in the lore view, and say where it is kept; from there edit it."""
         pane, workspace, entry = self.pane, self.workspace, origin.lore_entry
         if pane is None or workspace is None or entry is None or entry.within is None:
             return False
-        book, where = entry.within.id, ""
-        for name in workspace.state.lorebook_names:
-            with suppress(InputError):
-                if workspace.library.lorebook(name).name == book:
-                    where = f": {workspace.library.files('lorebooks')[name]}"
+        found = workspace.lorebooks.find(entry)
+        if pane.shows_lore and found is not None and self.may_write:
+            self._edit_lore(workspace, *found)
+            return True
+        name = found[0].name if found is not None and not found[0].role_id else ""
+        file = workspace.library.files("lorebooks").get(name)
         pane.show_lore_entry(entry)
-        words = f"{entry.label} of the lorebook “{book}”{where}"
+        where = f": {file}" if file is not None else ""
+        words = f"{entry.label} of the lorebook “{entry.within.id}”{where}"
         self.notify(words[:1].upper() + words[1:], markup=False)
         return True
+
+    @work(group="dialog", exclusive=True, description="edit a lore entry")
+    async def _edit_lore(self, workspace: Workspace, place: BookPlace, entry_id: str) -> None:
+        """Edit a lore entry."""
+        from tui_chat.ui.dialogs.lorebooks import entry_form
+
+        try:
+            file = await workspace.lorebooks.read(place)
+        except InputError as error:
+            self.show_error(error)
+            return
+        entry = next((each for each in file.book.entries if each.id == entry_id), None)
+        await self.tui.push_screen_wait(entry_form(workspace, place, file, entry))
 
     # --- views and comparing -------------------------------------------------------------
 

@@ -187,22 +187,18 @@ class PresetsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_choose_lorebooks(self, name: str = "") -> None:
-        """Choose the lorebooks in use; with a name, add or remove that one."""
-        from tui_chat.ui.dialogs.questions import ask_lorebooks
+        """Choose, create and edit lorebooks; with a name, search that one or no longer."""
+        from tui_chat.ui.dialogs.lorebooks import EntriesDialog, LorebooksDialog
 
         workspace = await self.host.opened_workspace()
         if workspace is None:
             return
-        in_use = workspace.state.lorebook_names
-        names: tuple[str, ...] | None
-        if not name:
-            names = await ask_lorebooks(self.tui, workspace)
-        elif name in in_use:
-            names = tuple(each for each in in_use if each != name)
-        else:
-            names = (*in_use, name)
-        if names is not None:
-            await workspace.settings.set_lorebooks(names)
+        if name:
+            is_used = name in workspace.state.lorebook_names
+            await workspace.lorebooks.use(name, is_used=not is_used)
+            return
+        while place := await self.tui.push_screen_wait(LorebooksDialog(workspace)):
+            await self.tui.push_screen_wait(EntriesDialog(workspace, place))
 
     # --- files ---------------------------------------------------------------------------
 

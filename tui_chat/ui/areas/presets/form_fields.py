@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rich.cells import cell_len
-from textual import events, on
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input
 
 
@@ -81,92 +78,3 @@ class FormField(Input):
         if not same:
             self.value = value
             self.remove_class("-invalid")
-
-
-class ChoiceField(Widget, can_focus=True):
-    """One of a few words: all of them side by side, or the chosen one between arrows if folded."""
-
-    DEFAULT_CSS = """
-    ChoiceField {
-        height: 1;
-        width: auto;
-        color: $foreground 72%;
-        &:focus { background: $primary 20%; }
-    }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,up", "step(-1)", show=False),
-        Binding("right,down,space", "step(1)", show=False),
-    ]
-
-    class ChoiceMade(Message):
-        """The user chose another word."""
-
-        def __init__(self, field: ChoiceField, value: str) -> None:
-            super().__init__()
-            self.field = field
-            self.value = value
-
-    def __init__(self, choices: tuple[tuple[str, str], ...], *, id: str, folded: bool = False):
-        super().__init__(id=id)
-        self._choices = choices
-        self._folded = folded
-        self.value = choices[0][0] if choices else ""
-        """The value of the chosen word."""
-
-    def offer(self, choices: tuple[tuple[str, str], ...], value: str) -> None:
-        """Set the choices and the chosen one; posts nothing."""
-        self._choices, self.value = choices, value
-        self.refresh(layout=True)
-
-    def choose(self, value: str) -> None:
-        """Set the chosen one; posts nothing."""
-        self.value = value
-        self.refresh(layout=self._folded)
-
-    def _pieces(self) -> list[tuple[str, str]]:
-        """Return the texts drawn, each with the value that a click on it chooses."""
-        if self._folded:
-            label = dict(self._choices).get(self.value, self.value)
-            return [("‹ ", "<"), (label, ">"), (" ›", ">")]
-        return [(f" {label} ", value) for value, label in self._choices]
-
-    def get_content_width(self, container: object, viewport: object) -> int:
-        """Return the width of the words."""
-        return sum(cell_len(text) for text, _ in self._pieces())
-
-    def render(self) -> Content:
-        """Draw the words, the chosen one highlighted."""
-        if self._folded:
-            (left, _), (label, _), (right, _) = self._pieces()
-            return Content.assemble(left, (label, "bold $text-primary"), right)
-        return Content.assemble(
-            *(
-                (text, "bold $text-primary on $primary 25%") if value == self.value else text
-                for text, value in self._pieces()
-            )
-        )
-
-    def action_step(self, by: int) -> None:
-        """Choose the next word, round the end."""
-        values = [value for value, _ in self._choices]
-        if values:
-            at = values.index(self.value) + by if self.value in values else 0
-            self._take(values[at % len(values)])
-
-    def on_click(self, event: events.Click) -> None:
-        """Choose what was clicked."""
-        at = 0
-        for text, value in self._pieces():
-            at += cell_len(text)
-            if event.x < at:
-                if self._folded:
-                    self.action_step(-1 if value == "<" else 1)
-                else:
-                    self._take(value)
-                return
-
-    def _take(self, value: str) -> None:
-        if value != self.value:
-            self.choose(value)
-            self.post_message(self.ChoiceMade(self, value))

@@ -45,8 +45,9 @@ from tui_chat.models.preset import (
 )
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.form_fields import ChoiceField, EditForm, FormField
+from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
 from tui_chat.ui.areas.presets.row_drawing import display_name
+from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (

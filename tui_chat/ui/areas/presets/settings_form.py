@@ -19,7 +19,8 @@ from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.form_fields import ChoiceField, EditForm, FormField
+from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
+from tui_chat.ui.widgets.choice_field import ChoiceField
 
 _SWITCH: Mapping[str, object] = {"off": False, "on": True}
 _CHOICES: Mapping[str, tuple[str, Mapping[str, object]]] = {

@@ -1,0 +1,222 @@
+"""Edits of lorebook files: only what was changed is written, or the edit is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.library.strategies import any_lorebooks
+from tests.library.test_lorebooks import lorebook_text
+from tui_chat.errors import ChangedElsewhere, FieldError, InputError
+from tui_chat.library.lorebook_edits import (
+    LorebookFile,
+    add_entry,
+    change_book,
+    change_entry,
+    merge_entry,
+    new_lorebook,
+    remove_entry,
+)
+from tui_chat.library.lorebook_fields import (
+    BOOK_FIELDS,
+    book_values,
+    entry_fields,
+    entry_values,
+    typed_book,
+    typed_entry,
+)
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+
+OURS = """{
+    "name": "Town",
+    "comment": "mine",
+    "scan_depth": 4,
+    "entries": [
+        {"id": "fox", "keys": ["fox"], "content": "Red.", "x-mood": 1, "secondary_keys": ["a"]},
+        {"id": "owl", "keys": ["owl"], "content": "Wise.", "anchorTarget": "__CHAT_HISTORY__"}
+    ]
+}
+"""
+WORLD = {
+    "entries": {
+        "3": {
+            "uid": 3, "key": ["fox"], "keysecondary": [], "selective": True, "comment": "Fox",
+            "content": "@@activate\n@@other\nRed.", "disable": False, "constant": False,
+            "position": 4, "depth": 4, "role": 0, "vectorized": True, "useProbability": False,
+            "probability": 30, "characterFilter": {"names": ["Ada"], "isExclude": False},
+        },
+    },
+    "name": "World", "extensions": {"a": 1},
+}  # fmt: skip
+
+
+def read(text: str | dict[str, Any]) -> LorebookFile:
+    whole = text if isinstance(text, str) else json.dumps(text, indent=4)
+    return LorebookFile.read(whole, "town.json", "town")
+
+
+def test_an_edit_changes_the_keys_of_its_fields_and_nothing_else():
+    file = read(OURS)
+    after = replace(file.book.entries[0], content="Grey.", secondary_keys=("a", "b"), order=7)
+    edited = change_entry(file, 0, after)
+    assert edited.book.entries == (after, file.book.entries[1])
+    expected = json.loads(OURS)
+    expected["entries"][0] |= {"content": "Grey.", "secondary_keys": ["a", "b"], "order": 7}
+    assert json.loads(edited.text) == expected
+    assert edited.text.startswith('{\n    "name"'), "the indent stays"
+
+
+def test_a_value_that_is_none_removes_its_key():
+    file = read('{"entries": [{"id": "a", "scanDepth": 3, "scan_depth": 4}]}')
+    edited = change_entry(file, 0, replace(file.book.entries[0], scan_depth=None))
+    assert json.loads(edited.text) == {"entries": [{"id": "a"}]}
+
+
+def test_entries_are_added_with_a_free_id_and_removed():
+    file = read('[{"keys": ["a"]}, {"id": "entry-3"}]')
+    added = add_entry(file, LorebookEntry("", "Text", ("b",), order=5), 0)
+    assert [each.id for each in added.book.entries][1] == "entry-4"
+    expected = {"id": "entry-4", "content": "Text", "keys": ["b"], "order": 5}
+    assert json.loads(added.text)[1] == expected
+    assert json.loads(remove_entry(added, 1).text) == json.loads(file.text)
+
+
+def test_an_entry_of_sillytavern_stays_one():
+    file = read(WORLD)
+    before = file.book.entries[0]
+    assert before.constant, "by its decorator"
+    edited = change_entry(file, 0, replace(before, content="Grey.", probability=50.0, sticky=2))
+    entry = json.loads(edited.text)["entries"]["3"]
+    assert entry == {
+        **WORLD["entries"]["3"],
+        "content": "@@activate\n@@other\nGrey.",
+        "probability": 50,
+        "useProbability": True,
+        "sticky": 2,
+    }
+    off = change_entry(file, 0, replace(before, constant=False))
+    assert json.loads(off.text)["entries"]["3"]["content"] == "@@other\nRed."
+    keys = change_entry(file, 0, replace(before, secondary_keys=("owl",)))
+    assert json.loads(keys.text)["entries"]["3"]["keysecondary"] == ["owl"]
+
+
+def test_a_new_entry_beside_those_of_sillytavern_is_one_too():
+    file = read(WORLD)
+    assert file.has_world_info
+    added = add_entry(file, replace(file.book.entries[0], constant=False), 0)
+    assert [each.id for each in added.book.entries] == ["3", "4"]
+    assert json.loads(added.text)["entries"]["4"]["uid"] == 4
+    assert json.loads(remove_entry(added, 1).text) == WORLD
+
+
+def test_what_the_form_of_the_file_cannot_express_is_refused_by_name():
+    file = read(WORLD)
+    after = replace(file.book.entries[0], anchor_target="style", insertion_point=None, position="")
+    with pytest.raises(
+        FieldError, match="SillyTavern's form of a lorebook cannot express"
+    ) as error:
+        change_entry(file, 0, after)
+    assert error.value.field in ("anchor_target", "position")
+
+
+def test_settings_of_a_lorebook_are_edited_and_a_list_becomes_an_object():
+    file = read('[{"id": "a"}]')
+    edited = change_book(file, replace(file.book, scan_depth=9, token_budget=100))
+    assert json.loads(edited.text) == {
+        "entries": [{"id": "a"}], "scanDepth": 9, "tokenBudget": 100,
+    }  # fmt: skip
+    edited = change_book(read(OURS), replace(read(OURS).book, scan_depth=1))
+    assert json.loads(edited.text) == {**json.loads(OURS), "scan_depth": 1}
+    assert read(new_lorebook("New")).book == Lorebook("New")
+
+
+@given(any_lorebooks, any_lorebooks, st.integers(0, 9))
+def test_any_entry_can_become_any_other(book: Lorebook, other: Lorebook, number: int):
+    if not (book.entries and other.entries):
+        return
+    file = read(lorebook_text(book))
+    number %= len(book.entries)
+    before = book.entries[number]
+    after = replace(other.entries[number % len(other.entries)], id=before.id, extras=before.extras)
+    edited = change_entry(file, number, after)
+    assert edited.book == replace(
+        book, entries=(*book.entries[:number], after, *book.entries[number + 1 :])
+    )
+
+
+@given(any_lorebooks)
+def test_a_form_that_nobody_typed_into_changes_nothing(book: Lorebook):
+    for entry in book.entries:
+        for is_world_info in (False, True):
+            typed = typed_entry(entry_values(entry), entry, is_world_info=is_world_info)
+            lines = [key for key in entry.keys if "\n" in key or not key]
+            words = (*entry.groups, *entry.characters, *entry.character_tags)
+            secondary = [key for key in entry.secondary_keys if "\n" in key or not key]
+            if not (lines or secondary or any("," in w or w != w.strip() for w in words)):
+                assert typed == entry
+    assert typed_book(book_values(book), book).entries == book.entries
+
+
+def test_every_field_has_its_place_in_the_form():
+    shown = {each.name for row in entry_fields(is_world_info=False) for each in row}
+    hidden = {"id", "extras", "position", "anchor_point"}  # said by `place`
+    assert shown - {"place"} == {each.name for each in fields(LorebookEntry)} - hidden
+    shown = {each.name for row in BOOK_FIELDS for each in row}
+    assert shown == {each.name for each in fields(Lorebook)} - {"entries", "extras"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("probability", "120", "Probability, in percent: it must be from 0 to 100, not 120."),
+        ("sticky", "x", "Sticky, messages: it must be a whole number, not “x”."),
+        ("cooldown", "-1", "Cooldown, messages: it must be 0 or more, not -1."),
+        ("order", "1.5", "must be a whole number"),
+        ("triggers", "sometimes", "must be one of normal"),
+        ("place", "depth", "needs a depth"),
+        ("place", "after_anchor", "needs the id of an anchor"),
+        ("place", "outlet", "An outlet needs a name."),
+    ],
+)
+def test_a_value_that_is_not_accepted_is_named(name: str, text: str, sentence: str):
+    entry = LorebookEntry("a")
+    with pytest.raises(FieldError) as error:
+        typed_entry({**entry_values(entry), name: text}, entry, is_world_info=False)
+    assert sentence in str(error.value)
+    shown = {each.name for row in entry_fields(is_world_info=False) for each in row}
+    assert error.value.field in shown
+
+
+@pytest.mark.parametrize("is_world_info", [False, True])
+def test_each_place_of_the_form_is_the_place_of_the_entry(is_world_info: bool):
+    file = read(WORLD if is_world_info else OURS)
+    entry = replace(file.book.entries[0], role="system")
+    rows = entry_fields(is_world_info=is_world_info)
+    [places] = [each.choices for row in rows for each in row if each.name == "place"]
+    more = {"insertion_point": "-3", "anchor_target": "style", "outlet": "out"}
+    for place, _ in places:
+        given = {**entry_values(entry), **more, "place": place}
+        after = typed_entry(given, entry, is_world_info=is_world_info)
+        edited = change_entry(file, 0, after).book.entries[0]
+        assert entry_values(edited)["place"] == place
+
+
+def test_fields_that_another_program_changed_stay_unless_they_are_to_be_overwritten():
+    before = read(OURS).book.entries[0]
+    file = read(OURS.replace("Red.", "Grey.").replace('"owl"', '"bird"'))
+    merged = merge_entry(file, before, replace(before, order=7))
+    assert merged.book.entries[0] == replace(before, order=7, content="Grey.")
+    after = replace(before, order=7, content="Blue.")
+    with pytest.raises(ChangedElsewhere, match="changed the content of this entry"):
+        merge_entry(file, before, after)
+    assert merge_entry(file, before, after, overwrite=True).book.entries[0] == after
+    with pytest.raises(InputError, match="removed this entry"):
+        merge_entry(file, LorebookEntry("gone"), LorebookEntry("gone"), overwrite=True)
+    with pytest.raises(InputError, match="Another program changed this entry"):
+        file.number_of(before)
+    assert file.number_of(file.book.entries[1]) == 1

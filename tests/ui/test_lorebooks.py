@@ -1,0 +1,220 @@
+"""Lorebooks in the app: made from nothing, seen to be active, edited from there, undone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
+
+from tests.ui.app_under_test import idle, make_app, opened, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.dialogs.lorebooks import EntriesDialog, LorebooksDialog
+from tui_chat.ui.widgets.choice_field import ChoiceField
+
+
+async def on(pilot: Pilot[None], kind: type) -> Any:
+    """Wait until a dialog is on top, and return it."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, kind) and pilot.app.screen.is_mounted)
+    await settle(pilot)
+    return pilot.app.screen
+
+
+def listed(app: TuiChat) -> list[str]:
+    """The rows of the list on top."""
+    options = app.screen.query_one(OptionList)
+    prompts = (options.get_option_at_index(n).prompt for n in range(options.option_count))
+    return [" ".join(str(prompt).split()) for prompt in prompts]
+
+
+def words(app: TuiChat, where: str) -> str:
+    return str(app.screen.query_one(where, Static).render())
+
+
+def kept(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text())["entries"]
+
+
+def town(folder: Path, *entries: dict[str, Any]) -> Path:
+    path = folder / "lorebooks" / "town.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"entries": entries}))
+    return path
+
+
+FOX = {"id": "fox", "keys": ["fox"], "content": "Red.", "mood": "kept"}
+OWL = {"id": "owl", "keys": ["owl"], "content": "Wise."}
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "lorebooks" / "Team.json"
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        await app.run_action("presets.choose_lorebooks")
+        await on(pilot, LorebooksDialog)
+        assert listed(app)[0].startswith("+ New lorebook or put JSON files into")
+        await pilot.press("n")
+        await on(pilot, TextPrompt)
+        await pilot.press(*"Team", "enter")
+        await on(pilot, EntriesDialog)
+        assert listed(app) == ["No entries yet: a adds one."]
+        await pilot.press("a")
+        form = await on(pilot, FieldsForm)
+        await pilot.press(*"Pool", "tab", "tab", "tab", *"swim")
+        form.query_one("#content", TextArea).text = "The pool is closed."
+        await pilot.press("ctrl+s")
+        await on(pilot, EntriesDialog)
+        await until(pilot, lambda: listed(app)[0].startswith("· Pool swim"))
+        assert kept(path) == [
+            {"id": "entry-1", "content": "The pool is closed.", "keys": ["swim"], "name": "Pool"}
+        ]
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        app.query_one(Composer).text = "Can we swim?"
+        app.panes.show_area(app.inspector)
+        inspector.view_shown = View.LORE
+        await until(pilot, lambda: "“swim” occurs in the draft" in shown(inspector))
+        inspector.focus()
+        await pilot.press("w")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#content", TextArea).text = "It is open."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert kept(path)[0]["content"] == "It is open."
+        await until(pilot, lambda: b"It is open." in body(inspector))
+        await app.run_action("presets.choose_lorebooks")
+        await on(pilot, LorebooksDialog)
+        assert listed(app)[0] == "1 Team 1 entry"
+        await pilot.press("enter")
+        await on(pilot, EntriesDialog)
+        assert listed(app)[0].startswith("● Pool swim")
+        await pilot.press("u")
+        await until(pilot, lambda: kept(path)[0]["content"] == "The pool is closed.")
+
+
+def body(inspector: Inspector) -> bytes:
+    return inspector.composed.payload.body if inspector.composed is not None else b""
+
+
+def shown(inspector: Inspector) -> str:
+    view = inspector.view_now
+    return " ".join(" ".join(rows_shown(view)).split()) if isinstance(view, LoreView) else ""
+
+
+async def entries_of_town(pilot: Pilot[None]) -> TuiChat:
+    app = await opened(pilot)
+    await app.run_action("presets.choose_lorebooks")
+    await on(pilot, LorebooksDialog)
+    await pilot.press("enter")
+    await on(pilot, EntriesDialog)
+    return app
+
+
+async def test_entries_are_switched_duplicated_deleted_filtered_and_undone(tmp_path: Path) -> None:
+    path = town(tmp_path, FOX, OWL)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await entries_of_town(pilot)
+        assert [row.split()[1] for row in listed(app)] == ["fox", "owl"]
+        await pilot.press("space")
+        await until(pilot, lambda: kept(path)[0] == {**FOX, "enabled": False})
+        await until(pilot, lambda: listed(app)[0].startswith("- fox"))
+        await pilot.press("d")
+        await until(pilot, lambda: [each["id"] for each in kept(path)] == ["fox", "entry-3", "owl"])
+        await pilot.press("x")
+        await until(pilot, lambda: len(kept(path)) == 2)
+        await pilot.press("u", "u", "u")
+        await until(pilot, lambda: kept(path) == [FOX, OWL])
+        await pilot.press("U")
+        await until(pilot, lambda: kept(path) == [{**FOX, "enabled": False}, OWL])
+        await pilot.press("slash", *"wise", "enter")
+        await until(pilot, lambda: len(listed(app)) == 1)
+        assert listed(app)[0].startswith("· owl")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(listed(app)) == 2)
+        assert isinstance(app.screen, EntriesDialog), "Esc ended the filter"
+
+
+async def test_a_fault_is_at_its_field_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = town(tmp_path, FOX)
+    before = path.read_text()
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await entries_of_town(pilot)
+        await pilot.press("enter")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#probability", Input).value = "120"
+        form.query_one("#constant", Checkbox).value = True
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "from 0 to 100, not 120" in words(app, "#fault"))
+        assert form.focused is form.query_one("#probability")
+        assert path.read_text() == before
+        form.query_one("#probability", Input).value = "50"
+        form.query_one("#order", Input).value = "7"
+        town(tmp_path, {**FOX, "content": "Grey.", "order": 5})  # by another program
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Another program changed the order of" in words(app, "#fault"))
+        assert kept(path) == [{**FOX, "content": "Grey.", "order": 5}]
+        await pilot.press("ctrl+s")
+        await on(pilot, EntriesDialog)
+        assert kept(path) == [
+            {**FOX, "content": "Grey.", "order": 7, "probability": 50, "constant": True}
+        ], "only what was typed is written"
+
+
+async def test_places_are_chosen_by_keys_and_settings_are_edited(tmp_path: Path) -> None:
+    path = town(tmp_path, FOX)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await entries_of_town(pilot)
+        await pilot.press("enter")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#place", ChoiceField).focus()
+        await pilot.press("right", "right", "ctrl+s")
+        await until(pilot, lambda: "needs a depth" in words(app, "#fault"))
+        form.query_one("#insertion_point", Input).value = "-2"
+        form.query_one("#save", Button).press()
+        await on(pilot, EntriesDialog)
+        assert kept(path) == [{**FOX, "insertionPoint": -2}]
+        await pilot.press("p")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#token_budget", Input).value = "80"
+        await pilot.press("ctrl+s")
+        await on(pilot, EntriesDialog)
+        assert json.loads(path.read_text())["tokenBudget"] == 80
+
+
+async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> None:
+    path = town(tmp_path, FOX)
+    (path.parent / "broken.json").write_text("{")
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await app.run_action("presets.choose_lorebooks")
+        await on(pilot, LorebooksDialog)
+        assert "broken.json" in listed(app)[0]
+        await pilot.press("down", "space")
+        await until(pilot, lambda: workspace.state.lorebook_names == ("town",))
+        assert listed(app)[1] == "1 town 1 entry"
+        await pilot.press("space")
+        await until(pilot, lambda: workspace.state.lorebook_names == ())
+        await pilot.press("x")
+        await on(pilot, Confirm)
+        await pilot.press("y")
+        await until(pilot, lambda: not path.exists())
+        await on(pilot, LorebooksDialog)
+        await pilot.press("escape")
+        await idle(pilot)
+        await workspace.undo()
+        assert kept(path) == [FOX]

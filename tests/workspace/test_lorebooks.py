@@ -1,0 +1,163 @@
+"""Lorebooks as they are edited in the app: in files, and in the card of a role."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.workspace.test_characters import CARD, ada
+from tui_chat.errors import ChangedElsewhere, FieldError, InputError
+from tui_chat.library.lorebook_edits import (
+    LorebookFile,
+    add_entry,
+    change_book,
+    change_entry,
+    merge_entry,
+    remove_entry,
+)
+from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.workspace.lorebooks import BookPlace
+from tui_chat.workspace.workspace import Workspace
+
+TOWN = BookPlace("town")
+FOX = {"id": "fox", "keys": ["fox"], "content": "Red.", "mood": "kept"}
+
+
+def write(folder: Path, *entries: object) -> Path:
+    path = folder / "lorebooks" / "town.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"name": "The town", "entries": entries}))
+    return path
+
+
+def entries(path: Path) -> object:
+    return json.loads(path.read_text())["entries"]
+
+
+def with_content(entry: LorebookEntry, content: str) -> Callable[[LorebookFile], LorebookFile]:
+    after = replace(entry, content=content)
+    return lambda file: merge_entry(file, entry, after)
+
+
+def used(workspace: Workspace) -> list[str]:
+    return [each.content for book in workspace.state.lorebooks for each in book.entries]
+
+
+async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_path: Path) -> None:
+    workspace, _ = await make_workspace()
+    books = workspace.lorebooks
+    place = await books.create("Team facts")
+    assert workspace.state.lorebook_names == ("Team facts",)
+    with pytest.raises(InputError, match="exists already"):
+        await books.create("Team facts")
+    await books.edit(place, "add “Pool”", lambda file: add_entry(file, LorebookEntry("", "Wet.")))
+    assert used(workspace) == ["Wet."]
+    [pool] = (await books.read(place)).book.entries
+    await books.edit(place, "edit “Pool”", with_content(pool, "Wetter."))
+    assert used(workspace) == ["Wetter."]
+    await books.edit(place, "delete “Pool”", lambda file: remove_entry(file, 0))
+    assert used(workspace) == []
+    undone = [await books.undo(place) for _ in range(4)]
+    assert undone == ["delete “Pool”", "edit “Pool”", "add “Pool”", ""]
+    assert [await books.redo(place) for _ in range(4)] == [
+        "add “Pool”",
+        "edit “Pool”",
+        undone[0],
+        "",
+    ]
+    assert await books.undo(place) == "delete “Pool”"
+    assert used(workspace) == ["Wetter."]
+    path = tmp_path / "lorebooks" / "Team facts.json"
+    assert json.loads(path.read_text())["entries"][0]["content"] == "Wetter."
+
+
+async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path) -> None:
+    workspace, _ = await make_workspace()
+    books, path = workspace.lorebooks, write(tmp_path, FOX)
+    fox = (await books.read(TOWN)).book.entries[0]
+    owl = {"id": "owl", "content": "Wise."}
+    write(tmp_path, owl, FOX)
+    await books.edit(TOWN, "edit fox", with_content(fox, "Grey."))
+    assert entries(path) == [owl, {**FOX, "content": "Grey."}]
+    write(tmp_path, owl, {**FOX, "content": "Blue."})
+    with pytest.raises(InputError, match="was changed elsewhere since: “edit fox” stays"):
+        await books.undo(TOWN)
+    grey = replace(fox, content="Grey.")
+    with pytest.raises(ChangedElsewhere):
+        await books.edit(TOWN, "edit fox", with_content(grey, "Red."))
+    assert entries(path) == [owl, {**FOX, "content": "Blue."}]
+    path.write_text("{broken")
+    with pytest.raises(InputError, match=r"town\.json"):
+        await books.edit(TOWN, "edit fox", with_content(grey, "Red."))
+    assert path.read_text() == "{broken"
+
+
+async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path) -> None:
+    workspace, _ = await make_workspace()
+    path = write(tmp_path, FOX)
+    before = path.read_text()
+    await workspace.lorebooks.use("town", is_used=True)
+    await workspace.lorebooks.delete("town")
+    assert not path.exists()
+    assert workspace.state.lorebook_names == ()
+    await workspace.undo()
+    assert path.read_text() == before
+    assert used(workspace) == ["Red."]
+
+
+async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path) -> None:
+    workspace, _ = await make_workspace()
+    write(tmp_path, FOX)
+    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) is None, "not used"
+    await workspace.lorebooks.use("town", is_used=True)
+    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
+    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/gone")) is None
+
+
+async def test_the_lorebook_in_a_card_is_edited_in_the_card(make_workspace) -> None:
+    workspace, _ = await make_workspace()
+    books = workspace.lorebooks
+    await workspace.store.roles.save(ada())
+    await workspace.sessions.new("ada")
+    [place] = books.places()
+    lamp = (await books.read(place)).book.entries[0]
+    assert books.find(Origin(OriginKind.LORE, "Ada's lorebook/0")) == (place, "0")
+    await books.edit(place, "edit lamp", with_content(lamp, "The lamp is red."))
+    after = replace(lamp, content="More.", sticky=3, enabled=False, insertion_point=-2)
+    after = replace(after, position="depth", secondary_keys=("oil",))
+    await books.edit(place, "add", lambda file: add_entry(file, after, 0))
+    role = await workspace.store.roles.get("ada")
+    assert role is not None
+    assert role.character is not None
+    data = role.character.card["data"]
+    assert {**data, "character_book": 0} == {**CARD["data"], "character_book": 0}
+    first, second = data["character_book"]["entries"]
+    assert first == {"keys": ["lamp"], "content": "The lamp is red.", "extensions": {}}
+    assert (second["enabled"], second["secondary_keys"]) == (False, ["oil"])
+    assert second["extensions"] | {"sticky": 3, "depth": 2, "position": 4} == second["extensions"]
+    assert role.character.book is not None
+    assert role.character.book.entries[1] == replace(after, id="1", extras={})
+    state = workspace.state
+    assert state.searched_lorebooks[-1].entries[0].content == "The lamp is red."
+    only = replace(lamp, content="The lamp is red.", characters=("Ada",))
+    with pytest.raises(FieldError, match="cannot express the field “characters”"):
+        await books.edit(place, "edit", lambda file: change_entry(file, 0, only))
+    await books.undo(place)
+    await books.undo(place)
+    assert await workspace.store.roles.get("ada") == ada()
+
+
+async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path) -> None:
+    workspace, _ = await make_workspace()
+    path = write(tmp_path, FOX)
+    await workspace.lorebooks.edit(
+        TOWN, "settings", lambda file: change_book(file, replace(file.book, token_budget=90))
+    )
+    assert json.loads(path.read_text()) == {
+        "name": "The town", "entries": [FOX], "tokenBudget": 90,
+    }  # fmt: skip

@@ -1,0 +1,274 @@
+"""Edits of a lorebook file. Pure: each returns the file with another text.
+
+1. An edit changes the keys of its fields in the file's JSON. All else stays as it is: unknown keys,
+   spellings, and the form of world info, in which entries stay those of SillyTavern.
+2. The new text is read again. What the form of the file cannot express is an error that names the
+   field, so that an edit is made as it was meant or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import fields, replace
+from typing import Any
+
+from tui_chat.errors import ChangedElsewhere, FieldError, InputError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, to_camel_case
+from tui_chat.library.json_parser import Path as JsonPath
+from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
+from tui_chat.library.sillytavern_lore_export import export_entry
+from tui_chat.library.sillytavern_world_info import DECORATORS, is_world_info_entry
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+
+_LIST = "entries"
+_INDENT = re.compile(r"\n([ \t]+)\S")
+_ENTRY_FIELDS = tuple(each.name for each in fields(LorebookEntry) if each.name != "extras")
+_BOOK_FIELDS = tuple(
+    each.name for each in fields(Lorebook) if each.name not in ("entries", "extras")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LorebookFile:
+    """The text of a lorebook file, and what it says."""
+
+    text: str
+    source: str
+    """What errors call it."""
+    name: str
+    """The lorebook's name if the text has none."""
+    book: Lorebook
+    paths: tuple[JsonPath, ...]
+    """The path of each entry."""
+    has_world_info: bool
+    """True if a new entry is one of SillyTavern's."""
+    value_is_list: bool
+    """True if the text is a list of entries, without settings."""
+
+    @classmethod
+    def read(
+        cls, text: str, source: str, name: str, *, is_world_info: bool = False
+    ) -> LorebookFile:
+        """Read a file; new entries of one without any are SillyTavern's if it `is_world_info`.
+        Raises InputError with place and fault.
+        """
+        found = read_lorebook(text, name)
+        found.file.raise_errors(source)
+        assert found.book is not None  # it had no errors
+        whole = as_object(found.file.value)
+        entries = found.file.value
+        if whole is not None:
+            entries = next(value for key, value in whole.items() if _is_list(key))
+        objects = [as_object(each) or {} for each in as_list(entries)]
+        has_world_info = isinstance(entries, dict) or (
+            all(map(is_world_info_entry, objects)) if objects else is_world_info
+        )
+        return cls(text, source, name, found.book, found.paths, has_world_info, whole is None)
+
+    def number_of(self, entry: LorebookEntry) -> int:
+        """Return the number of an entry. Raises InputError if another program changed it."""
+        there = (number for number, each in enumerate(self.book.entries) if each == entry)
+        if (number := next(there, None)) is None:
+            raise InputError(f"Another program changed this entry in {self.source}.")
+        return number
+
+
+def new_lorebook(name: str) -> str:
+    """Return the text of a lorebook without entries."""
+    return json.dumps({"name": name, "entries": []}, indent=2, ensure_ascii=False) + "\n"
+
+
+def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> LorebookFile:
+    """Give an entry other fields. Raises FieldError for one that the file cannot express."""
+    before, whole = file.book.entries[number], _value(file)
+    found = _at(whole, file.paths[number])
+    if is_world_info_entry(found):
+        _change_world_info(found, before, after)
+    else:
+        _change_fields(found, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
+    edited = _with_value(file, whole)
+    _require_equal(edited, edited.book.entries[number], after, _ENTRY_FIELDS)
+    return edited
+
+
+def merge_entry(
+    file: LorebookFile, before: LorebookEntry, after: LorebookEntry, *, overwrite: bool = False
+) -> LorebookFile:
+    """Give an entry the fields in which `after` differs from `before`, which the file need not have
+    any more. Raises ChangedElsewhere if it has another value in one of these, unless `overwrite`,
+    and InputError if the entry is gone.
+    """
+    entries = file.book.entries
+    same = (number for number, each in enumerate(entries) if each == before)
+    renewed = (number for number, each in enumerate(entries) if each.id == before.id)
+    number = next(same, next(renewed, None))
+    if number is None:
+        raise InputError(f"Another program removed this entry from {file.source}.")
+    now = entries[number]
+    changes = {name: getattr(after, name) for name in _different(before, after, _ENTRY_FIELDS)}
+    others = [
+        name.replace("_", " ")
+        for name, value in changes.items()
+        if getattr(now, name) not in (getattr(before, name), value)
+    ]
+    if others and not overwrite:
+        raise ChangedElsewhere(
+            f"Another program changed the {', '.join(others)} of this entry.",
+            advice="Save again to overwrite that.",
+        )
+    return change_entry(file, number, replace(now, **changes))
+
+
+def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -> LorebookFile:
+    """Insert an entry with a free id behind that with the number `at`, or at the end. Raises
+    FieldError for a field that the file cannot express.
+    """
+    whole = _value(file)
+    entries = whole if file.value_is_list else next(whole[key] for key in whole if _is_list(key))
+    place = len(file.book.entries) if at is None else at + 1
+    taken = {each.id for each in file.book.entries}
+    if file.has_world_info:
+        uids = (int(each) for each in taken if each.isascii() and each.isdigit())
+        uid = max(uids, default=-1) + 1
+        new = export_entry(entry, uid, Lorebook(""), [])
+        entry = replace(entry, id=str(uid))
+    else:
+        numbers = range(len(taken) + 1, 2 * len(taken) + 2)
+        entry = replace(entry, id=next(f"entry-{n}" for n in numbers if f"entry-{n}" not in taken))
+        spelled = {_spelled(name, file.text): value for name, value in _written(entry).items()}
+        new = {**spelled, **entry.extras}
+    if isinstance(entries, dict):
+        entries[entry.id] = new
+        place = len(file.book.entries)
+    else:
+        entries.insert(place, new)
+    edited = _with_value(file, whole)
+    _require_equal(edited, edited.book.entries[place], entry, _ENTRY_FIELDS)
+    return edited
+
+
+def remove_entry(file: LorebookFile, number: int) -> LorebookFile:
+    """Remove an entry."""
+    whole = _value(file)
+    path = file.paths[number]
+    del _at(whole, path[:-1])[path[-1]]
+    return _with_value(file, whole)
+
+
+def change_book(file: LorebookFile, after: Lorebook) -> LorebookFile:
+    """Give the lorebook other settings, its entries unchanged."""
+    whole = _value(file)
+    whole = {_LIST: whole} if file.value_is_list else whole
+    _change_fields(
+        whole, _fields(file.book, _BOOK_FIELDS), _fields(after, _BOOK_FIELDS), keys=BOOK_KEYS
+    )
+    edited = _with_value(file, whole)
+    _require_equal(edited, edited.book, after, _BOOK_FIELDS)
+    return edited
+
+
+def _value(file: LorebookFile) -> Any:
+    return deepcopy(JsonFile(file.text).value)
+
+
+def _with_value(file: LorebookFile, value: Any) -> LorebookFile:
+    indent = found[1] if (found := _INDENT.search(file.text)) else 2
+    text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+    return LorebookFile.read(text, file.source, file.name, is_world_info=file.has_world_info)
+
+
+def _at(value: Any, path: JsonPath) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _is_list(key: str) -> bool:
+    """True if a key is that of the entries."""
+    return BOOK_KEYS.field_of.get(key) == _LIST
+
+
+def _fields(value: LorebookEntry | Lorebook, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+def _written(entry: LorebookEntry) -> dict[str, Any]:
+    """Return the fields of a new entry as a file has them: those that are not the usual ones."""
+    usual = _fields(LorebookEntry(""), _ENTRY_FIELDS)
+    kept = ("id", "keys", "content")
+    found = _fields(entry, _ENTRY_FIELDS).items()
+    return {name: _json(value) for name, value in found if name in kept or value != usual[name]}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  of texts
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _change_fields(
+    found: dict[str, Any],
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    keys: KnownKeys = ENTRY_KEYS,
+) -> None:
+    """Write the fields that differ, in the spelling that is there; None removes one."""
+    for name, value in after.items():
+        if value == before[name]:
+            continue
+        there = [key for key in found if keys.field_of.get(key) == name]
+        for key in there if value is None else there[1:]:
+            del found[key]
+        if value is not None:
+            key = there[0] if there else _spelled(name, json.dumps(found))
+            found[key] = _json(value)
+
+
+def _spelled(name: str, text: str) -> str:
+    """Return a field as a file spells its keys: in snake_case if it has such a key of ours."""
+    snake = any(f'"{each}"' in text for each in (*_ENTRY_FIELDS, *_BOOK_FIELDS) if "_" in each)
+    return name if snake else to_camel_case(name)
+
+
+def _change_world_info(found: dict[str, Any], before: LorebookEntry, after: LorebookEntry) -> None:
+    """Write what differs between two entries into one of SillyTavern's."""
+    was, now = (export_entry(each, 0, Lorebook(""), []) for each in (before, after))
+    changes = {key: value for key, value in now.items() if value != was.get(key)}
+    if "probability" in changes:
+        changes["useProbability"] = True
+    written = found.get("content")
+    if isinstance(written, str) and before.content and written.endswith(before.content):
+        lines = written.removesuffix(before.content).splitlines(keepends=True)
+        if not changes.keys().isdisjoint(("constant", "disable")):
+            lines = [each for each in lines if not each.startswith(DECORATORS)]
+            changes |= {"constant": now["constant"], "disable": now["disable"]}
+        changes["content"] = "".join((*lines, after.content))
+    found.update(changes)
+
+
+def require_same_entries(found: LorebookFile, wanted: LorebookFile) -> None:
+    """Raise FieldError if an entry of a file is not as it was meant, but for its id."""
+    for one, other in zip(found.book.entries, wanted.book.entries, strict=True):
+        _require_equal(found, one, replace(other, id=one.id), _ENTRY_FIELDS)
+
+
+def _require_equal(
+    file: LorebookFile,
+    found: LorebookEntry | Lorebook,
+    wanted: LorebookEntry | Lorebook,
+    names: tuple[str, ...],
+) -> None:
+    """Raise FieldError for the first field that a file does not say as it was meant."""
+    for name in _different(found, wanted, names):
+        words = name.replace("_", " ")
+        form = "SillyTavern's form" if file.has_world_info else "the form"
+        sentence = f"{form} of a lorebook cannot express the field “{words}”."
+        raise FieldError(name, f"{file.source} is not changed: {sentence}")
+
+
+def _different(found: Any, wanted: Any, names: tuple[str, ...]) -> Iterator[str]:
+    return (name for name in names if getattr(found, name) != getattr(wanted, name))

@@ -1,0 +1,170 @@
+"""The fields of lore entries and lorebooks as people edit them; see `typed_fields`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tui_chat.context.lorebooks.description import LOGIC_WORDS, POSITION_WORDS
+from tui_chat.errors import FieldError
+from tui_chat.library.lorebooks import BookFile, EntryFile
+from tui_chat.library.sillytavern_world_info import NOTE_DEPTH
+from tui_chat.library.typed_fields import (
+    Field,
+    FieldRows,
+    Values,
+    shown_values,
+    typed_values,
+)
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.preset import CHAT_HISTORY
+
+
+def _inherited(name: str, label: str) -> Field:
+    return Field(name, label, "choice", (("", "as the lorebook"), ("yes", "yes"), ("no", "no")))
+
+
+_LOGIC = tuple((logic, words) for logic, words in LOGIC_WORDS.items())
+_ROLES = tuple((role, role) for role in ("system", "user", "assistant"))
+_OWN_PLACES = (
+    ("", "before the history"),
+    ("after", "after the history"),
+    ("depth", "at a depth"),
+    ("before_anchor", "before an anchor"),
+    ("after_anchor", "after an anchor"),
+)
+_NAMED_PLACES = tuple((position, words) for position, words in POSITION_WORDS.items())
+_WORLD_INFO_PLACES = (*_NAMED_PLACES, ("depth", "at a depth"), ("after", "after the history"))
+
+
+def entry_fields(*, is_world_info: bool) -> FieldRows:
+    """Return the fields of an entry, in rows."""
+    places = _WORLD_INFO_PLACES if is_world_info else (*_OWN_PLACES, *_NAMED_PLACES)
+    anchor = () if is_world_info else (Field("anchor_target", "Anchor (its id)"),)
+    return (
+        (Field("name", "Name"),),
+        (Field("enabled", "Enabled", "switch"),
+         Field("constant", "Always active", "switch")),
+        (Field("keys", "Keys, one a line (words or /patterns/i)", "lines"),
+         Field("secondary_keys", "Secondary keys, one a line", "lines")),
+        (Field("secondary_logic", "Of the secondary keys occur", "choice", _LOGIC),
+         Field("probability", "Probability, in percent", "number")),
+        (Field("content", "Content", "text"),),
+        (Field("place", "Place", "choice", places), Field("role", "Role", "choice", _ROLES),
+         Field("order", "Order (higher: nearer to the end)", "number")),
+        (Field("insertion_point", "Depth (-1 after the newest message)", "number"),
+         *anchor, Field("outlet", "Name of the outlet")),
+        (Field("sticky", "Sticky, messages", "number"),
+         Field("cooldown", "Cooldown, messages", "number"),
+         Field("delay", "Delay, messages", "number")),
+        (Field("groups", "Groups", "words"), Field("group_weight", "Weight", "number"),
+         _inherited("group_scoring", "Scored by matching keys")),
+        (Field("group_override", "Highest order wins in its group", "switch"),
+         Field("ignore_budget", "Ignores the budget", "switch")),
+        (Field("scan_depth", "Scan depth", "number"),
+         _inherited("case_sensitive", "Case-sensitive"),
+         _inherited("whole_words", "Whole words")),
+        (Field("prevent_recursion", "Activates no other entries", "switch"),
+         Field("exclude_recursion", "Not activated by other entries", "switch")),
+        (Field("delay_until_recursion", "By other entries only, level", "number"),
+         Field("triggers", "Only with (normal, continue …)", "words"),
+         Field("sources", "Also searched (persona, scenario …)", "words")),
+        (Field("characters", "Roles", "words"), Field("character_tags", "Tags", "words"),
+         Field("characters_excluded", "Not with these", "switch")),
+    )  # fmt: skip
+
+
+BOOK_FIELDS = (
+    (Field("name", "Name"),),
+    (Field("scan_depth", "Scan depth, messages", "number"),
+     Field("token_budget", "Token budget (empty: none)", "number")),
+    (Field("recursive", "Entries activate others", "switch"),
+     Field("max_recursion", "How many times in a row", "number")),
+    (Field("case_sensitive", "Case-sensitive", "switch"),
+     Field("whole_words", "Whole words", "switch")),
+)  # fmt: skip
+
+
+def entry_values(entry: LorebookEntry) -> Values:
+    """Return what the fields of an entry show."""
+    known = _known(entry_fields(is_world_info=False))
+    return {**shown_values(entry, known.values()), "place": place_kind(entry)}
+
+
+def book_values(book: Lorebook) -> Values:
+    """Return what the fields of a lorebook show."""
+    return shown_values(book, _known(BOOK_FIELDS).values())
+
+
+def place_kind(entry: LorebookEntry) -> str:
+    """Return the value of the field `place` that an entry shows."""
+    if entry.position not in ("", "depth"):
+        return entry.position
+    if entry.insertion_point is not None:
+        return "depth"
+    if entry.anchor_target not in (None, CHAT_HISTORY):
+        return "before_anchor" if entry.anchor_point == "before" else "after_anchor"
+    is_after = entry.anchor_point == "after" or (entry.anchor_target and not entry.anchor_point)
+    return "after" if is_after else ""
+
+
+def typed_entry(values: Values, before: LorebookEntry, *, is_world_info: bool) -> LorebookEntry:
+    """Return an entry with other values of its fields. A field that shows what it showed before
+    stays as it is. Raises FieldError.
+    """
+    shown, known = entry_values(before), _known(entry_fields(is_world_info=is_world_info))
+    changed = {name for name in ("place", *known) if values[name] != shown[name]}
+    place_names = {"place", "insertion_point", "anchor_target", "outlet"}
+    is_moved = not changed.isdisjoint(place_names)
+    names = (changed | place_names if is_moved else changed) & known.keys()
+    given = typed_values({name: values[name] for name in names}, known, EntryFile)
+    if not is_moved:
+        return replace(before, **given)
+    place, depth = str(values["place"]), given.pop("insertion_point")
+    target = given.pop("anchor_target", None) or None
+    if place == "depth" and depth is None:
+        raise FieldError("insertion_point", "The place “at a depth” needs a depth.")
+    if place.endswith("_anchor") and target is None:
+        raise FieldError("anchor_target", "This place needs the id of an anchor.")
+    if place == "outlet" and not given["outlet"]:
+        raise FieldError("outlet", "An outlet needs a name.")
+    return replace(before, **{**given, **_placed(place, depth, target, is_world_info)})
+
+
+def _placed(
+    place: str, depth: int | None, target: str | None, is_world_info: bool
+) -> dict[str, Any]:
+    """Return the fields that say a place."""
+    found: dict[str, Any] = dict.fromkeys(("insertion_point", "anchor_point", "anchor_target"))
+    found["position"] = "depth" if is_world_info and place in ("depth", "after") else ""
+    if is_world_info and place != "outlet":
+        found["outlet"] = ""
+    match place:
+        case "depth":
+            found["insertion_point"] = depth
+        case "after":
+            found["anchor_point"] = "after"
+        case "before_anchor" | "after_anchor":
+            found |= {"anchor_point": place.removesuffix("_anchor"), "anchor_target": target}
+        case "":
+            pass
+        case _:
+            found["position"] = place
+            if place in ("note_top", "note_bottom"):  # for presets without a note
+                found["insertion_point"] = -NOTE_DEPTH
+    return found
+
+
+def typed_book(values: Values, before: Lorebook) -> Lorebook:
+    """Return a lorebook with other values of its fields. Raises FieldError."""
+    shown, known = book_values(before), _known(BOOK_FIELDS)
+    changed = {name: value for name, value in values.items() if value != shown[name]}
+    found = typed_values(changed, known, BookFile, entries=())
+    if not found.get("name", before.name):
+        raise FieldError("name", "A lorebook needs a name.")
+    return replace(before, **found)
+
+
+def _known(rows: FieldRows) -> Mapping[str, Field]:
+    return {each.name: each for row in rows for each in row if each.name != "place"}

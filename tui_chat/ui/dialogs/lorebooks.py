@@ -1,0 +1,486 @@
+"""Dialogs of lorebooks: which there are and which are searched, the entries of one, and what would
+be active now.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from rich.cells import set_cell_size
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_chat.context.lorebooks.description import describe_conditions, describe_place
+from tui_chat.context.lorebooks.explanation import (
+    LoreExplanation,
+    LoreOutcome,
+    entry_name,
+    lore_counter,
+)
+from tui_chat.errors import InputError
+from tui_chat.library.lorebook_edits import (
+    LorebookFile,
+    add_entry,
+    change_book,
+    merge_entry,
+    remove_entry,
+)
+from tui_chat.library.lorebook_fields import (
+    BOOK_FIELDS,
+    book_values,
+    entry_fields,
+    entry_values,
+    typed_book,
+    typed_entry,
+)
+from tui_chat.models.lorebook import EntryState, LorebookEntry
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.dialogs.base import Confirm, Dialog, TextPrompt, set_title
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.notifications import show_error
+from tui_chat.workspace.lorebooks import BookPlace
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_chat.library.typed_fields import Values
+    from tui_chat.workspace.workspace import Workspace
+
+_NEW = "+"
+_MARKS = {
+    EntryState.ACTIVE: "●",
+    EntryState.HELD_BACK: "○",
+    EntryState.ABSENT: "·",
+    EntryState.DISABLED: "-",
+}
+
+
+def _app(screen: Screen[Any]) -> App[None]:
+    return cast("App[None]", screen.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+
+
+class LorebooksDialog(Dialog[BookPlace | None]):
+    """Lists the lorebooks. The result is the one whose entries are to be shown."""
+
+    DEFAULT_CSS = """
+    LorebooksDialog {
+        & > Vertical { width: 92; }
+        OptionList, OptionList:focus { border: none; margin-top: 0; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "use", show=False),
+        Binding("n", "create", show=False),
+        Binding("delete,x", "delete", show=False),
+    ]
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._places: tuple[BookPlace, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = "Lorebooks"
+            yield OptionList()
+            hint = "Space searches it in this session or not · Enter entries · n new · x delete"
+            yield Static(f"{hint} · Esc closes", classes="hint")
+
+    def on_mount(self) -> None:
+        """Show the lorebooks."""
+        self._show()
+
+    def _show(self) -> None:
+        options = self.query_one(OptionList)
+        at = options.highlighted or 0
+        self._places = self._workspace.lorebooks.places()
+        options.clear_options()
+        used = self._workspace.state.lorebook_names
+        for place in self._places:
+            number = f"{used.index(place.name) + 1:>2} " if place.name in used else " · "
+            mark = " ● " if place.role_id else number
+            facts = f"in the card of {place.name}" if place.role_id else ""
+            options.add_option(Option(_line(mark, place.name, facts or self._facts(place))))
+        options.add_option(Option(_line(" + ", "New lorebook", self._folder()), id=_NEW))
+        options.highlighted = min(at, len(self._places))
+
+    def _folder(self) -> str:
+        folder = self._workspace.state.config.config_dir / "lorebooks"
+        return "" if self._places else f"or put JSON files into {folder}"
+
+    def _facts(self, place: BookPlace) -> str:
+        try:
+            count = len(self._workspace.library.lorebook(place.name).entries)
+        except InputError as error:
+            return one_line(str(error))
+        return _counted(count, "entry", "entries")
+
+    @property
+    def _place(self) -> BookPlace | None:
+        at = self.query_one(OptionList).highlighted
+        return self._places[at] if at is not None and at < len(self._places) else None
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        if event.option.id == _NEW:
+            self.action_create()
+        else:
+            self.dismiss(self._place)
+
+    async def action_use(self) -> None:
+        """Search the highlighted lorebook in the session, or no longer."""
+        place = self._place
+        if place is None:
+            return
+        if place.role_id:
+            self.notify("The lorebook in the card of the session's role is always searched.")
+            return
+        is_used = place.name in self._workspace.state.lorebook_names
+        await self._workspace.lorebooks.use(place.name, is_used=not is_used)
+        self._show()
+
+    def action_create(self) -> None:
+        """Ask for the name of a new lorebook, create it, and show its entries."""
+
+        async def create(name: str | None) -> None:
+            if name is None:
+                return
+            try:
+                self.dismiss(await self._workspace.lorebooks.create(name))
+            except InputError as error:
+                show_error(self, error)
+
+        prompt = TextPrompt("Name of the new lorebook", "", enter="creates it")
+        _app(self).push_screen(prompt, create)
+
+    def action_delete(self) -> None:
+        """Ask whether to delete the highlighted lorebook."""
+        place = self._place
+        if place is None or place.role_id:
+            return
+
+        async def delete(is_sure: bool | None) -> None:
+            if not is_sure:
+                return
+            try:
+                await self._workspace.lorebooks.delete(place.name)
+            except InputError as error:
+                show_error(self, error)
+            self._show()
+
+        question = "Its file is deleted. “Undo delete or archive” brings it back until you quit."
+        title = f"Delete the lorebook “{one_line(place.name, 40)}”?"
+        _app(self).push_screen(Confirm(title, question, yes="Delete"), delete)
+
+
+class EntriesDialog(Dialog[None]):
+    """Lists the entries of a lorebook, with what would become of each in the next request."""
+
+    DEFAULT_CSS = """
+    EntriesDialog {
+        & > Vertical { width: 116; height: 90%; }
+        OptionList, OptionList:focus { height: 1fr; max-height: 100%; border: none; margin: 0; }
+        #status { height: 3; margin-top: 1; color: $foreground; }
+        Input { display: none; margin-bottom: 1; }
+        &.-filter Input { display: block; }
+        &.-short #status { height: 1; margin-top: 0; }
+    }
+    """
+    AUTO_FOCUS = "OptionList"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "add", show=False),
+        Binding("d", "duplicate", show=False),
+        Binding("space", "switch", show=False),
+        Binding("delete,x", "delete", show=False),
+        Binding("u", "undo", show=False),
+        Binding("U", "redo", show=False),
+        Binding("p", "settings", show=False),
+        Binding("slash", "filter", show=False),
+    ]
+
+    def __init__(self, workspace: Workspace, place: BookPlace) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._place = place
+        self._file: LorebookFile | None = None
+        self._outcomes: Mapping[str, LoreOutcome] = {}
+        """By the ids of entries."""
+        self._used = ""
+        """What of its budget the lorebook uses, in words."""
+        self._listed: list[LorebookEntry] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical():
+            yield Input(placeholder="Entries whose name, keys or content have these words")
+            yield OptionList()
+            yield Static(id="status")
+            hint = "Enter edit · a add · d duplicate · Space on/off · x delete · u undo · U redo"
+            yield Static(f"{hint} · p settings · / filter · Esc closes", classes="hint")
+
+    async def on_mount(self) -> None:
+        """Show the entries."""
+        await self.show_entries()
+
+    async def show_entries(self, entry_id: str = "") -> None:
+        """Read the lorebook again; with the id of an entry, highlight it."""
+        try:
+            self._file = await self._workspace.lorebooks.read(self._place)
+        except InputError as error:
+            self._file = None
+            self.query_one("#status", Static).update(Text(f"{error} {error.advice}".strip()))
+        await self._explain()
+        self._list(entry_id)
+
+    async def _explain(self) -> None:
+        """Search the lorebook for the next request, also if the session does not use it."""
+        live, file = self._workspace.state.request.live, self._file
+        if file is None or live is None or live.inputs is None:
+            return
+        inputs, book = live.inputs, file.book
+        others = (each for each in inputs.lorebooks if each.name != book.name)
+        inputs = replace(inputs, lorebooks=(*others, book))
+        found = await to_thread(LoreExplanation, inputs, lore_counter(inputs))
+        outcomes = map(found.outcome, range(len(found.entries)))
+        self._outcomes = {each.entry: each for each in outcomes if each.book == book.name}
+        uses = (use for use in found.budgets() if use.book == book.name)
+        self._used = "".join(f" · {use.used:,} of {use.limit:,} tokens" for use in uses)
+
+    def _list(self, entry_id: str = "") -> None:
+        """List the entries that the filter leaves."""
+        options, words = self.query_one(OptionList), self.query_one(Input).value.casefold()
+        entry = self._entry
+        entry_id = entry_id or (entry.id if entry is not None else "")
+        at = options.highlighted or 0
+        entries = self._file.book.entries if self._file is not None else ()
+        self._listed = [each for each in entries if words in _searched(each)]
+        options.clear_options()
+        width = max(min(_app(self).size.width * 92 // 100, 116) - 8, 20)
+        options.add_options(Option(self._row(each, width)) for each in self._listed)
+        if not self._listed:
+            none = "No entry has these words." if words else "No entries yet: a adds one."
+            options.add_option(Option(Text(none, style="dim"), disabled=True))
+        numbers = [n for n, each in enumerate(self._listed) if each.id == entry_id]
+        highlighted = numbers[0] if numbers else min(at, len(self._listed) - 1)
+        options.highlighted = highlighted if self._listed else None
+        count = _counted(len(entries), "entry", "entries")
+        name = self._file.book.name if self._file is not None else self._place.name
+        title = f"Lorebook: {one_line(name, 40)} · {count}{self._used}"
+        set_title(self.query_one(Vertical), title)
+        self._describe()
+
+    def _row(self, entry: LorebookEntry, width: int) -> Text:
+        outcome = self._outcomes.get(entry.id)
+        mark = _MARKS[outcome.state] if outcome is not None else " "
+        name = max(width // 4, 12)
+        place = max(width // 5, 12) if width >= 70 else 0
+        keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
+        active = outcome is not None and outcome.active
+        tokens = f"{outcome.tokens:,} tokens" if active and outcome is not None else ""
+        where = outcome.place if active and outcome is not None else describe_place(entry)
+        room = width - name - place - 16
+        text = Text(f"{mark} ", no_wrap=True)
+        text.append(set_cell_size(one_line(entry_name(entry), name - 1), name), style="bold")
+        text.append(set_cell_size(one_line(keys, room - 1), room), style="dim" * (not active))
+        text.append(set_cell_size(one_line(where, max(place - 1, 0)), place), style="dim")
+        text.append(tokens.rjust(13), style="dim")
+        return text
+
+    @property
+    def _entry(self) -> LorebookEntry | None:
+        """The highlighted entry."""
+        at = self.query_one(OptionList).highlighted
+        return self._listed[at] if at is not None and at < len(self._listed) else None
+
+    @on(OptionList.OptionHighlighted)
+    def _describe(self) -> None:
+        entry = self._entry
+        if entry is None:
+            if self._file is not None:  # else the status says what is wrong with it
+                self.query_one("#status", Static).update("")
+            return
+        outcome = self._outcomes.get(entry.id)
+        now = f"{outcome.sentence} " if outcome is not None else ""
+        conditions = " · ".join(describe_conditions(entry))
+        self.query_one("#status", Static).update(Text(one_line(f"{now}{conditions}", 600)))
+
+    # --- edits ---------------------------------------------------------------------------
+
+    @on(OptionList.OptionSelected)
+    def action_open(self) -> None:
+        """Edit the highlighted entry."""
+        if (entry := self._entry) is not None:
+            self.open_form(entry)
+
+    def open_form(self, entry: LorebookEntry | None) -> None:
+        """Open the form of an entry; None for a new one."""
+        if self._file is not None:
+            form = entry_form(self._workspace, self._place, self._file, entry)
+            _app(self).push_screen(form, self._form_closed)
+
+    async def _form_closed(self, is_changed: bool | None) -> None:
+        if is_changed:
+            before = {each.id for each in self._file.book.entries} if self._file else set[str]()
+            await self.show_entries()
+            entries = self._file.book.entries if self._file is not None else ()
+            if new := [each.id for each in entries if each.id not in before]:
+                self._list(new[-1])
+
+    def action_add(self) -> None:
+        """Write a new entry."""
+        self.open_form(None)
+
+    async def action_duplicate(self) -> None:
+        """Insert a copy of the highlighted entry behind it."""
+        if (entry := self._entry) is not None:
+            await self._edit(
+                f"duplicate {_quoted(entry)}",
+                lambda file: add_entry(file, entry, file.number_of(entry)),
+            )
+
+    async def action_switch(self) -> None:
+        """Enable or disable the highlighted entry."""
+        if (entry := self._entry) is not None:
+            word = "disable" if entry.enabled else "enable"
+            after = replace(entry, enabled=not entry.enabled)
+            await self._edit(
+                f"{word} {_quoted(entry)}",
+                lambda file: merge_entry(file, entry, after),
+            )
+
+    async def action_delete(self) -> None:
+        """Delete the highlighted entry."""
+        if (entry := self._entry) is not None:
+            await self._edit(
+                f"delete {_quoted(entry)}", lambda file: remove_entry(file, file.number_of(entry))
+            )
+            self.notify(f"Deleted {_quoted(entry)}. u brings it back.", markup=False)
+
+    async def _edit(self, label: str, edit: Callable[[LorebookFile], LorebookFile]) -> None:
+        try:
+            await self._workspace.lorebooks.edit(self._place, label, edit)
+        except InputError as error:
+            show_error(self, error)
+        await self.show_entries()
+
+    async def action_undo(self) -> None:
+        """Undo the last edit of the lorebook."""
+        await self._step(self._workspace.lorebooks.undo, "Undone: {}.", "Nothing to undo.")
+
+    async def action_redo(self) -> None:
+        """Redo the edit that was undone last."""
+        await self._step(self._workspace.lorebooks.redo, "Redone: {}.", "Nothing to redo.")
+
+    async def _step(self, step: Callable[[BookPlace], Any], done: str, nothing: str) -> None:
+        try:
+            label = await step(self._place)
+        except InputError as error:
+            show_error(self, error)
+        else:
+            self.notify(done.format(label) if label else nothing, markup=False)
+        await self.show_entries()
+
+    def action_settings(self) -> None:
+        """Edit the settings of the whole lorebook."""
+        file = self._file
+        if file is None or self._place.role_id:
+            self.notify("The settings of a lorebook in a card are not edited here.")
+            return
+
+        async def keep(values: Values, overwrite: bool) -> None:
+            del overwrite
+            after = typed_book(values, file.book)
+            names = [field.name for row in BOOK_FIELDS for field in row]
+            changed = {
+                name: getattr(after, name)
+                for name in names
+                if getattr(after, name) != getattr(file.book, name)
+            }
+            await self._workspace.lorebooks.edit(
+                self._place,
+                "change its settings",
+                lambda now: change_book(now, replace(now.book, **changed)),
+            )
+
+        form = FieldsForm("Settings of the lorebook", BOOK_FIELDS, book_values(file.book), keep)
+        _app(self).push_screen(form, self._form_closed)
+
+    # --- filter --------------------------------------------------------------------------
+
+    def action_filter(self) -> None:
+        """Show the line to filter the entries."""
+        self.add_class("-filter")
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._list()
+
+    @on(Input.Submitted)
+    def _filtered(self) -> None:
+        self.query_one(OptionList).focus()
+
+    def action_leave(self) -> None:
+        """End the filter, else close."""
+        if self.has_class("-filter"):
+            self.query_one(Input).value = ""
+            self.remove_class("-filter")
+            self.query_one(OptionList).focus()
+        else:
+            super().action_leave()
+
+
+def entry_form(
+    workspace: Workspace, place: BookPlace, file: LorebookFile, entry: LorebookEntry | None
+) -> FieldsForm:
+    """Return the form of an entry of a lorebook; None for a new one."""
+    before = entry or _new_entry(file)
+    is_world_info = file.has_world_info
+
+    async def keep(values: Values, overwrite: bool) -> None:
+        after = typed_entry(values, before, is_world_info=is_world_info)
+
+        def edit(now: LorebookFile) -> LorebookFile:
+            if entry is None:
+                return add_entry(now, after)
+            return merge_entry(now, entry, after, overwrite=overwrite)
+
+        label = f"add {_quoted(after)}" if entry is None else f"edit {_quoted(entry)}"
+        await workspace.lorebooks.edit(place, label, edit)
+
+    name = one_line(file.book.name, 40)
+    title = f"Lore entry: {one_line(entry_name(entry), 40)}" if entry else "New lore entry"
+    rows = entry_fields(is_world_info=is_world_info)
+    return FieldsForm(f"{title} · {name}", rows, entry_values(before), keep)
+
+
+def _new_entry(file: LorebookFile) -> LorebookEntry:
+    position = "before_character" if file.has_world_info else ""
+    return LorebookEntry("", position=position)
+
+
+def _quoted(entry: LorebookEntry) -> str:
+    return f"“{one_line(entry_name(entry), 40) or 'entry'}”"
+
+
+def _searched(entry: LorebookEntry) -> str:
+    return "\n".join((entry.name, *entry.keys, *entry.secondary_keys, entry.content)).casefold()
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _line(mark: str, name: str, facts: str) -> Text:
+    line = Text(mark + set_cell_size(one_line(name, 30), 32), no_wrap=True)
+    line.append(one_line(facts), style="dim")
+    return line

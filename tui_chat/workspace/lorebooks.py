@@ -1,0 +1,196 @@
+"""The lorebooks that the user edits: files, and the one in a role's character card.
+
+1. A file is the source of truth: an edit is made to its present text and written at once. What
+   another program wrote meanwhile stays.
+2. An edit is undone only while the text is still the one that it left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.character_cards import CardFile
+from tui_chat.library.character_roles import book_text, with_book_text
+from tui_chat.library.lorebook_edits import (
+    LorebookFile,
+    new_lorebook,
+    require_same_entries,
+)
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.text import Origin, OriginKind
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class BookPlace:
+    """Where a lorebook is kept."""
+
+    name: str
+    """The name of its file, or of the role."""
+    role_id: str = ""
+    """The role whose card has it; empty for a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An edit: what was kept before it and after it."""
+
+    label: str
+    before: str
+    after: str
+
+
+class Lorebooks:
+    """Reads and edits lorebooks."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._past: dict[BookPlace, list[_Step]] = {}
+        self._future: dict[BookPlace, list[_Step]] = {}
+
+    def places(self) -> tuple[BookPlace, ...]:
+        """Return the files, and the card of the session's role if it has a lorebook."""
+        files = map(BookPlace, self._workspace.library.names("lorebooks"))
+        role = self._workspace.state.role
+        if role is None or role.character is None or role.character.book is None:
+            return tuple(files)
+        return (*files, BookPlace(role.name, role.role_id))
+
+    def find(self, origin: Origin) -> tuple[BookPlace, str] | None:
+        """Return where the lorebook of a lore entry of the session is kept, and the entry's id."""
+        if origin.kind is not OriginKind.LORE:
+            return None
+        for place in self.places():
+            book = self._in_session(place)
+            if book is not None and origin.id.startswith(f"{book.name}/"):
+                entry = origin.id.removeprefix(f"{book.name}/")
+                if any(each.id == entry for each in book.entries):
+                    return place, entry
+        return None
+
+    def _in_session(self, place: BookPlace) -> Lorebook | None:
+        """Return a lorebook as the session uses it."""
+        state = self._workspace.state
+        if place.role_id:
+            return state.role.character.book if state.role and state.role.character else None
+        try:
+            used = place.name in state.lorebook_names
+            return self._workspace.library.lorebook(place.name) if used else None
+        except InputError:
+            return None
+
+    async def read(self, place: BookPlace) -> LorebookFile:
+        """Return a lorebook. Raises InputError if it is gone or has faults."""
+        return self._file(place, await self._kept(place))
+
+    async def edit(
+        self, place: BookPlace, label: str, edit: Callable[[LorebookFile], LorebookFile]
+    ) -> LorebookFile:
+        """Edit a lorebook as it is now, and keep it. Raises InputError, also those of `edit`."""
+        before = await self._kept(place)
+        edited = edit(self._file(place, before))
+        after = _with_file(place, before, edited)
+        if place.role_id:  # a card cannot express all that world info can
+            require_same_entries(self._file(place, after), edited)
+        if after != before:
+            await self._keep(place, after)
+            self._past.setdefault(place, []).append(_Step(label, before, after))
+            self._future.pop(place, None)
+        return edited
+
+    async def undo(self, place: BookPlace) -> str:
+        """Undo the last edit; return what it was, empty if there is none. Raises InputError."""
+        return await self._go(place, self._past, self._future, forward=False)
+
+    async def redo(self, place: BookPlace) -> str:
+        """Redo the edit that was undone last; see `undo`."""
+        return await self._go(place, self._future, self._past, forward=True)
+
+    async def _go(
+        self,
+        place: BookPlace,
+        steps: Mapping[BookPlace, list[_Step]],
+        others: dict[BookPlace, list[_Step]],
+        *,
+        forward: bool,
+    ) -> str:
+        if not steps.get(place):
+            return ""
+        step = steps[place][-1]
+        now, then = (step.before, step.after) if forward else (step.after, step.before)
+        if await self._kept(place) != now:
+            raise InputError(
+                f"“{place.name}” was changed elsewhere since: “{step.label}” stays as it is."
+            )
+        await self._keep(place, then)
+        others.setdefault(place, []).append(steps[place].pop())
+        return step.label
+
+    async def create(self, name: str) -> BookPlace:
+        """Create a lorebook without entries, and use it in the session. Raises InputError."""
+        workspace = self._workspace
+        name = workspace.library.save_lorebook(new_lorebook(name), name, is_new=True)
+        await workspace.settings.set_lorebooks((*workspace.state.lorebook_names, name))
+        return BookPlace(name)
+
+    async def use(self, name: str, *, is_used: bool) -> None:
+        """Search a lorebook in the session, after the others, or no longer."""
+        names = tuple(each for each in self._workspace.state.lorebook_names if each != name)
+        await self._workspace.settings.set_lorebooks((*names, name) if is_used else names)
+
+    async def delete(self, name: str) -> None:
+        """Delete the file of a lorebook; it can be restored. Raises InputError."""
+        workspace = self._workspace
+        text = workspace.library.lorebook_text(name)
+        was_used = name in workspace.state.lorebook_names
+        workspace.library.delete_lorebook(name)
+        if was_used:
+            await self.use(name, is_used=False)
+
+        async def restore() -> None:
+            workspace.library.save_lorebook(text, name, is_new=True)
+            if was_used:
+                await self.use(name, is_used=True)
+
+        workspace.push_undo(f"the lorebook “{name}”", restore)
+
+    # --- what is kept --------------------------------------------------------------------
+
+    async def _kept(self, place: BookPlace) -> str:
+        """Return the text of a file, or the JSON of a card. Raises InputError."""
+        if not place.role_id:
+            return self._workspace.library.lorebook_text(place.name)
+        role = await self._workspace.store.roles.get(place.role_id)
+        if role is None or role.character is None:
+            raise InputError(f"The role “{place.name}” is no longer there.")
+        return json.dumps(dict(role.character.card))
+
+    def _file(self, place: BookPlace, kept: str) -> LorebookFile:
+        if not place.role_id:
+            source = str(self._workspace.library.files("lorebooks").get(place.name, place.name))
+            return LorebookFile.read(kept, source, place.name)
+        text = book_text(CardFile(json.loads(kept))) or new_lorebook(f"{place.name}'s lorebook")
+        source = f"the card of {place.name}"
+        return LorebookFile.read(text, source, place.name, is_world_info=True)
+
+    async def _keep(self, place: BookPlace, kept: str) -> None:
+        if place.role_id:
+            await self._workspace.roles.save_card(place.role_id, json.loads(kept))
+            return
+        self._workspace.library.save_lorebook(kept, place.name)
+        if place.name in self._workspace.state.lorebook_names:
+            self._workspace.settings.reload_lorebooks()
+
+
+def _with_file(place: BookPlace, kept: str, file: LorebookFile) -> str:
+    """Return what is to be kept for an edited lorebook."""
+    if not place.role_id:
+        return file.text
+    card: dict[str, Any] = json.loads(kept)
+    return json.dumps(with_book_text(card, file.text))
