@@ -10,10 +10,13 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.setting_types import NOTE_ROLES
 from tui_chat.models.settings import (
     AuthorNote,
+    CharacterTexts,
+    Injection,
     LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,
+    TextScript,
     ToolChoice,
     WebSearch,
 )
@@ -100,8 +103,26 @@ EVERY_SETTING = Settings(
     author_note=AuthorNote("Keep it short.", 2, "user"),
     user_name="Kim",
     char_name="Aria",
-    lore=LoreRules(names=True, budget_percent=25, min_activations=2, group_scoring=True),
+    lore=LoreRules(
+        names=True,
+        budget_percent=25,
+        min_activations=2,
+        group_scoring=True,
+        scan_depth=0,
+        recursive=False,
+        max_recursion_steps=3,
+        case_sensitive=True,
+        match_whole_words=False,
+        tiers=(0, 2),
+    ),
     global_variables={"mood": "calm", "Tür": "{{user}} “x”\n"},
+    character=CharacterTexts("A storm.", "Be {{char}}.", "<START>\n{{user}}: Hi."),
+    injections=(Injection("a", "One.", 0, "user", "before_main", True), Injection("b", "Two.")),
+    scripts=(
+        TextScript("s", "/zzz/g", "b", ("user", "lore"), -1, 2.5, ("x",), "raw", True),
+        TextScript("", "zzz", ""),
+    ),
+    reply_start="Sure, ",
 )
 """A value for every setting."""
 

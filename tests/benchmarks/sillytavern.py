@@ -23,7 +23,6 @@ from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition
 from tui_chat.models.preset import Preset
@@ -114,11 +113,12 @@ def inputs(*, squash: bool = False, timed_entries: int = 0, frequent: bool = Fal
         "Hello",
         role=Role("r", "Mira", character=card),
         profile=Profile("Alex", "{{user}} is a sailor."),
-        settings=SessionSettings(author_note=AuthorNote("Be brief.")),
+        settings=SessionSettings(
+            author_note=AuthorNote("Be brief."), lore=LoreRules(names=True, budget_percent=25)
+        ),
         context_limit=200_000,
         reply_reserve=1_000,
         lorebooks=(book(chance, timed_entries),),
-        chat=ChatSettings(lore=LoreRules(names=True, budget_percent=25)),
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
@@ -32,7 +31,8 @@ def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
     assert plain.lore_rules == LoreRules()
     assert joined.lore_rules == replace(SILLYTAVERN_RULES, tiers=(0, 1))
     assert replace(joined, lorebooks=(own,)).lore_rules == SILLYTAVERN_RULES
-    for_chat = replace(joined, chat=ChatSettings(lore=LoreRules(token_budget=5, tiers=(1, 0))))
+    rules = SessionSettings(lore=LoreRules(token_budget=5, tiers=(1, 0)))
+    for_chat = replace(joined, settings=rules)
     assert for_chat.lore_rules == LoreRules(token_budget=5, tiers=(1, 0))
     none = replace(plain, preset=imported, role=None, settings=SessionSettings(lore=LoreRules()))
     assert none.lore_rules == LoreRules(), "what a setting says is not replaced"

@@ -12,8 +12,6 @@ from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.chat_settings import (
     NO_CHAT_SETTINGS,
     ChatSettings,
-    Injection,
-    TextScript,
 )
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
@@ -23,7 +21,7 @@ from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role
 from tui_chat.models.semantics import MessageSemantics
-from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
+from tui_chat.models.settings import AuthorNote, Injection, LoreRules, LoreTimer, TextScript
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import counter_for
 
@@ -140,12 +138,10 @@ def test_joined_messages_keep_their_origins():
 
 
 def test_the_sessions_texts_follow_the_presets_sorted_by_name():
-    chat = ChatSettings(
-        injections=(Injection("b", "two", 1), Injection("a", "one", 1)),
-    )
     card = replace(CARD, depth_prompt=DepthPrompt("card", 1))
-    settings = noted(AuthorNote("note", depth=1))
-    envelope = request(deep("own", 1), CHAT, chat=chat, card=card, settings=settings)
+    injections = (Injection("b", "two", 1), Injection("a", "one", 1))
+    settings = replace(noted(AuthorNote("note", depth=1)), injections=injections)
+    envelope = request(deep("own", 1), CHAT, card=card, settings=settings)
     assert shown(envelope)[3] == "s own\nnote\ncard\none\ntwo"
 
 
@@ -330,8 +326,9 @@ def test_examples_get_what_the_conversation_leaves():
 
 
 def test_a_long_injection_blocks_what_is_older():
-    chat = ChatSettings(injections=(Injection("x", "word " * 50, 1),))
-    envelope = with_room(FIXED + sum(TALKED) + 20, chat=chat)
+    injections = (Injection("x", "word " * 50, 1),)
+    settings = SessionSettings(model="gpt-4o", injections=injections)
+    envelope = with_room(FIXED + sum(TALKED) + 20, settings=settings)
     assert shown(envelope)[-3:] == ["s [New]", "u u2", "s Be brief."]
     assert "injections-dropped" in [note.code for note in envelope.notes]
 
@@ -358,10 +355,10 @@ def entry(name: str, *keys: str, **more: Any) -> LorebookEntry:
 
 def lore(*entries: LorebookEntry, rules: LoreRules | None = None, **more: Any) -> str:
     """The lore before the character, in a request that speaks of `u2`."""
-    chat = more.pop("chat", ChatSettings())
-    chat = replace(chat, lore=rules or LoreRules(names=True))
+    settings = SessionSettings(model="gpt-4o", lore=rules or LoreRules(names=True))
     books = (Lorebook("b", entries, recursive=False),)
-    texts = shown(request(LORE, CHAT, chat=chat, **{"lorebooks": books, **more}))
+    more = {"lorebooks": books, "settings": settings, **more}
+    texts = shown(request(LORE, CHAT, **more))
     return texts[0].removeprefix("s <").removesuffix(">") if texts[0][2] == "<" else ""
 
 
@@ -464,7 +461,7 @@ def test_scripts_change_what_is_sent():
         TextScript("s", "/U(\\d)/gi", "you $1", ("user",), max_depth=0),
         TextScript("t", "(?<l>a)1", "[$<l>]", ("assistant",)),
     )
-    envelope = request(CHAT, chat=ChatSettings(scripts=scripts))
+    envelope = request(CHAT, settings=SessionSettings(model="gpt-4o", scripts=scripts))
     assert shown(envelope) == ["a [a]", "u u1", "a a2", "u you 2"]
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from tests.context.requests import HISTORY, LETTERS
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
-from tui_chat.models.chat_settings import ChatSettings, TextScript
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Role
+from tui_chat.models.settings import TextScript
 from tui_chat.models.text import GLUE, Text
 
 ENDPOINT = Endpoint("test", Protocol.OPENAI_CHAT, "https://test.invalid", models=("m",))
@@ -53,7 +53,7 @@ def test_a_request_says_which_script_is_too_slow() -> None:
     script = TextScript("slow", r"/^(a|a)*$/", "x", ("user", "assistant"))
     history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))
     preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
-    inputs = Inputs(ENDPOINT, preset, history, "hi", chat=ChatSettings(scripts=(script,)))
+    inputs = Inputs(ENDPOINT, preset, history, "hi", settings=SessionSettings(scripts=(script,)))
     envelope = build_context(inputs, lambda _: LETTERS)
     assert [note.code for note in envelope.notes].count("script-too-slow") == 1
     assert envelope.turns[0].text.plain == history[0].content
@@ -75,7 +75,7 @@ def test_the_depth_of_lore_is_compared_with_that_of_scripts() -> None:
     inputs = Inputs(
         *(ENDPOINT, preset, (), "hi"),
         lorebooks=(Lorebook("b", entries),),
-        chat=ChatSettings(scripts=(script,)),
+        settings=SessionSettings(scripts=(script,)),
     )
     turns = build_context(inputs, lambda _: LETTERS).turns
     assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}

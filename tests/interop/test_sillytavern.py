@@ -111,7 +111,14 @@ def test_variables():
             AuthorNote("R"),
         ),
         ({"note_prompt": "R", "note_depth": 10**9, "note_interval": [1]}, AuthorNote("R")),
-        ({"note_prompt": " ", "note_depth": 2}, None),
+        ({"note_prompt": " ", "note_depth": 2}, AuthorNote(" ", 2)),
+        (
+            {"note_prompt": "", "note_depth": 2, "note_position": 0},
+            AuthorNote("", 2, "system", "after_main"),
+        ),
+        ({"note_prompt": ""}, AuthorNote("")),
+        ({"note_depth": 0}, AuthorNote("", 0)),
+        ({}, None),
         ({"note_prompt": 7}, None),
     ],
 )

@@ -19,9 +19,12 @@ from tui_chat.models.setting_types import (
 )
 from tui_chat.models.settings import (
     NO_SETTINGS,
+    CharacterTexts,
+    Injection,
     LoreRules,
     ResponseFormat,
     Settings,
+    TextScript,
     ToolChoice,
     WebSearch,
 )
@@ -75,6 +78,20 @@ def test_keys_may_be_camel_case_and_null_is_unset():
         ("service_tier", "default", "default"),
         ("lore", '{"budgetPercent": 25}', LoreRules(budget_percent=25)),
         ("lore", "{}", LoreRules()),
+        (
+            "lore",
+            '{"scanDepth": 4, "recursive": false, "tiers": [0, 1]}',
+            LoreRules(scan_depth=4, recursive=False, tiers=(0, 1)),
+        ),
+        ("character", '{"systemPrompt": "Be brief."}', CharacterTexts(system_prompt="Be brief.")),
+        ("injections", '[{"content": "Rain."}]', (Injection("text-1", "Rain."),)),
+        (
+            "scripts",
+            '[{"pattern": "a", "appliesTo": ["user"]}]',
+            (TextScript("", "a", "", ("user",)),),
+        ),
+        ("reply_start", "Sure, ", "Sure, "),
+        ("reply_start", "{", "{"),
         ("global_variables", '{"mood": "calm"}', {"mood": "calm"}),
     ],
 )

@@ -48,7 +48,7 @@ class LoreTable:
     def __init__(self, inputs: Inputs, before: LoreTable | None = None) -> None:
         """`before` is an earlier table, of this conversation or another."""
         self.inputs = inputs
-        self.entries = book_entries(inputs.lorebooks)
+        self.entries = book_entries(inputs.searched_lorebooks)
         """Each with its book."""
         self._setup = conversation_setup(inputs)
         self._places = reply_places(inputs.history)

@@ -55,7 +55,7 @@ from tui_chat.workspace.exporter import (
     write_file,
 )
 from tui_chat.workspace.file_index import require_conversations
-from tui_chat.workspace.importer import Report, import_files
+from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skipped_names
 
 if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary
@@ -113,7 +113,12 @@ async def _import(
             if profile:
                 participants.profile = find("profile", profile, library.names("profiles"))
             reports = await import_files(
-                store, paths, dry_run=dry_run, progress=meter.show, participants=participants
+                store,
+                paths,
+                dry_run=dry_run,
+                progress=meter.show,
+                participants=participants,
+                library=library,
             )
     for report, file in zip(reports, files, strict=True):
         report.path = file
@@ -147,6 +152,9 @@ def report_json(report: Report) -> dict[str, object]:
         "messages_added": report.added,
         "session_ids": report.session_ids,
         "roles": [role.name for role in report.cards],
+        **{kind: report.names(kind) for kind in FILE_KINDS},
+        "skipped": report.skipped,
+        "more_skipped": report.more_skipped,
         "faults": [
             {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
             for fault in report.faults
@@ -177,10 +185,19 @@ def _print_report(report: Report, dry_run: bool) -> None:
         else:
             listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
             write_line(f"{name}: {len(names):,} characters {would} roles: {listed}.")
-    if not sessions and not report.cards and not report.faults:
+    for kind in FILE_KINDS:
+        if names := report.names(kind):
+            new = sum(report.files[kind, each] for each in names)
+            would = "would be new" if dry_run else "new"
+            listed = ", ".join(map(one_line, names[:5])) + (", …" if len(names) > 5 else "")
+            count = _counted(len(names), kind.removesuffix("s"))
+            write_line(f"{name}: {count}, {new:,} {would}: {listed}.")
+    if not sessions and not report.cards and not report.files and not report.faults:
         write_line(f"{name}: no conversations found.")
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")
+    if report.skipped:
+        write_line(f"  Skipped, since nothing known is in it: {skipped_names(report)}.")
     print_faults(report)
 
 

@@ -296,7 +296,7 @@ def _joined(request: _Request, room: int | None, notes: list[Note]) -> _Content:
         nudge=nudge,
         control=control_turns(inputs, expander),
         pin_examples=policies.pin_examples,
-        empty_draft=empty_draft_turn(inputs.preset) if policies.send_if_empty else None,
+        empty_draft=empty_draft_turn(inputs.preset, expander),
     )
     fixed = REQUEST_OVERHEAD + (sum(count.tools(inputs.tools)) if inputs.tools else 0)
     fitted = fit(plan, count, None if room is None else room - fixed)
@@ -353,7 +353,7 @@ def _example_blocks(
     if role is not None and (line := examples_line(role)) is not None:
         texts.append(expander.expand(line))
     texts += (expander.expand(line) for line in places.get("examples_bottom", ()))
-    if inputs.chat.strip_examples:
+    if inputs.preset.policies.strip_examples:
         return
     separator = separator_turn(inputs.preset, anchor, expander)
     for text in texts:

@@ -29,9 +29,7 @@ def draft_turn(
     """Return the turn that ends the conversation; None without one."""
     policies = inputs.preset.policies
     if not inputs.has_draft:
-        if policies.send_if_empty and inputs.chat.kind == "normal":
-            return empty_draft_turn(inputs.preset)
-        return None
+        return empty_draft_turn(inputs.preset, expander) if inputs.chat.kind == "normal" else None
     message = inputs.answered
     if message is not None:
         turn = answered_turn(message, speakers)

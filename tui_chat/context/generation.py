@@ -67,6 +67,13 @@ def uses_prefill(inputs: Inputs) -> bool:
     return takes is True if wanted is None else wanted and takes is not False
 
 
+def may_continue(policies: Policies, role: MessageRole) -> bool:
+    """Return True if the rest of a message can be requested: the model's, and by SillyTavern's
+    rules the user's too.
+    """
+    return role == "assistant" or (role == "user" and policies.depths == "joined")
+
+
 def as_continuation(inputs: Inputs) -> Inputs:
     """Return the inputs of a request for the rest of their last message."""
     inputs = replace(inputs, draft="", draft_parts=(), chat=replace(inputs.chat, kind="continue"))
@@ -96,7 +103,7 @@ def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
     if kind == "continue":
         while history and history[-1].role == "system":
             history = history[:-1]
-        if not history or history[-1].role != "assistant":
+        if not history or not may_continue(inputs.preset.policies, history[-1].role):
             raise InputError("There is no reply to continue.")
     inputs = replace(inputs, history=history, draft="", draft_parts=())
     return with_kind(inputs, kind, prompt)
@@ -124,10 +131,9 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
     """Return the turns that end a request of its kind of generation."""
     chat, policies = inputs.chat, inputs.preset.policies
     lines: list[ResolvedMessage] = []
-    if chat.reply_start:
+    if start := inputs.reply_start:
         name = "start of the reply"
-        line = _line("reply_start", "assistant", chat.reply_start, name, OriginKind.SETTING)
-        lines.append(line)
+        lines.append(_line("reply_start", "assistant", start, name, OriginKind.SETTING))
     if chat.kind == "impersonate" and policies.impersonation_prompt:
         lines.append(_policy_line(policies, "impersonation_prompt", _control_role(inputs)))
     if chat.kind == "quiet" and chat.quiet_prompt:
@@ -179,11 +185,19 @@ def _turns(
             yield turn_of(line, text, placement)
 
 
-@Memo
-def empty_draft_turn(preset: Preset) -> Turn:
-    """Return the turn that is sent if nothing is typed."""
+def empty_draft_turn(preset: Preset, expander: Expander) -> Turn | None:
+    """Return the turn that is sent if nothing is typed; None if it is nothing."""
+    if not preset.policies.send_if_empty:
+        return None
     line = _policy_line(preset.policies, "send_if_empty", "user")
-    return Turn("user", Text.of(line.message.content, line.origin), line.origin, _EMPTY)
+    text = expander.expand(line)
+    return _empty_draft(text, line.origin) if text.plain.strip() else None
+
+
+@lru_cache(maxsize=16)
+def _empty_draft(text: Text, origin: Origin) -> Turn:
+    """Return the turn: the same object for the same text."""
+    return Turn("user", text.stripped(), origin, _EMPTY)
 
 
 # --- example dialogues ---------------------------------------------------------------------

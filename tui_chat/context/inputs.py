@@ -14,15 +14,16 @@ from it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings, TextScript
+from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.lorebook import Lorebook
@@ -35,8 +36,11 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
     NO_LORE_RULES,
     SILLYTAVERN_RULES,
+    CharacterTexts,
+    Injection,
     LoreRules,
     Settings,
+    TextScript,
     setting_values,
 )
 from tui_chat.tokens import NO_CORRECTION, Correction, Counter
@@ -123,15 +127,28 @@ class Inputs:
 
     @property
     def active_role(self) -> Role | None:
-        """The session's role; None without one or if it is disabled."""
-        return self.role if self.role is not None and self.role.status == "enabled" else None
+        """The session's role, with the texts that the session sends instead of its card's; None
+        without one or if it is disabled.
+        """
+        role = self.role
+        if role is None or role.status != "enabled" or role.character is None:
+            return None if role is None or role.status != "enabled" else role
+        texts = self._first("character")
+        collapses = self.preset.policies.collapse_newlines
+        return _as_sent(role, texts, collapses) if texts or collapses else role
+
+    def _first(self, name: str) -> Any:
+        """Return a setting of the first place that has it; None if none has."""
+        values = (getattr(settings, name) for settings, _ in self.setting_places)
+        return next((value for value in values if value is not None), None)
 
     @property
     def setting_places(self) -> tuple[tuple[Settings, str], ...]:
         """The settings of each place that may have some, with the place's name. The first one that
         has a setting counts.
         """
-        role, preset = self.active_role, self.preset
+        preset = self.preset
+        role = self.role if self.role is not None and self.role.status == "enabled" else None
         return (
             (self.settings, "session"),
             (preset.settings, f"preset {preset.name}"),
@@ -145,34 +162,51 @@ class Inputs:
         SillyTavern stores first.
         """
         whose, role = self.preset.policies.scripts, self.active_role
-        found = self.chat.scripts + (self.preset.scripts if "preset" in whose else ())
+        found: tuple[TextScript, ...] = self._first("scripts") or ()
+        found += self.preset.scripts if "preset" in whose else ()
         if "card" in whose and role is not None and role.character is not None:
             found += role.character.scripts
         return _stored_first(found)
 
     @property
+    def injections(self) -> tuple[Injection, ...]:
+        """The texts that are inserted into every request."""
+        return self._first("injections") or ()
+
+    @property
+    def reply_start(self) -> str:
+        """The beginning that every reply is given; empty for none."""
+        return self._first("reply_start") or ""
+
+    @property
     def lore_rules(self) -> LoreRules:
-        """How lorebooks are searched: as a setting says, else the chat, else as the program of the
-        preset does by default. With SillyTavern's rules the books of the session get their tokens
-        before the one in the role's card.
+        """How lorebooks are searched: as a setting says, else as the program of the preset does by
+        default. With SillyTavern's rules the books of the session get their tokens before the one
+        in the role's card, unless the setting says in which order.
         """
-        set_rules = (settings.lore for settings, _ in self.setting_places)
         is_joined = self.preset.policies.depths == "joined"
-        by_default = self.chat.lore
-        if is_joined and by_default == NO_LORE_RULES:
-            by_default = SILLYTAVERN_RULES
-        rules = next((each for each in set_rules if each is not None), by_default)
+        by_default = SILLYTAVERN_RULES if is_joined else NO_LORE_RULES
+        rules: LoreRules = self._first("lore") or by_default
+        count = len(self.lorebooks)
+        if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
+            last = rules.tiers[-1:]
+            return replace(rules, tiers=(rules.tiers + last * count)[:count])
         role = self.active_role
         own = role.character.book if role is not None and role.character is not None else None
-        if is_joined and own is not None and not rules.tiers and len(self.lorebooks) > 1:
+        if is_joined and own is not None and not rules.tiers and count > 1:
             return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
         return rules
 
     @property
+    def searched_lorebooks(self) -> tuple[Lorebook, ...]:
+        """The lorebooks with what a setting says of their search."""
+        return _with_rules(self.lorebooks, self._first("lore") or NO_LORE_RULES)
+
+    @property
     def global_variables(self) -> Mapping[str, str]:
         """The variables for `{{getglobalvar::name}}`: those of a setting, else of the chat."""
-        found = (settings.global_variables for settings, _ in self.setting_places)
-        return next((each for each in found if each is not None), self.chat.global_variables)
+        found: Mapping[str, str] | None = self._first("global_variables")
+        return self.chat.global_variables if found is None else found
 
     @property
     def user_name(self) -> str:
@@ -187,6 +221,47 @@ class Inputs:
         set_names = (settings.char_name for settings, _ in self.setting_places)
         by_role = self.role.name if self.role is not None else ""
         return next(filter(None, set_names), by_role or "Assistant")
+
+
+_MANY_STEPS = 1_000
+"""Stands for no limit of searches."""
+
+
+@recent_memo()
+def _with_rules(books: tuple[Lorebook, ...], rules: LoreRules) -> tuple[Lorebook, ...]:
+    """Return the books with the search rules; the same objects where these change nothing."""
+    steps = rules.max_recursion_steps
+    changes: dict[str, Any] = {
+        "scan_depth": rules.scan_depth,
+        "recursive": rules.recursive,
+        "max_recursion": None if steps is None else steps - 1 if steps else _MANY_STEPS,
+        "case_sensitive": rules.case_sensitive,
+        "whole_words": rules.match_whole_words,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    return tuple(replace(book, **changes) for book in books) if changes else books
+
+
+_BREAKS = re.compile(r"\n{2,}")
+_COLLAPSED = (
+    *("description", "personality", "scenario", "example_dialogues"),
+    *("system_prompt", "post_history"),
+)
+
+
+@recent_memo()
+def _as_sent(role: Role, texts: CharacterTexts | None, collapses: bool) -> Role:
+    """Return a role with the texts that a session sends instead of its card's, and, if that is
+    wanted, with single line breaks.
+    """
+    character = role.character
+    assert character is not None
+    found = {name: getattr(character, name) for name in _COLLAPSED}
+    for each in fields(texts) if texts is not None else ():
+        found[each.name] = getattr(texts, each.name) or found[each.name]
+    if collapses:
+        found = {name: _BREAKS.sub("\n", text.replace("\r", "")) for name, text in found.items()}
+    return replace(role, character=replace(character, **found))
 
 
 @recent_memo()

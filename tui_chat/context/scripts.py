@@ -23,8 +23,8 @@ from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.lorebooks.patterns.parser import group_names
 from tui_chat.context.macros.syntax import Macro, has_macros, parse
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.settings import TextScript
 from tui_chat.models.text import Origin, OriginKind, Span, Text
 
 MAX_CHARACTERS = 20_000

@@ -18,12 +18,11 @@ from tui_chat.context.macros.environment import LORE_WORDS, OUTLET
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
 from tui_chat.context.scan import MAIN
-from tui_chat.models.chat_settings import Injection
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
 from tui_chat.models.role import Profile, Role
-from tui_chat.models.settings import AuthorNote, NotePlacement
+from tui_chat.models.settings import AuthorNote, Injection, NotePlacement
 from tui_chat.models.text import Origin, OriginKind, Text
 
 AUTHOR_NOTE = "author_note"
@@ -44,7 +43,7 @@ def session_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)
-    for injection in inputs.chat.injections:
+    for injection in inputs.injections:
         yield _injection_line(injection)
     at_depth: dict[tuple[int, MessageRole], list[ResolvedMessage]] = {}
     for line in places.get("depth", ()):
@@ -124,7 +123,7 @@ def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
         yield _profile_line(profile)
     if inputs.chat.kind == "quiet" and inputs.chat.quiet_prompt:
         yield _injection_line(Injection("quiet prompt", inputs.chat.quiet_prompt))
-    yield from (_injection_line(each) for each in inputs.chat.injections if each.searched)
+    yield from (_injection_line(each) for each in inputs.injections if each.searched)
 
 
 @recent_memo()

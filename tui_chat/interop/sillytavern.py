@@ -6,10 +6,11 @@
 3. A message that `is_system` hides from the model is placed beside the active branch, where it can
    be read and searched, but is not sent. Narration (`extra.type`) is a system message, as there.
 4. Tool calls, which it hides too, become a reply with its calls, and their results.
-5. Names are kept if several characters or users speak; otherwise the roles are enough. The names of
-   one character and one user are the transcript's.
-6. The author's note is a setting of the session, and the chat's lorebook is one of the session's,
-   by its name. Timers of lore entries are kept with the last message.
+5. Names are kept if several characters or users speak, and for guests (`force_avatar`, `/sendas`);
+   otherwise the roles are enough. The names of one character and one user are the transcript's.
+6. The author's note, texts of the chat instead of the card's, and injected texts are settings of
+   the session, and the chat's lorebook is one of the session's, by its name. Timers of lore entries
+   are kept with the last message.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from hashlib import sha256
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.sillytavern_chat import (
+    character_of_chat,
     chat_variables,
+    injections_of_chat,
     kept_line,
     lorebook_of_chat,
     note_of_chat,
@@ -66,7 +69,9 @@ def _is_chat(data: JsonObject) -> bool:
 def _read_lines(lines: JsonLines, _: ImportSource) -> Iterator[FoundConversation]:
     records = [(f"line {number}", record) for number, record in lines]
     yield from lines.faults()
-    yield readable("", {}, lambda _: _read_chat(records))
+    # A chat may have a note, variables and a lorebook before its first message.
+    has_header = bool(records) and _is_header(records[0][1])
+    yield readable("", {}, lambda _: _read_chat(records), may_be_empty=has_header)
 
 
 FORMAT = LinesFormat("SillyTavern's chats", _is_chat, _read_lines)
@@ -86,15 +91,23 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
     messages = [data for _, data in message_lines]
     tree = TranscriptBuilder("sillytavern", *_key(header, facts, messages))
     speakers = _speakers(messages)
-    reader = _ChatReader(tree, speakers, {"header": header if has_header else None})
+    names = {
+        False: _name_of(header.get("character_name"), speakers[False]),
+        True: _name_of(header.get("user_name"), speakers[True]),
+    }
+    reader = _ChatReader(tree, speakers, names, {"header": header if has_header else None})
     for data in messages:
         reader.read(data)
     _set_timers(tree, reader.before, timers_of_chat(facts))
     transcript = tree.transcript(
         title=_title(header, messages),
-        settings=Settings(author_note=note_of_chat(facts)),
-        character=_name_of(header.get("character_name"), speakers[False]),
-        user=_name_of(header.get("user_name"), speakers[True]),
+        settings=Settings(
+            author_note=note_of_chat(facts),
+            character=character_of_chat(facts),
+            injections=injections_of_chat(facts),
+        ),
+        character=names[False],
+        user=names[True],
         head_id=reader.before,
         created=parse_timestamp(header.get("create_date")),
         variables=chat_variables(facts),
@@ -163,6 +176,8 @@ def _name_of(named: object, speakers: set[str]) -> str:
 class _ChatReader:
     tree: TranscriptBuilder
     speakers: dict[bool, set[str]]
+    names: dict[bool, str]
+    """Of the user (True) and the character; empty for several."""
     begun: JsonObject
     """The header, until it is kept with the first message."""
     before: str | None = None
@@ -185,7 +200,7 @@ class _ChatReader:
         narrated = as_string(extra.get("type")) == "narrator"
         user = data.get("is_user") is True
         role: MessageRole = "system" if narrated else "user" if user else "assistant"
-        if data.get("is_system") is True and not narrated:
+        if data.get("is_system") is True:
             self.tree.notes.append(HIDDEN)
             text = as_string(data.get("mes"))
             source = self._source(data, has_texts=True)
@@ -217,7 +232,11 @@ class _ChatReader:
             block = ReasoningBlock(Protocol.OPENAI_CHAT, thought)
             semantics = MessageSemantics(reasoning=(block,), source=source)
         sent = data.get("send_date")
-        shown_name = name if len(self.speakers[role == "user"]) > 1 else ""
+        is_user = role == "user"
+        is_guest = bool(data.get("force_avatar")) and name not in ("", self.names[is_user])
+        shown_name = name if len(self.speakers[is_user]) > 1 or is_guest else ""
+        if is_guest:
+            semantics = replace(semantics, is_speaker_chosen=True)
         message = Message(
             role,
             text,

@@ -19,11 +19,14 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
+    MAX_INJECTIONS,
     MAX_NOTE,
     MAX_NOTE_DEPTH,
     MAX_TEXT,
     NOTE_DEPTH,
     AuthorNote,
+    CharacterTexts,
+    Injection,
     LoreTimer,
     NotePlacement,
 )
@@ -41,6 +44,12 @@ from tui_chat.protocols.common.lenient_json import (
 
 _NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
 _NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+CHARACTER_KEYS = {
+    "scenario": "scenario",
+    "system_prompt": "system_prompt",
+    "example_dialogues": "mes_example",
+}
+"""The keys of a chat's metadata by the fields of `CharacterTexts`."""
 _MAX_TIMERS = 10_000
 """The maximum number of timers of a kind that are read."""
 _VERSION_KEYS = ("send_date", "gen_started", "gen_finished", "extra")
@@ -48,22 +57,55 @@ _VERSION_KEYS = ("send_date", "gen_started", "gen_finished", "extra")
 
 
 def note_of_chat(facts: JsonObject) -> AuthorNote | None:
-    """Return the author's note in a chat's metadata; None if it has none."""
+    """Return the author's note in a chat's metadata; None if it has none. An empty one has a place,
+    too, where lore and the profile may go, and takes away a default one.
+    """
     text = clean(as_string(facts.get("note_prompt")))[:MAX_NOTE]
-    if not text.strip():
-        return None
 
     def number(key: str, default: int, largest: int = MAX_NOTE_DEPTH) -> int:
         found = as_count(facts.get(key))
         return default if found is None or found > largest else found
 
-    return AuthorNote(
+    note = AuthorNote(
         text,
         number("note_depth", NOTE_DEPTH),
         _NOTE_ROLES[number("note_role", 0, 2)],
         _NOTE_PLACES[number("note_position", 1, 2)],
         number("note_interval", 1),
     )
+    has_none = note == AuthorNote("") and not isinstance(facts.get("note_prompt"), str)
+    return None if has_none else note
+
+
+def character_of_chat(facts: JsonObject) -> CharacterTexts | None:
+    """Return what a chat's metadata sets instead of texts of the card; None for nothing."""
+    found = CharacterTexts(
+        *(clean(as_string(facts.get(key)))[:MAX_NOTE] for key in CHARACTER_KEYS.values())
+    )
+    return None if found == CharacterTexts() else found
+
+
+def injections_of_chat(facts: JsonObject) -> tuple[Injection, ...] | None:
+    """Return the texts that scripts put into a chat (`/inject`); None for none."""
+    found: list[Injection] = []
+    for name, value in list(as_object(facts.get("script_injects")).items())[:MAX_INJECTIONS]:
+        inject = as_object(value)
+        text = clean(as_string(inject.get("value")))[:MAX_NOTE]
+        place, role = as_count(inject.get("position")), as_count(inject.get("role"))
+        if not text or place is None or place >= len(_NOTE_PLACES):  # -1: only searched for keys
+            continue
+        depth = as_count(inject.get("depth"))
+        found.append(
+            Injection(
+                clean(name)[:MAX_TEXT],
+                text,
+                NOTE_DEPTH if depth is None or depth > MAX_NOTE_DEPTH else depth,
+                _NOTE_ROLES[role] if role is not None and role < len(_NOTE_ROLES) else "system",
+                _NOTE_PLACES[place],
+                inject.get("scan") is True,
+            )
+        )
+    return tuple(found) or None
 
 
 def timers_of_chat(facts: JsonObject) -> tuple[LoreTimer, ...] | None:
@@ -191,6 +233,16 @@ class _ChatWriter:
         note = self.transcript.session.settings.author_note
         if note != note_of_chat(facts):
             facts |= _note_keys(note)
+        settings = self.transcript.session.settings
+        if settings.character != character_of_chat(facts):
+            texts = settings.character or CharacterTexts()
+            for field, key in CHARACTER_KEYS.items():
+                if facts.get(key) or getattr(texts, field):
+                    facts[key] = getattr(texts, field)
+        if settings.injections != injections_of_chat(facts):
+            facts["script_injects"] = {
+                each.id: _inject_keys(each) for each in settings.injections or ()
+            }
         if kept is not None and facts == as_object(found.get("chat_metadata")):
             return found
         return {**found, "chat_metadata": facts}
@@ -242,9 +294,7 @@ class _ChatWriter:
 
     def _is_hidden(self, entry: Entry) -> bool:
         line = as_object(self.sources[entry.message.id].get("line"))
-        is_narrated = as_object(line.get("extra")).get("type") == "narrator"
-        is_sent = is_narrated or bool(entry.message.tool_calls)
-        return line.get("is_system") is True and not is_sent
+        return line.get("is_system") is True and not entry.message.tool_calls
 
     def _kept(self, entry: Entry, versions: Sequence[Entry]) -> dict[str, Any]:
         """Return the line that an entry came from, with its texts and those of its versions."""
@@ -379,6 +429,16 @@ def _note_keys(note: AuthorNote | None) -> Mapping[str, object]:
         "note_position": _NOTE_PLACES.index(note.placement),
         "note_depth": note.depth,
         "note_role": _NOTE_ROLES.index(note.role),
+    }
+
+
+def _inject_keys(injection: Injection) -> Mapping[str, object]:
+    return {
+        "value": injection.content,
+        "position": _NOTE_PLACES.index(injection.placement),
+        "depth": injection.depth,
+        "scan": injection.searched,
+        "role": _NOTE_ROLES.index(injection.role),
     }
 
 

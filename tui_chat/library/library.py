@@ -7,6 +7,7 @@ are listed on every call, so a new file is found at once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -191,6 +192,25 @@ class Library:
         _make_folder(folder)
         save_preset(preset, folder / f"{name}.json")
         return name
+
+    def add_file(self, kind: Kind, name: str, text: str, *, write: bool = True) -> tuple[str, bool]:
+        """Add a file unless one of this name, or of this name and a number, has the same text;
+        another text gets the next number. Return the name, and True if it is new. Without `write`
+        nothing is written. Raises InputError if it cannot be written.
+        """
+        wanted, files = file_name(name), self.files(kind)
+        known = {each.casefold(): each for each in files}
+        numbered = wanted
+        numbers = count(2)
+        while (there := known.get(numbered.casefold())) is not None:
+            with suppress(InputError):
+                if read_text(files[there], max_bytes=MAX_BYTES) == text:
+                    return there, False
+            numbered = f"{wanted} {next(numbers)}"
+        if write:
+            _make_folder(self._own / kind)
+            write_text(text, self._own / kind / f"{numbered}.json")
+        return numbered, True
 
     def _path(self, kind: Kind, name: str) -> Path:
         files = self.files(kind)

@@ -55,6 +55,8 @@ class PoliciesFile(FileModel):
     legacy_macros: StrictBool = False
     example_separator: StrictStr = ""
     pin_examples: StrictBool = False
+    strip_examples: StrictBool = False
+    collapse_newlines: StrictBool = False
     card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = OWN_POLICIES.card_prompts
     scripts: tuple[Literal["preset", "card"], ...] = OWN_POLICIES.scripts
     role_prompt: Literal["first", "description"] = "first"

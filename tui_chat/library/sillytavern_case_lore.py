@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 from tui_chat.library.file_reader import as_list, as_object, choose
 from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.sillytavern_world_info import usable_entries
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
 from tui_chat.models.settings import LoreRules, LoreTimer
@@ -52,7 +52,7 @@ class CaseLore:
         def add(name: str, tier: int, book: Lorebook | None) -> None:
             if book is not None and name not in used:
                 used.add(name)
-                books.append(self._with_rules(book))
+                books.append(replace(book, token_budget=None))
                 tiers.append(tier)
 
         add(world, 0, self._book(files, world))
@@ -72,27 +72,9 @@ class CaseLore:
         found = as_object(files.get(name))
         if not name or found is None:
             return None
-        entries = as_object(found.get("entries")) or {}
-        usable = {
-            uid: {**_with_numbers(entry), "uid": uid}
-            for uid, each in entries.items()
-            if (entry := as_object(each)) is not None and _is_usable(entry)
-        }
+        usable, _ = usable_entries(found.get("entries"))
         source = f"{self._source}, lorebook {name}"
         return parse_lorebook(json.dumps({"name": name, "entries": usable}), source, name)
-
-    def _with_rules(self, book: Lorebook) -> Lorebook:
-        rules = self._rules
-        steps = whole(rules.get("world_info_max_recursion_steps"), 0)
-        return replace(
-            book,
-            scan_depth=whole(rules.get("world_info_depth"), 2),
-            token_budget=None,
-            recursive=rules.get("world_info_recursive") is True,
-            max_recursion=steps - 1 if steps else 1_000,
-            case_sensitive=rules.get("world_info_case_sensitive") is True,
-            whole_words=rules.get("world_info_match_whole_words") is not False,
-        )
 
     def rules(self, tiers: Sequence[int]) -> LoreRules:
         """Return the rules of the activation; `tiers` are those of the books."""
@@ -104,6 +86,11 @@ class CaseLore:
             min_activations=whole(rules.get("world_info_min_activations"), 0),
             min_activations_depth=whole(rules.get("world_info_min_activations_depth_max"), 0),
             group_scoring=rules.get("world_info_use_group_scoring") is True,
+            scan_depth=whole(rules.get("world_info_depth"), 2),
+            recursive=rules.get("world_info_recursive") is True,
+            max_recursion_steps=whole(rules.get("world_info_max_recursion_steps"), 0),
+            case_sensitive=rules.get("world_info_case_sensitive") is True,
+            match_whole_words=rules.get("world_info_match_whole_words") is not False,
             tiers=tuple(tiers),
         )
 
@@ -123,22 +110,6 @@ class CaseLore:
                     whole(timer.get("end"), 0),
                     timer.get("protected") is True,
                 )
-
-
-def _is_usable(entry: Mapping[str, Any]) -> bool:
-    """True if SillyTavern can do something with an entry: it has a place, and a list of keys."""
-    place, keys = entry.get("position"), entry.get("key")
-    return isinstance(place, int) and not isinstance(place, bool) and isinstance(keys, list)
-
-
-def _with_numbers(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry whose numbers may be written as text."""
-    numbers = {
-        key: int(value)
-        for key in ("order", "depth", "scanDepth", "probability")
-        if isinstance(value := entry.get(key), str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value)
-    }
-    return {**entry, **numbers}
 
 
 def string(value: object) -> str:

@@ -15,7 +15,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.macros.environment import MacroEnvironment
@@ -31,21 +31,23 @@ from tui_chat.library.sillytavern_case_lore import CaseLore, string, whole
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.library.sillytavern_scripts import read_scripts
 from tui_chat.library.sillytavern_settings import ImportNote
-from tui_chat.models.chat_settings import (
-    ChatSettings,
-    Injection,
-    TextScript,
-)
+from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
-from tui_chat.models.role import Profile, ProfilePlacement, Role
+from tui_chat.models.role import Profile, ProfilePlacement
 from tui_chat.models.semantics import MessageSemantics
-from tui_chat.models.settings import AuthorNote, NotePlacement
+from tui_chat.models.settings import (
+    AuthorNote,
+    CharacterTexts,
+    Injection,
+    NotePlacement,
+    TextScript,
+)
 from tui_chat.models.text import GLUE, Text, clean
 
-_ROLES: Mapping[object, MessageRole] = {
+_ROLES: Mapping[object, Literal["system", "user", "assistant"]] = {
     0: "system",
     1: "user",
     2: "assistant",
@@ -62,7 +64,6 @@ _PROFILE_PLACES: Mapping[object, ProfilePlacement] = {
     9: "none",
 }
 _MODEL = "gpt-4o"
-_BREAKS = re.compile(r"\n{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class _CaseReader:
     def read(self) -> SillyTavernCase:
         """Return the case."""
         preset, notes = self._preset()
-        role = self._role()
+        role = role_of_card(self._card(), "character", f"{self._source}, card")
         persona = self._object("persona")
         profile = Profile(
             string(persona.get("name")) or "User",
@@ -126,7 +127,14 @@ class _CaseReader:
             typed,
             role=role,
             profile=profile,
-            settings=SessionSettings(model=self._model(), author_note=self._note()),
+            settings=SessionSettings(
+                model=self._model(),
+                author_note=self._note(),
+                lore=lore.rules(tiers),
+                injections=tuple(self._injections()),
+                scripts=tuple(s for s in self._global_scripts() if not s.is_stored),
+                character=self._character(),
+            ),
             stream=False,
             context_limit=whole(self._value("openai_max_context"), 4095),
             reply_reserve=whole(self._value("openai_max_tokens"), 300),
@@ -135,12 +143,8 @@ class _CaseReader:
             chat=ChatSettings(
                 kind=kind,
                 quiet_prompt=string(self._object("generate_options").get("quiet_prompt")),
-                injections=tuple(self._injections()),
-                lore=lore.rules(tiers),
                 timers=tuple(lore.timers()),
                 global_variables=self._global_variables(),
-                scripts=tuple(s for s in self._global_scripts() if not s.is_stored),
-                strip_examples=self._settings.get("strip_examples") is True,
                 hidden_messages=len(hidden),
                 hidden_user_messages=sum(each.get("is_user") is True for each in hidden),
             ),
@@ -209,32 +213,16 @@ class _CaseReader:
             scripts=cast("Any", tuple(scripts)),
             legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
+            strip_examples=self._settings.get("strip_examples") is True,
+            collapse_newlines=self._settings.get("collapse_newlines") is True,
             card_prompts=cast("Any", tuple(cards)),
         )
         return replace(imported.preset, policies=policies), imported.notes
 
-    def _role(self) -> Role:
-        """Return the role of the card with what the chat sets instead."""
-        role = role_of_card(self._card(), "character", f"{self._source}, card")
-        character = role.character
-        assert character is not None
-        own = {
-            field: value
-            for field, key in (
-                ("scenario", "scenario"),
-                ("system_prompt", "system_prompt"),
-                ("example_dialogues", "mes_example"),
-            )
-            if (value := string(self._metadata.get(key)))
-        }
-        character = replace(character, **cast("Any", own))
-        if self._settings.get("collapse_newlines") is True:
-            texts = {
-                field: _BREAKS.sub("\n", getattr(character, field).replace("\r", ""))
-                for field in _COLLAPSED
-            }
-            character = replace(character, **cast("Any", texts))
-        return replace(role, character=character)
+    def _character(self) -> CharacterTexts:
+        """Return what the chat sets instead of the card's texts."""
+        text = {key: string(self._metadata.get(key)) for key in ("scenario", "system_prompt")}
+        return CharacterTexts(**text, example_dialogues=string(self._metadata.get("mes_example")))
 
     def _card(self) -> CardFile:
         """Return the card as SillyTavern imported it, else as it was given."""
@@ -336,12 +324,6 @@ class _CaseReader:
 
     def _global_scripts(self) -> tuple[TextScript, ...]:
         return read_scripts(self._settings.get("regex_scripts"))
-
-
-_COLLAPSED = (
-    *("description", "personality", "scenario", "example_dialogues"),
-    *("system_prompt", "post_history"),
-)
 
 
 def _unstored(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:

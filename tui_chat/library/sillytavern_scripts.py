@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from tui_chat.library.file_reader import as_list, as_object
-from tui_chat.models.chat_settings import TextScript
+from tui_chat.models.settings import TextScript
 
 _Kind: TypeAlias = Literal["user", "assistant", "lore"]
 _TARGETS: Mapping[int, _Kind] = {1: "user", 2: "assistant", 5: "lore"}

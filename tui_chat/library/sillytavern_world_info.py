@@ -14,12 +14,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, describe_value
+from tui_chat.library.file_reader import as_list, as_object, describe_value
 from tui_chat.models.envelope import Level
 from tui_chat.models.policies import GENERATION_KINDS
 
@@ -55,6 +56,36 @@ def is_world_info_entry(found: Mapping[str, Any]) -> bool:
     that only ours have.
     """
     return not found.keys().isdisjoint(_ONLY_ITS) and found.keys().isdisjoint(_ONLY_OURS)
+
+
+def usable_entries(entries: object) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the entries of a book that SillyTavern can use, by their ids, and the names of the
+    others: those without a place or a list of keys. Numbers may be written as text.
+    """
+    found = as_object(entries)
+    pairs = found.items() if found is not None else enumerate(as_list(entries))
+    usable: dict[str, dict[str, Any]] = {}
+    others: list[str] = []
+    for number, value in pairs:
+        entry = as_object(value) or {}
+        uid = entry.get("uid") if found is None else number
+        place, name = entry.get("position"), entry.get("comment")
+        is_placed = isinstance(place, int) and not isinstance(place, bool)
+        if is_placed and isinstance(entry.get("key"), list):
+            key = str(number if uid is None or str(uid) in usable else uid)
+            usable[key] = {**entry, **_numbers(entry), "uid": number if uid is None else uid}
+        else:
+            others.append(name if isinstance(name, str) and name else f"entry {number}")
+    return usable, others
+
+
+def _numbers(entry: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers of an entry that are written as text."""
+    return {
+        key: int(value)
+        for key in ("order", "depth", "scanDepth", "probability")
+        if isinstance(value := entry.get(key), str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value)
+    }
 
 
 def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntry:

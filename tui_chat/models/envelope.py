@@ -17,7 +17,15 @@ from tui_chat.models.semantics import (
     MessageSemantics,
     Semantics,
 )
-from tui_chat.models.settings import AuthorNote, LoreRules, ResponseFormat, ToolChoice
+from tui_chat.models.settings import (
+    AuthorNote,
+    CharacterTexts,
+    Injection,
+    LoreRules,
+    ResponseFormat,
+    TextScript,
+    ToolChoice,
+)
 from tui_chat.models.text import Origin, Text
 
 T = TypeVar("T")
@@ -155,6 +163,12 @@ class Parameters:
     """How lorebooks are searched."""
     global_variables: Sourced[Mapping[str, str]] | None = None
     """For `{{getglobalvar::name}}`."""
+    character: Sourced[CharacterTexts] | None = None
+    """What is sent instead of texts of the character's card."""
+    injections: Sourced[tuple[Injection, ...]] | None = None
+    scripts: Sourced[tuple[TextScript, ...]] | None = None
+    reply_start: Sourced[str] | None = None
+    """The beginning of the reply, sent as the last message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,10 @@ class Policies:
     """The system message before each block of example dialogues; empty for none."""
     pin_examples: bool = False
     """True if the example dialogues get their tokens before the history."""
+    strip_examples: bool = False
+    """True if no example dialogues are sent."""
+    collapse_newlines: bool = False
+    """True if several line breaks in a row become one in the texts of a character card."""
     card_prompts: tuple[Literal["system_prompt", "post_history"], ...] = (
         "system_prompt",
         "post_history",

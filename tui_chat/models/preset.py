@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
-from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
 
 PresetMessageType = Literal[
     "message", "chat_history", "user_profile", "placeholder", "example_dialogues"

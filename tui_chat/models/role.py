@@ -8,10 +8,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
-from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
 
 ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
 PROFILE_PLACEMENTS: tuple[ProfilePlacement, ...] = (

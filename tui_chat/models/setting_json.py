@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, cast
 
-from tui_chat.models.setting_types import LORE_FIELDS, PLACE_FIELDS, SEARCH_FIELDS, SETTINGS
+from tui_chat.models.setting_types import PLACE_FIELDS, SEARCH_FIELDS, SETTINGS
 from tui_chat.models.settings import (
-    NO_LORE_RULES,
     NOTE_DEPTH,
     AuthorNote,
+    CharacterTexts,
+    Injection,
     LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,
+    TextScript,
     ToolChoice,
     WebSearch,
 )
@@ -70,18 +73,18 @@ def setting_json(value: Any) -> Any:
             place |= {"searched": True} if value.searched else {}
             is_plain = value.text == value.text.strip() and not value.text.startswith("{")
             return value.text if is_plain and not place else {"text": value.text, **place}
-        case LoreRules():
+        case LoreRules() | CharacterTexts() | Injection() | TextScript():
             return {
-                name: inner
-                for name in LORE_FIELDS
-                if (inner := getattr(value, name)) != getattr(NO_LORE_RULES, name)
+                each.name: setting_json(inner)
+                for each in fields(value)
+                if (inner := getattr(value, each.name)) != each.default
             }
         case SearchLocation():
             return {name: text for name in PLACE_FIELDS if (text := getattr(value, name))}
         case Mapping():
             return dict(cast("Mapping[str, str]", value))
         case tuple():
-            return list(cast("tuple[str, ...]", value))
+            return [setting_json(each) for each in cast("tuple[Any, ...]", value)]
         case _:
             return value
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.settings import (
     EFFORTS,
+    MAX_INJECTIONS,
     MAX_LORE,
     MAX_NOTE,
     MAX_NOTE_DEPTH,
@@ -30,10 +31,13 @@ from tui_chat.models.settings import (
     NOTE_DEPTH,
     NOTE_PLACEMENTS,
     AuthorNote,
+    CharacterTexts,
+    Injection,
     LoreRules,
     ResponseFormat,
     SearchLocation,
     Settings,
+    TextScript,
     ToolChoice,
     WebSearch,
 )
@@ -242,13 +246,105 @@ def _read_note(value: object) -> AuthorNote:
 
 def _read_lore(value: object) -> LoreRules:
     found = _options(value, LORE_FIELDS)
-    for name in ("names", "group_scoring"):
+    for name in _LORE_SWITCHES:
         _boolean_in(found, name)
-    for name in found.keys() - {"names", "group_scoring"}:
+    if "tiers" in found:
+        found["tiers"] = _tiers(found["tiers"])
+    for name in found.keys() - {*_LORE_SWITCHES, "tiers"}:
         number, most = found[name], 100 if name == "budget_percent" else MAX_LORE
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
             raise _Unaccepted(f"{name} must be a whole number from 0 to {most:,}")
     return LoreRules(**found)
+
+
+_LORE_SWITCHES = ("names", "group_scoring", "recursive", "case_sensitive", "match_whole_words")
+
+
+def _tiers(value: object) -> tuple[int, ...]:
+    many = cast("list[object]", list(value)) if isinstance(value, list | tuple) else None  # type: ignore[arg-type]
+    if many is None or len(many) > MAX_VARIABLES:
+        raise _Unaccepted(f"tiers must be a list of at most {MAX_VARIABLES:,} whole numbers")
+    for each in many:
+        if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each <= MAX_LORE:
+            raise _Unaccepted(f"tiers must be whole numbers from 0 to {MAX_LORE:,}")
+    return tuple(cast("list[int]", many))
+
+
+def _long_text(value: object, name: str) -> str:
+    if not isinstance(value, str) or len(value) > MAX_NOTE:
+        raise _Unaccepted(f"{name} must be text of at most {MAX_NOTE:,} characters")
+    return value
+
+
+def _read_reply_start(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Unaccepted
+    return _long_text(value, "it")
+
+
+def _read_character(value: object) -> CharacterTexts:
+    found = _options(value, CHARACTER_FIELDS)
+    return CharacterTexts(**{name: _long_text(text, name) for name, text in found.items()})
+
+
+def _objects(value: object, what: str, known: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the keys of each object of a list."""
+    if not isinstance(value, list | tuple):
+        raise _Unaccepted
+    many = cast("list[object]", list(value))  # type: ignore[arg-type]
+    if len(many) > MAX_INJECTIONS:
+        raise _Unaccepted(f"{what} must be at most {MAX_INJECTIONS:,}")
+    for number, each in enumerate(many, 1):
+        try:
+            yield _options(each, known)
+        except _Unaccepted as fault:
+            why = str(fault) or f"must be an object with {', '.join(known)}"
+            raise _Unaccepted(f"number {number}: {why}") from None
+
+
+def _read_injections(value: object) -> tuple[Injection, ...]:
+    found: list[Injection] = []
+    for each in _objects(value, "injected texts", INJECTION_FIELDS):
+        # It has the place of an author's note, and the same limits.
+        place = {name: inner for name, inner in each.items() if name not in ("id", "content")}
+        note = _read_note({**place, "text": _long_text(each.get("content", ""), "content")})
+        identity = _text_in(each, "id") or f"text-{len(found) + 1}"
+        found.append(
+            Injection(identity, note.text, note.depth, note.role, note.placement, note.searched)
+        )
+    return tuple(found)
+
+
+_SCRIPT_TARGETS = ("user", "assistant", "lore")
+
+
+def _read_scripts(value: object) -> tuple[TextScript, ...]:
+    found: list[TextScript] = []
+    for each in _objects(value, "scripts", SCRIPT_FIELDS):
+        targets = _texts(each.get("applies_to", ()), "applies_to")
+        if not set(targets) <= set(_SCRIPT_TARGETS):
+            raise _Unaccepted(f"applies_to must be a list of {', '.join(_SCRIPT_TARGETS)}")
+        if each.get("substitutes", "") not in ("", "raw", "escaped"):
+            raise _Unaccepted("substitutes must be raw or escaped")
+        for name in ("min_depth", "max_depth"):
+            depth = each.get(name)
+            is_number = isinstance(depth, int | float) and not isinstance(depth, bool)
+            if depth is not None and not (is_number and -1e9 < depth < 1e9):
+                raise _Unaccepted(f"{name} must be a number")
+        found.append(
+            TextScript(
+                _text_in(each, "name"),
+                _long_text(each.get("pattern", ""), "pattern"),
+                _long_text(each.get("replacement", ""), "replacement"),
+                cast("Any", targets),
+                each.get("min_depth"),
+                each.get("max_depth"),
+                _texts(each.get("trim", ()), "trim"),
+                each.get("substitutes", ""),
+                _boolean_in(each, "is_stored") is True,
+            )
+        )
+    return tuple(found)
 
 
 def _read_variables(value: object) -> Mapping[str, str]:
@@ -265,7 +361,10 @@ def _read_variables(value: object) -> Mapping[str, str]:
     return MappingProxyType(dict(cast("Mapping[str, str]", value)))
 
 
-LORE_FIELDS = tuple(each.name for each in fields(LoreRules) if each.name != "tiers")
+LORE_FIELDS = tuple(each.name for each in fields(LoreRules))
+CHARACTER_FIELDS = tuple(each.name for each in fields(CharacterTexts))
+INJECTION_FIELDS = tuple(each.name for each in fields(Injection))
+SCRIPT_FIELDS = tuple(each.name for each in fields(TextScript))
 _NOTE = tuple(each.name for each in fields(AuthorNote))
 NOTE_ROLES = ("system", "user", "assistant")
 _BUDGET = _whole(0, 1_000_000, "tokens, a whole number")
@@ -308,6 +407,12 @@ SETTINGS: Mapping[str, SettingType] = {
     "char_name": _line(),
     "lore": SettingType(f"an object with {', '.join(LORE_FIELDS)}", _read_lore),
     "global_variables": SettingType("an object of texts by name", _read_variables),
+    "character": SettingType(f"an object with {', '.join(CHARACTER_FIELDS)}", _read_character),
+    "injections": SettingType(
+        f"a list of objects with {', '.join(INJECTION_FIELDS)}", _read_injections
+    ),
+    "scripts": SettingType(f"a list of objects with {', '.join(SCRIPT_FIELDS)}", _read_scripts),
+    "reply_start": SettingType("a text", _read_reply_start, is_text=True),
 }
 """The settings by their names, in the order of the fields and in which they are shown."""
 
@@ -343,8 +448,9 @@ def read_settings(value: object) -> Settings:
 
 def parse_setting(name: str, text: str) -> Any:
     """Return the value of a setting from what a person types. Raises SettingError."""
-    kind, text = _kind(name), text.strip()
-    if text[:1] in ("{" if kind.is_text else ("{", "[", '"')):
+    kind = _kind(name)
+    text = text if kind.is_text else text.strip()
+    if text.lstrip()[:1] in ("{" if kind.is_text else ("{", "[", '"')):
         try:
             return read_setting(name, json.loads(text))
         except (ValueError, RecursionError) as fault:

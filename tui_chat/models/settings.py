@@ -4,7 +4,7 @@ A setting that is not set is None. `context.parameters` says whose value counts,
 `models.setting_types` what each one accepts.
 
 `LoreRules` are how a session searches its lorebooks, with the timers of entries that stay active or
-pause.
+pause. `CharacterTexts`, `Injection` and `TextScript` change the texts that are sent.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ MAX_NOTE_DEPTH = 1_000_000
 MAX_LORE = 1_000_000
 """The maximum number of tokens, entries or messages in the rules of lorebooks."""
 MAX_VARIABLES = 1_000
+MAX_INJECTIONS = 1_000
+"""The maximum number of injected texts, and of scripts."""
 NOTE_DEPTH = 4
 """Depth of an author's note that names none, as in SillyTavern."""
 
@@ -51,6 +53,15 @@ class LoreRules:
     min_activations_depth: int = 0
     """The most messages that are searched for that; 0 for all."""
     group_scoring: bool = False
+    scan_depth: int | None = None
+    """How many of the newest messages are searched, instead of what the books say; None leaves it
+    to them, here and in the next four. What an entry says goes before both."""
+    recursive: bool | None = None
+    """True if the content of an entry may activate others."""
+    max_recursion_steps: int | None = None
+    """The most searches, the one of the conversation included; 0 for no limit."""
+    case_sensitive: bool | None = None
+    match_whole_words: bool | None = None
     tiers: tuple[int, ...] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
 
@@ -160,6 +171,50 @@ class AuthorNote:
 
 
 @dataclass(frozen=True, slots=True)
+class CharacterTexts:
+    """What is sent instead of texts of a character's card; empty for those of the card."""
+
+    scenario: str = ""
+    system_prompt: str = ""
+    example_dialogues: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A text that is inserted into every request of a session (SillyTavern's `/inject`)."""
+
+    id: str
+    content: str
+    depth: int = NOTE_DEPTH
+    role: Literal["system", "user", "assistant"] = "system"
+    placement: NotePlacement = "depth"
+    searched: bool = False
+    """True if the keys of lorebooks are searched for in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextScript:
+    """A replacement by a regular expression in what is sent; stored messages stay as they are."""
+
+    name: str
+    pattern: str
+    """In JavaScript's syntax, with or without slashes and flags."""
+    replacement: str
+    """`$1`, `$<name>` and `{{match}}` stand for what was found."""
+    applies_to: tuple[Literal["user", "assistant", "lore"], ...] = ()
+    min_depth: float | None = None
+    """Only in messages that have at least so many after them."""
+    max_depth: float | None = None
+    trim: tuple[str, ...] = ()
+    """Texts that are removed from what was found."""
+    substitutes: Literal["", "raw", "escaped"] = ""
+    """How the macros in the pattern are expanded: not at all, or as parts of the pattern, or as
+    literal texts."""
+    is_stored: bool = False
+    """True if SillyTavern stores the messages with these replacements. They go before others."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a request; None where unset. See `Parameters` for their meaning."""
 
@@ -190,6 +245,14 @@ class Settings:
     char_name: str | None = None
     lore: LoreRules | None = None
     global_variables: Mapping[str, str] | None = None
+    character: CharacterTexts | None = None
+    injections: tuple[Injection, ...] | None = None
+    """Empty: none, also where a preset, a role or an endpoint sets some."""
+    scripts: tuple[TextScript, ...] | None = None
+    """Scripts that go before those of the preset and the card."""
+    reply_start: str | None = None
+    """Sent as the last message, the assistant's (SillyTavern's “Start Reply With”); empty for
+    none, also where a preset, a role or an endpoint sets one."""
 
 
 NO_SETTINGS = Settings()
@@ -197,7 +260,7 @@ NO_SETTINGS = Settings()
 CONTEXT_SETTINGS = frozenset(
     (
         *("context_limit", "reply_reserve", "author_note", "user_name", "char_name"),
-        *("lore", "global_variables"),
+        *("lore", "global_variables", "character", "injections", "scripts", "reply_start"),
     )
 )
 """Settings that decide what the model sees; no protocol has them."""

@@ -58,6 +58,7 @@ class ImportExport:
                 dry_run=dry_run,
                 progress=progress,
                 participants=participants,
+                library=workspace.library,
             )
             if not dry_run:
                 await workspace.sessions.refresh_list()

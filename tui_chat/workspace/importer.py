@@ -8,8 +8,11 @@
 3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files that are
    neither conversations nor character cards are skipped there, and counted.
 4. A character card (a picture, JSON or a CharX archive) becomes a role. Its id is derived from the
-   names of the character and its creator, so a newer version of a card replaces the older one.
+   names of the character and its creator, so a newer version of a card replaces the older one, with
+   the model, the settings and the preset that were chosen for the role meanwhile.
    Cards are read before the other files of a folder, so that its chats find their characters.
+5. Presets and lorebooks of SillyTavern become files of the library. The folder of a user of
+   SillyTavern is imported as a whole, see `sillytavern_import`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
@@ -35,8 +38,15 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card
 from tui_chat.library.character_roles import role_of_card
 from tui_chat.library.png_text import SIGNATURE as PNG
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.sillytavern_import import (
+    LibraryImport,
+    SillyTavernImport,
+    is_user_folder,
+)
 
 if TYPE_CHECKING:
+    from tui_chat.library.library import Kind, Library
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
     from tui_chat.store import Store
@@ -51,6 +61,8 @@ compress to about a tenth."""
 _MESSAGE_BYTES = 10_000
 """Bytes of a card's picture that count as a message."""
 _ZIP = b"PK\x03\x04"
+MAX_SKIPPED = 20
+"""Maximum files that are named as skipped; further ones are counted."""
 _MAX_FAULTS = 100
 """Maximum faults of a file that are reported; further ones are counted."""
 
@@ -91,11 +103,32 @@ class Report:
     """Ids of the sessions of the file, in its order."""
     cards: list[Role] = field(default_factory=list["Role"])
     """The roles of character cards."""
+    files: dict[tuple[Kind, str], bool] = field(default_factory=dict["tuple[Kind, str]", bool])
+    """Files of the library by kind and name; True for new ones."""
+    skipped: list[str] = field(default_factory=list[str])
+    """The first files that are nothing known."""
+    more_skipped: int = 0
+    """The number of such files beyond `skipped`."""
 
     @property
     def failed(self) -> bool:
         """True if something could not be imported."""
         return bool(self.faults)
+
+    def take(self, kind: Kind, name: str, *, is_new: bool) -> None:
+        """Add a file of the library."""
+        self.files[kind, name] = is_new or self.files.get((kind, name), False)
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the names of the files of a kind."""
+        return [name for each, name in self.files if each == kind]
+
+    def skip(self, name: str) -> None:
+        """Add the name of a file that is nothing known, or count it."""
+        if len(self.skipped) < MAX_SKIPPED:
+            self.skipped.append(name)
+        else:
+            self.more_skipped += 1
 
     def fault(self, place: str, sentence: str, advice: str = "") -> None:
         """Add a fault, or count it."""
@@ -112,31 +145,33 @@ async def import_files(
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
     participants: ChatParticipants | None = None,
+    library: Library | None = None,
 ) -> tuple[Report, ...]:
-    """Import all conversations of files and folders; return a report for each path.
+    """Import all conversations of files and folders; return a report for each path. Presets and
+    lorebooks go into `library`, and are skipped without one.
 
     `progress` is called with the current report after every batch. With `dry_run` nothing is
     stored, and the reports say what would be. `participants` finds the roles and profiles of new
     chats with a character. Raises StoreError.
     """
     reports = tuple(map(Report, paths))
-    batches = _batches(reports)
+    batches = _batches(reports, library and LibraryImport(library, write=not dry_run))
     batch = await asyncio.to_thread(next, batches, None)
     while batch is not None:
         # The next batch is read while this one is written.
         next_batch = asyncio.create_task(asyncio.to_thread(next, batches, None))
         for report, card in batch.cards:
-            report.cards.append(card.role)
+            role = await _as_chosen(store, card.role)
+            report.cards.append(role)
             if not dry_run:
-                await store.roles.save(card.role, card.picture)
-        transcripts = [each[2] for each in batch.conversations]
-        if participants is not None:
-            cards = [role for report in reports for role in report.cards]
-            transcripts = [
-                await _with_participants(store, each, participants, cards) for each in transcripts
-            ]
+                await store.roles.save(role, card.picture)
+        cards = [role for report in reports for role in report.cards]
+        transcripts = [
+            await _with_participants(store, transcript, participants, cards, found.place, user)
+            for _, found, transcript, user in batch.conversations
+        ]
         results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
-        for (report, found, _), imported in zip(batch.conversations, results, strict=True):
+        for (report, found, _, _), imported in zip(batch.conversations, results, strict=True):
             _count(report, found, imported)
         if progress is not None:
             progress(batch.report)
@@ -144,16 +179,29 @@ async def import_files(
     return reports
 
 
+async def _as_chosen(store: Store, role: Role) -> Role:
+    """Return the role of a card with what was chosen for it if it is there already."""
+    known = await store.roles.get(role.role_id)
+    if known is None:
+        return role
+    chosen = {"model": known.model, "settings": known.settings, "status": known.status}
+    return replace(role, preset=known.preset or role.preset, **chosen)
+
+
 async def _with_participants(
     store: Store,
     transcript: SessionTranscript,
-    participants: ChatParticipants,
+    participants: ChatParticipants | None,
     cards: Sequence[Role],
+    place: str,
+    user: _UserFolder | None,
 ) -> SessionTranscript:
-    is_chat = transcript.character or transcript.user
+    is_chat = user is not None or transcript.character or transcript.user
     if not is_chat or await store.sessions.get(transcript.session.session_id) is not None:
         return transcript
-    return await participants.assign(transcript, cards)
+    if user is not None and (participants is None or participants.role_id is None):
+        return user.importer.session(place, transcript, user.roles)
+    return transcript if participants is None else await participants.assign(transcript, cards)
 
 
 def _count(report: Report, found: FoundConversation, imported: ImportResult) -> None:
@@ -179,6 +227,20 @@ def _count(report: Report, found: FoundConversation, imported: ImportResult) -> 
 class _FoundCard:
     role: Role
     picture: bytes
+    place: str = ""
+    """Its path in the folder or archive."""
+
+
+@dataclass(slots=True)
+class _UserFolder:
+    """The folder of a user of SillyTavern while it is imported."""
+
+    importer: SillyTavernImport
+    roles: dict[str, Role] = field(default_factory=dict[str, "Role"])
+    """The roles of its cards by their paths in it."""
+
+
+_Conversation: TypeAlias = "tuple[Report, FoundConversation, SessionTranscript, _UserFolder | None]"
 
 
 @dataclass(slots=True)
@@ -187,20 +249,23 @@ class _Batch:
 
     report: Report
     """The report of the last file in it."""
-    conversations: list[tuple[Report, FoundConversation, SessionTranscript]] = field(
-        default_factory=list[tuple[Report, FoundConversation, "SessionTranscript"]]
-    )
+    conversations: list[_Conversation] = field(default_factory=list["_Conversation"])
     cards: list[tuple[Report, _FoundCard]] = field(default_factory=list[tuple[Report, _FoundCard]])
     size: int = 0
     """About the number of messages that take as long to store."""
 
 
-def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
+def _batches(reports: Iterable[Report], taker: LibraryImport | None) -> Iterator[_Batch]:
     """Read the files; yield non-empty batches of conversations and cards, and report the rest."""
     batch: _Batch | None = None
     for report in reports:
+        user: _UserFolder | None = None
         try:
-            for found in _found_in(report):
+            if taker is not None and report.path.is_dir() and is_user_folder(report.path):
+                user = _UserFolder(SillyTavernImport(report.path, taker, report))
+            for found in (
+                _found_in(report, taker) if user is None else _in_user_folder(user, report)
+            ):
                 if isinstance(found, FoundConversation) and found.transcript is None:
                     if not found.ignored:
                         report.fault(found.place, found.fault, found.advice)
@@ -208,10 +273,14 @@ def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
                 batch = batch or _Batch(report)
                 batch.report = report
                 if isinstance(found, _FoundCard):
+                    if user is not None:
+                        role = user.importer.card(found.place, found.role)
+                        found = replace(found, role=role)
+                        user.roles[found.place] = role
                     batch.cards.append((report, found))
                     batch.size += len(found.picture) // _MESSAGE_BYTES + 1
                 elif found.transcript is not None:
-                    batch.conversations.append((report, found, found.transcript))
+                    batch.conversations.append((report, found, found.transcript, user))
                     batch.size += len(found.transcript.entries) + 1
                 if batch.size >= _BATCH:
                     yield batch
@@ -222,10 +291,26 @@ def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
         yield batch
 
 
-def _found_in(report: Report) -> Iterator[FoundConversation | _FoundCard]:
+def _in_user_folder(user: _UserFolder, report: Report) -> Iterator[FoundConversation | _FoundCard]:
+    """Yield the cards and chats of a user's folder of SillyTavern, and take the rest."""
+
+    def read_file(place: str, path: Path) -> Iterator[FoundConversation | _FoundCard]:
+        with open_file(path) as file:
+            source = ImportSource(path, path.name)
+            yield from _read_one_of_many(place, file, report, source, None)
+
+    try:
+        yield from user.importer.read(read_file)
+    except OSError as error:
+        raise InputError(f"cannot be read: {_reason(error)}") from error
+
+
+def _found_in(
+    report: Report, taker: LibraryImport | None
+) -> Iterator[FoundConversation | _FoundCard]:
     try:
         if report.path.is_dir():
-            yield from _in_folder(report.path, report)
+            yield from _in_folder(report.path, report, taker)
             return
         with open_file(report.path) as file:
             start = file.read(len(PNG))
@@ -234,7 +319,7 @@ def _found_in(report: Report) -> Iterator[FoundConversation | _FoundCard]:
                 yield _read_card(file, name)
                 return
             if start.startswith(_ZIP):
-                yield from _in_archive(file, report)
+                yield from _in_archive(file, report, taker)
                 return
             report.size = file.seek(0, 2)
             file.seek(0)
@@ -242,6 +327,8 @@ def _found_in(report: Report) -> Iterator[FoundConversation | _FoundCard]:
             for found in read_conversations(_pieces(file, report), source=source):
                 if found.unknown and not found.place and _may_be_card(file):
                     yield _read_card(file, name)
+                    return
+                if found.unknown and taker is not None and taker.take(name, file, report):
                     return
                 yield found
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -273,7 +360,9 @@ def _reason(error: OSError | ValueError) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation | _FoundCard]:
+def _in_folder(
+    folder: Path, report: Report, taker: LibraryImport | None
+) -> Iterator[FoundConversation | _FoundCard]:
     """Yield the conversations and cards of all files in a folder; links are not followed."""
     files: list[Path] = []
     for name, below, names in os.walk(folder):
@@ -291,17 +380,19 @@ def _in_folder(folder: Path, report: Report) -> Iterator[FoundConversation | _Fo
         try:
             with open_file(file) as opened:
                 source = ImportSource(file, file.name, companions)
-                for found in _read_one_of_many(place, opened, report, source):
+                for found in _read_one_of_many(place, opened, report, source, taker):
                     is_empty = False
                     yield found
         except OSError as error:
             is_empty = False
             yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
-    if is_empty:
+    if is_empty and not report.files:
         raise InputError("the folder contains no conversations or character cards", advice=KNOWN)
 
 
-def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation | _FoundCard]:
+def _in_archive(
+    file: IO[bytes], report: Report, taker: LibraryImport | None
+) -> Iterator[FoundConversation | _FoundCard]:
     """Yield the conversations and cards of all files in an archive."""
     is_empty = True
     try:
@@ -313,12 +404,12 @@ def _in_archive(file: IO[bytes], report: Report) -> Iterator[FoundConversation |
             for member in members:
                 with archive.open(member) as inner:
                     source = ImportSource(name=member.filename.rpartition("/")[2])
-                    for found in _read_one_of_many(member.filename, inner, report, source):
+                    for found in _read_one_of_many(member.filename, inner, report, source, taker):
                         is_empty = False
                         yield found
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise InputError(f"the archive cannot be read: {error}") from error
-    if is_empty:
+    if is_empty and not report.files:
         raise InputError("the archive contains no conversations or character cards", advice=KNOWN)
 
 
@@ -349,7 +440,11 @@ ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
 
 
 def _read_one_of_many(
-    name: str, file: IO[bytes], report: Report, source: ImportSource
+    name: str,
+    file: IO[bytes],
+    report: Report,
+    source: ImportSource,
+    taker: LibraryImport | None,
 ) -> Iterator[FoundConversation | _FoundCard]:
     """Yield the conversations or the card of one of many files; others among them are no error."""
     if _is_named_as_card(name):
@@ -358,13 +453,15 @@ def _read_one_of_many(
         if file.read(len(PNG)).startswith((PNG, _ZIP)):
             yield from _card_of_many(name, file, report)
         else:
-            report.notes[SKIPPED] += 1
+            report.skip(name)
         return
     for found in read_conversations(_pieces(file, report), source=source):
         if found.unknown and not found.place and _may_be_card(file):
             yield from _card_of_many(name, file, report)
+        elif found.unknown and taker is not None and taker.take(name, file, report):
+            return
         elif found.unknown:
-            report.notes[SKIPPED] += 1
+            report.skip(name)
         elif not found.ignored:
             yield replace(found, place=f"{name}: {found.place}" if found.place else name)
 
@@ -373,16 +470,23 @@ def _card_of_many(
     name: str, file: IO[bytes], report: Report
 ) -> Iterator[FoundConversation | _FoundCard]:
     try:
-        yield _read_card(file, name.rpartition("/")[2])
+        yield replace(_read_card(file, name.rpartition("/")[2]), place=name)
     except NoCard:
-        report.notes[SKIPPED] += 1
+        report.skip(name)
     except InputError as error:
         yield FoundConversation(name, fault=str(error), advice=error.advice)
 
 
+def skipped_names(report: Report) -> str:
+    """Return the names of skipped files, and how many more there are."""
+    names = ", ".join(one_line(name, 60) for name in report.skipped)
+    return f"{names} and {report.more_skipped:,} more" if report.more_skipped else names
+
+
+FILE_KINDS: tuple[Kind, ...] = ("presets", "lorebooks", "profiles")
+"""The kinds of files of the library that are imported."""
 COMPLETED = "A message that was not complete at the last import is complete now."
 DIFFERENT = "A message has another text than at the last import; the one that is stored stays."
-SKIPPED = "A file that is neither a known conversation nor a character card was skipped."
 
 
 def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:

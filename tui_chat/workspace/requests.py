@@ -24,7 +24,7 @@ from zlib import crc32
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.generation import with_kind
+from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
@@ -252,7 +252,8 @@ class Requests:
         entries = self._workspace.state.entries
         match kind:
             case "continue":
-                count = continued_count(entries)
+                policies = self._workspace.state.preset.policies
+                count = continued_count(entries, takes_user=may_continue(policies, "user"))
             case "regenerate" | "swipe":
                 count = replied_count(entries)
             case _:
@@ -409,16 +410,18 @@ def last_reply_index(entries: tuple[Entry, ...]) -> int | None:
     return None
 
 
-def continued_count(entries: tuple[Entry, ...]) -> int:
-    """Return how many messages a branch has up to the reply that can be continued. Raises
-    InputError if there is none.
+def continued_count(entries: tuple[Entry, ...], *, takes_user: bool = False) -> int:
+    """Return how many messages a branch has up to the reply, or with `takes_user` the user's
+    message, that can be continued. Raises InputError if there is none.
     """
     index = last_reply_index(entries)
+    if index is None and takes_user and entries and entries[-1].message.role == "user":
+        index = len(entries) - 1
     if index is None:
         raise InputError("There is no reply to continue.")
     message = entries[index].message
     if not message.content.strip() or message.tool_calls:
-        raise InputError("The last reply has no text to continue, or has tool calls.")
+        raise InputError("The last message has no text to continue, or has tool calls.")
     return index + 1
 
 

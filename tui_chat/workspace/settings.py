@@ -232,6 +232,8 @@ class SessionSetup:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model, endpoint = "", config.endpoint_offering(role.model, endpoint)
         profile = await workspace.store.settings.get("profile") or ""
+        world = role.character.world if role is not None and role.character is not None else ""
+        linked = (world,) if world and world in workspace.library.names("lorebooks") else ()
         workspace.update(
             role=role,
             role_missing=False,
@@ -239,7 +241,7 @@ class SessionSetup:
             settings=NO_SETTINGS,
             endpoint=endpoint,
             model=model,
-            **self._files(role.preset if role else "", profile, ()),
+            **self._files(role.preset if role else "", profile, linked),
         )
         workspace.update(tools=await workspace.tools.offered_in(""))
 

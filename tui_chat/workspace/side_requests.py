@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.compose import Composed
+from tui_chat.context.generation import continued_text
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.reply import Reply
 from tui_chat.models.request import SideRequest, SideRequestKind
@@ -91,6 +92,19 @@ class SideRequests:
                 raise InputError("The model wrote no text.")
             return text
         return ""
+
+    async def continue_message(
+        self, entry_id: str, composed: Composed, on_text: Callable[[str], None]
+    ) -> None:
+        """Have the model continue the last message of the user (`composed` requests it): the longer
+        text is a version of it. Reports why if that is not possible.
+        """
+        workspace, inputs = self._workspace, composed.inputs
+        assert inputs is not None  # it is no captured request
+        session_id, begun = workspace.state.session_id, continued_text(inputs)
+        text = await self.generate("impersonate", composed, lambda more: on_text(begun + more))
+        if text and workspace.state.session_id == session_id:
+            await workspace.branches.edit(entry_id, begun + text)
 
     async def sent(self) -> tuple[SideRequest, ...]:
         """Return those of the active session whose exact bodies are kept, the newest first."""

@@ -12,6 +12,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
@@ -182,6 +183,15 @@ class LiveRequestState:
         return self.argument if self.command == "quiet" else self.draft
 
 
+@recent_memo()
+def _with_book(books: tuple[Lorebook, ...], book: Lorebook) -> tuple[Lorebook, ...]:
+    """Return the books with another one, unless all its entries are in one of them."""
+    contents = {entry.content for entry in book.entries}
+    if any(contents <= {entry.content for entry in each.entries} for each in books):
+        return books
+    return (*books, book)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkspaceState:
     """Everything that is open, and how it is set."""
@@ -281,11 +291,15 @@ class WorkspaceState:
 
     @property
     def searched_lorebooks(self) -> tuple[Lorebook, ...]:
-        """The lorebooks of the session, and the one in its role's character card."""
+        """The lorebooks of the session, and the one in its role's character card, unless the one
+        that the card is linked to, or one with all its entries, is chosen.
+        """
         character = self.role.character if self.role is not None and not self.role_fault else None
         if character is None or character.book is None:
             return self.lorebooks
-        return (*self.lorebooks, character.book)
+        if character.world in self.lorebook_names:
+            return self.lorebooks
+        return _with_book(self.lorebooks, character.book)
 
     @property
     def effective_model(self) -> str:

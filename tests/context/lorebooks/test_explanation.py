@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.context.requests import ENDPOINT
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome, explain_lorebooks
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
@@ -30,7 +29,7 @@ def outcome(policies: Policies, **fields: Any) -> tuple[bool, str]:
         "A fox!",
         role=Role("r", "Ada"),
         lorebooks=(Lorebook("b", (one, rival)),),
-        chat=ChatSettings(lore=LoreRules(token_budget=30)),
+        settings=SessionSettings(lore=LoreRules(token_budget=30)),
     )
     found = explain_lorebooks(inputs, counter_for("gpt-4o"))
     assert [(each.book, each.entry) for each in found] == [("b", "x"), ("b", "y")]
@@ -116,8 +115,8 @@ def test_active_entries_have_tokens_and_budgets_say_what_is_used():
     request = inputs_with(*entries, draft="A fox.", token_budget=30)
     explanation = LoreExplanation(request, counter_for("gpt-4o"))
     assert explanation.budgets() == (("b", found[0].tokens, 30),)
-    chat = ChatSettings(lore=LoreRules(token_budget=500))
-    explanation = LoreExplanation(replace(request, chat=chat), counter_for("gpt-4o"))
+    rules = SessionSettings(lore=LoreRules(token_budget=500))
+    explanation = LoreExplanation(replace(request, settings=rules), counter_for("gpt-4o"))
     both = found[0].tokens + found[2].tokens
     assert explanation.budgets() == (("", both, 500), ("b", found[0].tokens, 30))
 

@@ -20,7 +20,6 @@ from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.timers import with_lore_timers
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
@@ -269,10 +268,9 @@ REQUEST = st.builds(
         tuple(replace(message, id=str(n)) for n, message in enumerate(history)),
         draft,
         role=Role("r", "Ann", character=Character(description="a den", scenario="an owl")),
-        settings=SessionSettings(author_note=note),
+        settings=SessionSettings(author_note=note, lore=rules),
         lorebooks=(book,),
         variables={"v": "owl"},
-        chat=ChatSettings(lore=rules),
     ),
     MESSAGES,
     SAID,

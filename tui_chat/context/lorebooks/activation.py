@@ -49,7 +49,7 @@ MAX_SEARCHED_ENTRIES = 500
 
 def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     """Return the activated entries as messages, and those for places by the place."""
-    if not inputs.lorebooks:
+    if not inputs.searched_lorebooks:
         return NOTHING_TO_ADD
     books_index = book_index(inputs)
     search = Activation(inputs, count, books_index, session_limit(inputs))
@@ -97,7 +97,7 @@ class Activation(KeySearch):
         super().__init__(inputs, books_index)
         self._seed = f"{inputs.session_seed} {self.length}"
         """The seed of draws: the same for all requests for one reply."""
-        self._budget = LoreBudget(inputs.lorebooks, count, limit)
+        self._budget = LoreBudget(inputs.searched_lorebooks, count, limit)
         self.activated: dict[int, Cause] = {}
         """By rank, in the order of activation."""
         self._done: set[int] = set()
@@ -118,7 +118,7 @@ class Activation(KeySearch):
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
         rounds = self.index.rounds
         if self.by_places:
-            rounds = max(book.max_recursion for book in self._inputs.lorebooks) + 1
+            rounds = max(book.max_recursion for book in self._inputs.searched_lorebooks) + 1
         rounds = min(rounds, MAX_ROUNDS + 1)
         step = 0
         while step - self._wider < rounds:
@@ -151,7 +151,7 @@ class Activation(KeySearch):
         rules = self._rules
         if self._budget.overflowed or len(self.activated) >= rules.min_activations:
             return False
-        depth = max((book.scan_depth for book in self._inputs.lorebooks), default=0)
+        depth = max((book.scan_depth for book in self._inputs.searched_lorebooks), default=0)
         most = min(rules.min_activations_depth or self.length, self.length)
         left = min(most - depth + 1, MAX_WIDER) - self._wider
         if left <= 0:
@@ -163,10 +163,11 @@ class Activation(KeySearch):
         """Return how many messages more are to be searched for the next key that occurs."""
         if self.index.has_keys_in_all_texts:  # which may end with any message
             return 1
+        books = self._inputs.searched_lorebooks
         return 1 + min(
             (
                 place - book.scan_depth - self._wider
-                for book, first in zip(self._inputs.lorebooks, self.first_in_texts, strict=True)
+                for book, first in zip(books, self.first_in_texts, strict=True)
                 for place in first.values()
                 if place >= book.scan_depth + self._wider
             ),

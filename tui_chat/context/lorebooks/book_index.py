@@ -86,10 +86,9 @@ def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
     policies = inputs.preset.policies
     rules = policies.depths == "joined", policies.expand_history
-    books = [
-        _indexed(book, inputs.user_name, inputs.char_name, *rules) for book in inputs.lorebooks
-    ]
-    return _rank_entries(inputs.lorebooks, books, inputs.lore_rules.tiers)
+    books = inputs.searched_lorebooks
+    indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
+    return _rank_entries(books, indexed, inputs.lore_rules.tiers)
 
 
 @recent_memo()

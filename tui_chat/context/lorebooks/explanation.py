@@ -73,7 +73,7 @@ class LoreExplanation:
         self._index = book_index(inputs)
         self._search = Activation(inputs, count, self._index, session_limit(inputs))
         self._search.run()
-        self.entries = book_entries(inputs.lorebooks)
+        self.entries = book_entries(inputs.searched_lorebooks)
 
     @cached_property
     def _ranks(self) -> dict[int, int]:
@@ -117,7 +117,7 @@ class LoreExplanation:
         if limit is not None:
             used = sum(map(self._search.tokens, self._search.activated))
             found.append(LoreBudgetUse("", used, limit))
-        for number, book in enumerate(self._inputs.lorebooks):
+        for number, book in enumerate(self._inputs.searched_lorebooks):
             if book.token_budget is not None and book.name not in books:
                 books[book.name] = self._search.spent(number), book.token_budget
         return (*found, *(LoreBudgetUse(name, *use) for name, use in books.items()))

@@ -36,11 +36,11 @@ from tui_chat.context.macros.syntax import has_macros, parse
 from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.chat_settings import TextScript
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
+from tui_chat.models.settings import TextScript
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 
 MAX_WIDER = 1_000
@@ -463,5 +463,5 @@ class KeySearch:
                 "long to match: it has a back-reference to a group with very many possible "
                 "matches. It may be missed in long or older messages. Simplify the pattern."
             )
-            origin = entry_origin(self._inputs.lorebooks[number].name, entry)
+            origin = entry_origin(self._inputs.searched_lorebooks[number].name, entry)
             yield Note(Level.WARNING, "lore-key-too-slow", sentence, origin)

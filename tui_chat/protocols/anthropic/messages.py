@@ -32,7 +32,11 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     native_form,
 )
-from tui_chat.protocols.common.loss_notes import blank_message_note, system_moved_note
+from tui_chat.protocols.common.loss_notes import (
+    begins_reply,
+    blank_message_note,
+    system_moved_note,
+)
 from tui_chat.protocols.common.segments import plain_turns, role_and_content, run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 
@@ -66,6 +70,17 @@ def encode_messages(
     """Return `system`, or None where there is none, `messages`, and the notes."""
     model = envelope.parameters.model.value
     facts = endpoint.facts_of(model)
+    why = ""
+    if facts.prefill is False:
+        why = f"{model} does not continue an assistant message"
+    elif facts.prefill is None and is_newer_claude(model):
+        why = (
+            f"it is not known whether {model} continues an assistant message, and the newest known "
+            "Claude models do not"
+        )
+    prefills = list[Note]()
+    if why and envelope.semantics.source is None:
+        turns, prefills = _without_prefill(turns, why)
     in_place = facts.mid_history_system
     segment = _segment(in_place, endpoint.system_fallback)
     conversation = Conversation()
@@ -82,16 +97,25 @@ def encode_messages(
         conversation.notes += part.notes
         conversation.last = part.last or conversation.last
         conversation.ends_blank = part.ends_blank
-    why = ""
-    if facts.prefill is False:
-        why = f"{model} does not continue an assistant message"
-    elif facts.prefill is None and is_newer_claude(model):
-        why = (
-            f"it is not known whether {model} continues an assistant message, and the newest known "
-            "Claude models do not"
-        )
+    conversation.notes += prefills
     _complete_end(conversation, has_turns=bool(turns), why_no_prefill=why)
     return _system(conversation), tuple(conversation.messages), conversation.notes
+
+
+def _without_prefill(turns: Sequence[Turn], why: str) -> tuple[Sequence[Turn], list[Note]]:
+    """Return the turns with the beginning of the reply as the user's, and notes on it: as a user
+    message it still steers the reply, and it is what SillyTavern sends. The model's own last
+    message stays its own.
+    """
+    first = len(turns)
+    while first and begins_reply(turns[first - 1]):
+        first -= 1
+    notes: list[Note] = []
+    for turn in turns[first:]:
+        sentence = f"The beginning of the reply ({turn.origin.label}) is sent as a user message: "
+        notes.append(Note(Level.WARNING, "prefill-as-user", f"{sentence}{why}.", turn.origin))
+    changed = [variant(turn, "as user", _as_user) for turn in turns[first:]]
+    return ([*turns[:first], *changed] if changed else turns), notes
 
 
 def _leading(turns: Sequence[Turn]) -> int:

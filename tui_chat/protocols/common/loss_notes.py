@@ -19,7 +19,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sour
 from tui_chat.models.media import as_text
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock
-from tui_chat.models.text import Origin
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import captured_origin
 
 _UNIFIED = frozenset({"response_format", "stop", "tool_choice"})
@@ -227,6 +227,18 @@ def missing_notes(protocol: Protocol, parameters: Parameters, *names: str) -> It
         yield setting_note(value, label, why.format(protocol.label), level)
 
 
+_NO_PREFILL = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.GEMINI)
+"""Protocols whose documentation does not say that a reply continues a last message of the model."""
+_WRITTEN = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
+
+
+def begins_reply(turn: Turn) -> bool:
+    """Return True for a turn that someone wrote as the beginning of a reply (a prefill), where it
+    is the last one.
+    """
+    return turn.role == "assistant" and turn.origin.outermost.kind in _WRITTEN
+
+
 def envelope_notes(
     envelope: ChatEnvelope, protocol: Protocol, shared: Collection[str] = ()
 ) -> Iterator[Note]:
@@ -240,6 +252,11 @@ def envelope_notes(
         sentence += f"{'is' if envelope.cache_marks == 1 else 'are'} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
     if semantics.source is None:
+        if envelope.turns and protocol in _NO_PREFILL and begins_reply(envelope.turns[-1]):
+            origin = envelope.turns[-1].origin
+            sentence = f"The request ends with {origin.label} as the beginning of the reply. "
+            sentence += f"{protocol.label} does not say that the reply continues it: it may begin "
+            yield Note(Level.INFO, "prefill-undefined", f"{sentence}anew.", origin)
         return
     if semantics.source is protocol:
         return

@@ -70,6 +70,10 @@ LABELS = {
     "logprobs": "Log probabilities",
     "lore": "Lorebook search",
     "global_variables": "Global variables",
+    "reply_start": "Start of the reply",
+    "character": "Card texts",
+    "injections": "Injected texts",
+    "scripts": "Scripts",
 }
 """The rows, in their order."""
 

@@ -284,8 +284,15 @@ class ChatArea(Area):
     @on(messages.ContinueRequested)
     @work(group="send")
     async def _continue(self, event: messages.ContinueRequested) -> None:
-        if self.workspace is not None and self.may_write:
-            await self.workspace.replies.continue_reply(event.entry_id)
+        workspace = self.workspace
+        if workspace is None or not self.may_write:
+            return
+        last = workspace.state.entries[-1:]
+        by_user = last and last[0].message.role == "user" and event.entry_id == last[0].message.id
+        if by_user and workspace.state.preset.policies.depths == "joined":
+            await self.side_replies.continue_message(workspace, event.entry_id)
+        else:
+            await workspace.replies.continue_reply(event.entry_id)
 
 
 def _short(tokens: int) -> str:

@@ -12,7 +12,7 @@ and summaries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 from textual.worker import Worker
@@ -23,6 +23,7 @@ from tui_chat.ui.key_names import key_name
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.envelope import ChatEnvelope
+    from tui_chat.models.policies import GenerationKind
     from tui_chat.ui.areas.chat.area import ChatArea
     from tui_chat.ui.areas.chat.composer import Composer
     from tui_chat.workspace.compaction import CompactionPlan
@@ -132,6 +133,29 @@ class SideReplies:
                 writing, group="side", description="impersonate"
             )
 
+    async def continue_message(self, workspace: Workspace, entry_id: str) -> None:
+        """Have the model continue the user's last message."""
+        composed = None if self.is_impersonating else await self._request(workspace, "continue")
+        if composed is None:
+            return
+        status = f"{composed.model} continues your message"
+        self._area.pane.activity.show_status(f"{status} · Esc stops")
+
+        def show(text: str) -> None:
+            words = f"{status} · {len(text):,} characters · Esc stops"
+            self._area.pane.activity.show_status(words)
+
+        async def write() -> None:
+            try:
+                await workspace.side_requests.continue_message(entry_id, composed, show)
+            finally:
+                self._impersonating = None
+                self._area.show_budget()
+
+        self._impersonating = self._area.run_worker(
+            write(), group="side", description="continue your message"
+        )
+
     async def quiet(self, workspace: Workspace, prompt: str) -> None:
         """Send an instruction, and show the answer; without one, ask for it."""
         from tui_chat.ui.dialogs.base import TextAreaPrompt
@@ -165,7 +189,10 @@ class SideReplies:
             area.pane.composer.focus()
 
     async def _request(
-        self, workspace: Workspace, kind: Literal["impersonate", "quiet"], prompt: str = ""
+        self,
+        workspace: Workspace,
+        kind: GenerationKind,
+        prompt: str = "",
     ) -> Composed | None:
         """Return the request to send, the one that the inspector shows. Return None if the user
         decides not to send one with errors, and, after reporting why, if nothing can be sent now.

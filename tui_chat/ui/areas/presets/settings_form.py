@@ -52,6 +52,8 @@ _CHOICES: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "expand_history": ("Macros in the history", _SWITCH),
     "legacy_macros": ("Old macro engine", _SWITCH),
     "pin_examples": ("Pin examples", _SWITCH),
+    "strip_examples": ("No examples", _SWITCH),
+    "collapse_newlines": ("Single line breaks", _SWITCH),
     "card_prompts": (
         "Card's own prompts",
         {
