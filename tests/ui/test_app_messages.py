@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,24 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
+from tests.interop.exports import chatgpt, node
+from tests.ui.app_under_test import (
+    asked,
+    make_app,
+    opened,
+    replied,
+    say,
+    settle,
+    until,
+)
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.dialogs.base import TextAreaPrompt
+from tui_chat.ui.areas.inspector.tabs import View
+from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
@@ -93,6 +104,63 @@ async def test_a_deletion_can_be_undone(tmp_path: Path):
         await until(pilot, lambda: texts(app) == before)
         transcript = app.query_one(Transcript)
         await until(pilot, lambda: transcript.cursor == 0)  # there again, and not at the end
+
+
+@pytest.mark.parametrize("kind", ["chatgpt", "own"])
+async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
+    kind: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "conversations.json"
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Question")
+        assert app.workspace is not None
+        workspace = app.workspace
+        if kind == "own":
+            assert await workspace.import_export.export(workspace.state.session_id, "json", file)
+            told = json.loads(file.read_text())
+            file.write_text(json.dumps(told).replace(workspace.state.session_id, "another"))
+            for entry in workspace.state.entries:
+                text = file.read_text().replace(entry.message.id, f"new-{entry.message.id}")
+                file.write_text(text)
+        else:
+            nodes = node("q", None, "user", "Question"), node("a", "q", "assistant", "Answer")
+            file.write_text(json.dumps([chatgpt(*nodes, title="Talk")]))
+        [report] = await workspace.import_export.import_files((file,), lambda _: None)
+        assert report.session_ids
+        await workspace.sessions.open(report.session_ids[0])
+        await until(pilot, lambda: workspace.state.is_branch_loaded)
+        app.query_one(Transcript).focus()
+        await settle(pilot)
+        before = texts(app)
+        assert len(before) == 2
+        for answer in ("n", "y"):
+            await pilot.press("d")
+            await until(pilot, lambda: isinstance(app.screen, Confirm))
+            assert texts(app) == before
+            await pilot.press(answer)
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+            await settle(pilot)
+        await until(pilot, lambda: texts(app) == before[:1])
+        await pilot.press("u")
+        await until(pilot, lambda: texts(app) == before)
+
+
+async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        before, transcript = texts(app), app.query_one(Transcript)
+        await pilot.press("k", "k", "i")
+        assert app.focused is transcript
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.focused is transcript
+        await pilot.press("j", "i", "d")
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.view_shown is View.DIFF)
+        assert len(app.screen_stack) == 1
+        assert texts(app) == before
 
 
 async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):

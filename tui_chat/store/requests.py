@@ -15,7 +15,13 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
-from tui_chat.models.request import RawResponse, RequestRecord, SideRequest, StoredRequest
+from tui_chat.models.request import (
+    RECORDED_SOURCES,
+    RawResponse,
+    RequestRecord,
+    SideRequest,
+    StoredRequest,
+)
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database, Row, Transaction
@@ -177,6 +183,23 @@ class RequestStore:
             )
         )
         return None if row is None else _sent_of(row)
+
+    async def was_sent_here(self, entry_id: str) -> bool:
+        """Return True if a reply answers a request of this program, also in a fork; False if it
+        was recorded or imported.
+        """
+        row = await self._database.read(
+            lambda tx: tx.row(
+                "SELECT recipe FROM requests JOIN messages USING (message_id) "
+                "JOIN sessions AS s USING (session_id) WHERE message_id = ? "
+                "AND (copied = 0 OR s.fork_of <> '') LIMIT 1",
+                entry_id,
+            )
+        )
+        if row is None:
+            return False
+        with decoding("request"):
+            return recipe_of(row[0]).get("source") not in RECORDED_SOURCES
 
     async def list(self, session_id: str) -> tuple[StoredRequest, ...]:
         """Return the requests of a session, oldest first, without their bodies."""

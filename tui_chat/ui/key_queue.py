@@ -48,8 +48,8 @@ MARKER_TRIPS = 4
 """How often a marker follows a key to the app: the first goes with the key, the others behind what
 handling it posted.
 """
-DIALOG_GROUPS = ("dialog", "open", "palette")
-"""Groups of the workers that may ask something or open a session."""
+DIALOG_GROUPS = ("dialog", "open", "palette", "inspect")
+"""Groups of the workers that may ask something, open a session or show a request."""
 
 FOCUS_MOVING_ACTIONS = frozenset(
     (

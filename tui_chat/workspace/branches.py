@@ -158,6 +158,23 @@ class Branches:
             return True
         return False
 
+    async def was_made_here(self, entry_id: str) -> bool:
+        """Return True if a message is part of an exchange of this program; False if it was recorded
+        or imported, or if that cannot be told.
+
+        The reply that it is, or the next one, else the one before it, tells.
+        """
+        workspace = self._workspace
+        ids = [entry.message.id for entry in workspace.state.entries]
+        at = ids.index(entry_id) if entry_id in ids else 0
+        entries = (*workspace.state.entries[at:], *reversed(workspace.state.entries[:at]))
+        replies = (entry for entry in entries if entry.message.role == "assistant")
+        reply = next(replies, None)
+        with workspace.reporting():
+            if reply is not None:
+                return await workspace.active_store.requests.was_sent_here(reply.message.id)
+        return False
+
     async def delete(self, entry_id: str) -> None:
         """Delete a message with all that follows it. `Workspace.undo` restores them."""
         workspace = self._workspace

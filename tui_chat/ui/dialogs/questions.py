@@ -24,6 +24,7 @@ from tui_chat.models.policies import KIND_TITLES, RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.session import Entry
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.branches import branch_lines
 from tui_chat.ui.dialogs.choices import (
@@ -276,6 +277,15 @@ async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     if chosen is None:
         return None
     return next((role for role in workspace.state.roles if role.role_id == chosen), Role("", ""))
+
+
+async def confirm_delete_message(app: App[Any], entries: Sequence[Entry], entry_id: str) -> bool:
+    """Ask whether to delete a message with those that follow it on the branch."""
+    ids = [entry.message.id for entry in entries]
+    after = len(ids) - ids.index(entry_id) - 1 if entry_id in ids else 0
+    what = "this message" + (f" and what follows it ({after:,} more)" if after else "")
+    question = f"Delete {what}? “Undo” (u in the conversation) brings it back."
+    return bool(await app.push_screen_wait(Confirm("Delete?", question, yes="Delete")))
 
 
 async def confirm_delete_role(app: App[Any], workspace: Workspace, role: Role) -> bool:

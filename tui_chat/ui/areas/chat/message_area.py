@@ -86,10 +86,22 @@ class MessageArea(Area):
             await self.action_act_on_message("fork")
 
     @on(messages.DeleteMessageRequested)
+    @work(group="dialog", exclusive=True)
+    async def _ask_to_delete(self, event: messages.DeleteMessageRequested) -> None:
+        from tui_chat.ui.dialogs.questions import confirm_delete_message
+
+        if self.workspace is None:
+            return
+        is_own = await self.workspace.branches.was_made_here(event.entry_id)
+        if (is_own and not event.asks) or await confirm_delete_message(
+            self.tui, self.workspace.state.entries, event.entry_id
+        ):
+            self._delete_message(event.entry_id)
+
     @work(group="branch")
-    async def _delete_message(self, event: messages.DeleteMessageRequested) -> None:
+    async def _delete_message(self, entry_id: str) -> None:
         if self.workspace is not None:
-            await self.workspace.branches.delete(event.entry_id)
+            await self.workspace.branches.delete(entry_id)
 
     @on(messages.UndoDeleteRequested)
     @work(group="branch")

@@ -6,6 +6,8 @@ conversation is posted as a message (see `transcript_messages`) for the area to 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -42,6 +44,8 @@ class Transcript(TranscriptCanvas):
         self.is_read_only = False
         """True if nothing can be sent or changed."""
         self._is_subagent = False
+        self._inspected = ""
+        """The id of the message whose request was asked for last."""
         self._last_code: tuple[str, int] = "", -1
         """Entry and index of the code block that was copied last."""
         self._last_link: tuple[str, int] = "", -1
@@ -327,7 +331,9 @@ class Transcript(TranscriptCanvas):
                 messages.SummarySwitchRequested(entry.message.id, not summary.enabled)
             )
 
-    def _request(self, request: type[messages.EntryRequest], *, of_reply: bool = False) -> None:
+    def _request(
+        self, request: Callable[[str], messages.EntryRequest], *, of_reply: bool = False
+    ) -> None:
         """Post a request about the current entry, unless it is streaming or must be a reply."""
         entry = self.current
         if entry is None:
@@ -359,7 +365,10 @@ class Transcript(TranscriptCanvas):
 
     def action_delete(self) -> None:
         """Delete the message and what follows it."""
-        self._request(messages.DeleteMessageRequested)
+        entry = self.current
+        # `i d` means the inspector's Diff, where it has opened.
+        asks = entry is not None and entry.message.id == self._inspected
+        self._request(partial(messages.DeleteMessageRequested, asks=asks))
 
     def action_undo(self) -> None:
         """Restore what was deleted last."""
@@ -367,6 +376,8 @@ class Transcript(TranscriptCanvas):
 
     def action_inspect(self) -> None:
         """Show the request that produced the reply."""
+        entry = self.current
+        self._inspected = entry.message.id if entry is not None else ""
         self._request(messages.InspectRequested, of_reply=True)
 
     def action_reveal(self) -> None:

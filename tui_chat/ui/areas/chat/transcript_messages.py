@@ -96,8 +96,12 @@ class ExportPartRequested(EntryRequest):
     """Export a part of the branch: this message, its turn, or all before or after it."""
 
 
+@dataclass
 class DeleteMessageRequested(EntryRequest):
     """Delete a message and everything after it."""
+
+    asks: bool = False
+    """True to ask first in any case: the key may have been meant for the inspector."""
 
 
 @dataclass

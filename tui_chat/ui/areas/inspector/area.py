@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import sleep, to_thread
+from asyncio import Event, sleep, to_thread
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -279,6 +279,12 @@ class InspectorArea(Area):
 
     # --- other requests in place of the live one -----------------------------------------
 
+    async def _refreshed(self) -> None:
+        """Wait until the pane that was shown has the focus, for which keys wait."""
+        refreshed = Event()
+        self.call_after_refresh(refreshed.set)
+        await refreshed.wait()
+
     def _show_pane(self) -> None:
         """Open and focus the inspector."""
         if self.pane is not None:
@@ -297,6 +303,7 @@ class InspectorArea(Area):
             self.reveal_places(Origin(OriginKind.HISTORY, entry_id))
         elif await workspace.live_request.view_sent(entry_id):
             self._show_pane()
+            await self._refreshed()
 
     @work(group="dialog", exclusive=True)
     async def action_what_if(self) -> None:
