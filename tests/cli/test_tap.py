@@ -96,6 +96,14 @@ def test_the_commands_output_is_its_own_without_json(
     assert not (tmp_path / "data").exists()
 
 
+def test_a_command_names_the_address_in_its_arguments(environ: dict[str, str], tmp_path: Path):
+    show = ["sh", "-c", 'echo "$1 $OPENAI_BASE_URL"', "sh", 'x="{OPENAI_BASE_URL}" {PATH} {}']
+    done = tap(environ, "--upstream", "http://127.0.0.1:9/api", "--", *show, folder=tmp_path)
+    first, *rest, address = done.stdout.split()
+    assert (first, rest) == (f'x="{address}"', ["{PATH}", "{}"])
+    assert address.endswith("/api")
+
+
 @pytest.mark.parametrize(
     ("command", "code"),
     [(["no-such-program-at-all"], 127), (["/"], 126), (["sh", "-c", "kill -TERM $$"], 143)],
@@ -123,10 +131,10 @@ def test_without_a_command_it_runs_until_a_signal(
         with urllib.request.urlopen(request, timeout=20) as reply:
             assert json.load(reply)["choices"][0]["message"]["content"] == "Hi"
         line = ""
-        while "conversation 1" not in line:
+        while "echo" not in line:
             line = process.stdout.readline()
             assert line, "it ended early"
-        assert "OpenAI Chat echo" in line
+        assert line.split()[1:3] == ["Python-urllib", "echo"]
         process.send_signal(number)
         assert process.wait(20) == (0 if number == signal.SIGINT else 143)
 

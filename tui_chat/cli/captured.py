@@ -98,7 +98,7 @@ def _name_file(file: Path, content: bytes, wanted: str) -> None:
 def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
     """Return the request of a call of a HAR file, or print what is asked for and return None."""
     from tui_chat.cli.har import har_calls
-    from tui_chat.cli.tap import summary
+    from tui_chat.cli.tap import call_line, heading
     from tui_chat.cli.tap_json import call_json
 
     count = 0
@@ -107,7 +107,9 @@ def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
         if number is None and as_json:
             write_compact(call_json(call.recorded, call.began, ()))
         elif number is None:
-            write_line(summary(call.recorded))
+            if count == 1:
+                write_line(f"call  {heading()}")
+            write_line(f"{call.number:>4}  {call_line(call.recorded, call.began)}")
         elif call.number == number:
             if as_json:
                 write_json(call_json(call.recorded, call.began, ()))

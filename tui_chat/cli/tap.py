@@ -3,8 +3,9 @@
 1. Nothing of the client's is printed on its own streams: with a command, our lines go to the error
    stream, and only at the end. With `--json` and no `--output` the command's standard output goes
    to the error stream, so that ours has nothing but JSON.
-2. The command gets the variables in which clients look for a server. It gets the terminal and its
-   signals; the proxy ends after it, with its exit code.
+2. The command gets the variables in which clients look for a server; in its arguments, the names
+   of these in braces stand for their values, for programs that read no variable. It gets the
+   terminal and its signals; the proxy ends after it, with its exit code.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
+
+from rich.cells import set_cell_size
 
 from tui_chat.cli.app import new_id, open_store
 from tui_chat.cli.common_options import CommonOptions
@@ -35,7 +38,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.prices import Prices
-from tui_chat.models.sanitize import sanitize
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.usage import short_number
 from tui_chat.tap.calls import Call
 from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.proxy import TapProxy
@@ -140,6 +144,7 @@ class _Tap:
                 writer=writer,
                 protocol=options.protocol,
                 only=options.only,
+                command=options.command,
             )
             own = f"{host}:{port}"  # variables that name the proxy already
             environ = {name: value for name, value in os.environ.items() if own not in value}
@@ -221,7 +226,7 @@ class _Tap:
 
     async def _run_command(self, variables: Mapping[str, str]) -> int:
         """Run the command and return its exit code; 128 and its number for a signal."""
-        command = self._options.command
+        command = [with_variables(word, variables) for word in self._options.command]
         is_mixed = self._options.as_json and self._output is None
         loop = asyncio.get_running_loop()
         signal.signal(signal.SIGINT, _leave_to_command)
@@ -274,6 +279,8 @@ class _Tap:
         write_line(
             "Ctrl+C stops it. `tui-chat tap -- COMMAND` starts a client with these.", err=err
         )
+        if not self._prints_json:
+            write_line(heading())
 
     def _report(self, recorded: RecordedCall) -> None:
         """Print a call; called in a thread, one at a time."""
@@ -282,7 +289,7 @@ class _Tap:
             value = call_json(recorded, began, self._options.targets)
             self._write(sanitize(json.dumps(value, ensure_ascii=False), "json"))
         elif not self._options.command:
-            self._write(sanitize(summary(recorded)))
+            self._write(sanitize(call_line(recorded, began)))
 
     def _write(self, line: str) -> None:
         if self._is_output_closed:
@@ -315,27 +322,43 @@ class _Tap:
             write_line(f"tui-chat tap: {', '.join(parts)}.", err=True)
 
 
-def summary(recorded: RecordedCall) -> str:
-    """Return a call on one line."""
-    placed, reply = recorded.placed, recorded.reply
-    usage = reply.usage
-    parts = [
-        f"{recorded.exchange.number:>4}  {recorded.call.protocol.label} {recorded.call.model}",
-        f"conversation {placed.conversation.number}, call {placed.number}",
-        f"+{len(placed.added)} messages",
+_COLUMNS = (("time", 8), ("program", 13), ("model", 18))
+_FIGURES = (("input", 6), ("cached", 6), ("written", 7), ("lost", 6), ("cost", 8))
+
+
+def heading() -> str:
+    """Return the line above the calls."""
+    return "  ".join(_cells([name for name, _ in (*_COLUMNS, *_FIGURES)])).rstrip()
+
+
+def call_line(recorded: RecordedCall, began: float) -> str:
+    """Return a call as a line of a table; a second line says what broke the cache, a third why it
+    failed. `began` is in seconds since the epoch. A side conversation's program is indented.
+    """
+    usage, loss = recorded.reply.usage, recorded.loss
+    program = recorded.call.program.name or "unknown"
+    figures = (usage.input, usage.cached, usage.cache_write, loss.tokens if loss else None)
+    cells = [
+        datetime.fromtimestamp(began).astimezone().strftime("%H:%M:%S"),
+        f"└ {program}" if recorded.placed.conversation.main is not None else program,
+        recorded.call.model,
+        *("" if figure is None else short_number(figure) for figure in figures),
+        "" if recorded.cost is None else f"${recorded.cost:.4f}",
     ]
-    if usage.input is not None:
-        cached = f" ({usage.cached:,} cached)" if usage.cached else ""
-        parts.append(f"{usage.input:,} in{cached}, {usage.output or 0:,} out")
-    if recorded.first_token is not None:
-        parts.append(f"first token {recorded.first_token:.2f} s")
-    if recorded.cost is not None:
-        parts.append(f"${recorded.cost:.4f}")
-    if recorded.failure:
-        parts.append(recorded.failure)
-    elif recorded.comparison is not None and recorded.comparison.lost:
-        parts.append(recorded.comparison.forecast.at.sentence)
-    return " · ".join(parts)
+    lines = ["  ".join(_cells(cells)).rstrip()]
+    lines += [f"          {text}" for text in (loss and loss.sentence, recorded.failure) if text]
+    return "\n".join(lines)
+
+
+def _cells(texts: Sequence[str]) -> list[str]:
+    count = len(_COLUMNS)
+    cells = [
+        set_cell_size(one_line(text), width)
+        for text, (_, width) in zip(texts[:count], _COLUMNS, strict=True)
+    ]
+    return cells + [
+        text.rjust(width) for text, (_, width) in zip(texts[count:], _FIGURES, strict=True)
+    ]
 
 
 def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]:
@@ -357,6 +380,13 @@ def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]
         names = ("DEEPSEEK_BASE_URL", "KIMI_BASE_URL", "OPENROUTER_BASE_URL")
         variables |= dict.fromkeys(names, openai) | {"OLLAMA_HOST": base_url}
     return variables
+
+
+def with_variables(word: str, variables: Mapping[str, str]) -> str:
+    """Return an argument of a command with the values of variables that it names in braces."""
+    for name, value in variables.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
 
 
 def _behind_proxy(upstream: Upstream, setting: str) -> Upstream:

@@ -82,7 +82,8 @@ def tap(common: CommonOptions, **flags: Any) -> None:
     """Record what another program sends to a model.
 
     Runs a proxy on this machine: give its address to the program as its base URL, or name the
-    program's command after --, and it is started with the right environment variables. Requests
+    program's command after --, and it is started with the right environment variables; in its
+    arguments, {OPENAI_BASE_URL} and the like stand for their values. Requests
     and replies pass unchanged and unbuffered. Each conversation becomes a session, which a running
     app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
 

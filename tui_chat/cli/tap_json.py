@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +15,7 @@ from tui_chat.cli.captured import convert, reply_json
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import CacheLoss
 from tui_chat.tap.calls import Call
 from tui_chat.tap.comparison import CallComparison
 from tui_chat.tap.conversations import PlacedCall
@@ -39,6 +41,11 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
             "call": placed.number,
             "is_retry": placed.is_retry,
             "session_id": recorded.session_id or None,
+            "main": placed.conversation.main.number if placed.conversation.main else None,
+        },
+        "program": {
+            "name": call.program.name or None,
+            "version": call.program.version or None,
         },
         "request": {
             "method": exchange.method,
@@ -64,6 +71,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
             "failure": recorded.failure or None,
         },
         "reply": reply_json(recorded.reply, recorded.error),
+        "lost": _loss(recorded.loss),
         "cost": str(recorded.cost) if recorded.cost is not None else None,
         "priced": recorded.priced or None,
         "seconds": {
@@ -137,7 +145,7 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
             "served": forecast.served,
             "after": forecast.after,
             "lost": comparison.lost,
-            "lost_cost": _cost(comparison),
+            "lost_cost": _dollars(comparison.lost_cost),
             "priced": comparison.priced or None,
             "idle": round(comparison.idle, 1),
             "expires": comparison.expires,
@@ -146,8 +154,13 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
     }
 
 
-def _cost(comparison: CallComparison) -> str | None:
-    cost = comparison.lost_cost
+def _loss(loss: CacheLoss | None) -> Any:
+    if loss is None:
+        return None
+    return {"tokens": loss.tokens, "cost": _dollars(loss.cost), "cause": loss.cause}
+
+
+def _dollars(cost: Decimal | None) -> str | None:
     return None if cost is None else format(cost.normalize(), "f")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, MessageRole
@@ -58,6 +58,8 @@ class Entry:
     priced: str = ""
     """Whose prices `cost` is from, and of which day; `UNPRICED` if there are none for what the
     request was, and empty if nobody asked."""
+    cache_loss: CacheLoss | None = None
+    """What its request lost of the prompt cache; None if nothing is known to be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,10 @@ class Session:
     updated: float = 0.0
     fork_of: str = ""
     """The title of the session that it was forked from; empty if it is no fork."""
+    client: str = ""
+    """The program whose requests it has, if they were recorded."""
+    parent_id: str = ""
+    """The session that it is a side conversation of: a title call, a subagent; empty for none."""
 
 
 class SessionSummary(NamedTuple):
@@ -139,6 +145,10 @@ class SessionSummary(NamedTuple):
     """Time of deletion; None if it is not in the trash."""
     fork_of: str = ""
     """The title of the session that it was forked from; empty if it is no fork."""
+    client: str = ""
+    """See `Session.client`."""
+    parent_id: str = ""
+    """See `Session.parent_id`."""
 
 
 def last_reply(entries: Sequence[Entry]) -> Entry | None:

@@ -43,6 +43,25 @@ NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
+class CacheLoss:
+    """What a request lost of the prompt cache that the one before it had filled."""
+
+    tokens: int
+    """Tokens that were cached and had to be processed again."""
+    cause: str
+    """Why, as a sentence."""
+    cost: Decimal | None = None
+    """What they cost more than cached ones, in US dollars; None if unknown."""
+
+    @property
+    def sentence(self) -> str:
+        """The tokens, what they cost, and why."""
+        more = "" if self.cost is None else f", ${self.cost:.4f} more"
+        tokens = f"{self.tokens:,} cached token{'s' * (self.tokens != 1)} lost{more}"
+        return f"{tokens}. {self.cause}" if self.cause else f"{tokens}."
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """A reply's pace so far, or as it ended."""
 
@@ -103,3 +122,13 @@ def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) 
         return None
     total = sum((tokens * price for tokens, price in counts), Decimal(0)) / _MILLION
     return total + (prices.per_request or 0)
+
+
+def short_number(number: int) -> str:
+    """Return a number of tokens in few characters: `950`, `1.2k`, `128k`, `1.5M`."""
+    for unit, name in ((1_000_000, "M"), (1_000, "k")):
+        if abs(number) >= unit:
+            figure = number / unit
+            digits = f"{figure:.1f}".removesuffix(".0") if abs(figure) < 100 else f"{figure:.0f}"
+            return digits + name
+    return str(number)

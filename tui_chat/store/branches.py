@@ -359,6 +359,7 @@ async def _fork(
         session_id=new_id(),
         title=title or old.title,
         fork_of=old.title,
+        parent_id="",
         head_id=None,
         created=now,
         updated=now,

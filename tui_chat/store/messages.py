@@ -21,7 +21,7 @@ from tui_chat.store.branches import (
     sibling_ids,
 )
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, usage_values
+from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, loss_text, usage_values
 from tui_chat.store.search.index import (
     add_messages,
     add_new_message,
@@ -31,14 +31,14 @@ from tui_chat.store.search.index import (
 from tui_chat.store.sessions import append_to_branch, set_head
 from tui_chat.store.unsaved import UnsavedReplies
 
-_COLUMNS = 30
+_COLUMNS = 31
 
 _INTO = """
     INSERT INTO messages (
         seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
         tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
         usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, first,
-        cost, priced, owner, created
+        cost, priced, cache_loss, owner, created
     )
 """
 """Adds a message with a given `seq`, or with the next one if that is NULL."""
@@ -248,7 +248,8 @@ def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
         *(message.tool_call_id, message.name, message.timestamp, message.pinned),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, placement.owner, placement.created),
+        *(cost_text(entry.cost), entry.priced, loss_text(entry.cache_loss)),
+        *(placement.owner, placement.created),
     )
 
 

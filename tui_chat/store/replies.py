@@ -18,7 +18,7 @@ from tui_chat.errors import RecordGone, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange, RawResponse, RequestRecord
 from tui_chat.models.session import Entry
-from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.drafts import drop_sent_draft
@@ -26,7 +26,14 @@ from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
-from tui_chat.store.rows import ENTRY_NAMES, cost_text, entry_of, json_texts, usage_values
+from tui_chat.store.rows import (
+    ENTRY_NAMES,
+    cost_text,
+    entry_of,
+    json_texts,
+    loss_text,
+    usage_values,
+)
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
 from tui_chat.store.stream_journal import (
@@ -49,7 +56,8 @@ _FINISH = f"""
         content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
         timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
-        usage_reasoning = ?, finish = ?, seconds = ?, first = ?, cost = ?, priced = ?
+        usage_reasoning = ?, finish = ?, seconds = ?, first = ?, cost = ?, priced = ?,
+        cache_loss = ?
     WHERE m.message_id = ?
     RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
 """
@@ -165,6 +173,7 @@ class ReplyStore:
         first: float | None = None,
         cost: Decimal | None = None,
         priced: str = "",
+        cache_loss: CacheLoss | None = None,
         received: RawResponse | None = None,
     ) -> Entry:
         """End a reply with all that arrived; return it as it is stored now.
@@ -186,6 +195,7 @@ class ReplyStore:
             first=first,
             cost=cost,
             priced=priced,
+            cache_loss=cache_loss,
         )
 
         async def work(tx: Transaction) -> Entry:
@@ -256,7 +266,7 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
         *(message.content, *json_columns, message.tool_call_id, message.name),
         *(message.timestamp, entry.status, entry.error, entry.advice),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, message.id),
+        *(cost_text(entry.cost), entry.priced, loss_text(entry.cache_loss), message.id),
     )
     if row is None:
         raise RecordGone("The session of this reply no longer exists.")

@@ -15,7 +15,7 @@ from tui_chat.models.role import Character, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.database import Row
 from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
 
@@ -24,7 +24,7 @@ ENTRY_NAMES = (
     *("tool_call_id", "name", "timestamp", "pinned", "status", "error", "advice"),
     *("model", "endpoint"),
     *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
-    *("finish", "seconds", "first", "cost", "priced"),
+    *("finish", "seconds", "first", "cost", "priced", "cache_loss"),
 )
 """The columns of `messages` that `entry_of` reads."""
 
@@ -63,11 +63,12 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
     """
     message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
     tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
-    usage, finish, seconds, first, cost, priced = row[16:21], *row[21:26]
+    usage, finish, seconds, first, cost, priced, loss = row[16:21], *row[21:27]
     try:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
         dollars = cost_of_text(cost)
+        cache_loss = unpack(CacheLoss, loss) if loss else None
         message = Message(
             role=_shared(message_role),
             content=content,
@@ -96,6 +97,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         first=first,
         cost=dollars,
         priced=_shared(priced),
+        cache_loss=cache_loss,
         sibling=place[0],
         siblings=place[1],
     )
@@ -145,6 +147,11 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
         return _NO_USAGE
     counts = (usage.input, usage.output, usage.cached, usage.cache_write, usage.reasoning)
     return tuple(None if count is None else max(0, min(count, _MOST_TOKENS)) for count in counts)
+
+
+def loss_text(loss: CacheLoss | None) -> str:
+    """Return the column of a cache loss; empty for None."""
+    return "" if loss is None else pack(loss)
 
 
 def cost_of_text(text: str) -> Decimal | None:

@@ -32,7 +32,8 @@ _Ranked: TypeAlias = "tuple[int, int, SessionSummary]"
 
 _COLUMNS = """
     touched, seq, session_id, title, role_id, model, endpoint, message_count, total_tokens, status,
-    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted, fork_of
+    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted, fork_of, client,
+    parent_id
 """
 
 _NO_ROLE = ("", "")
@@ -113,7 +114,8 @@ def _row_reader(roles: _RoleNames) -> Callable[[object, Row], _Ranked]:
     def read(_: object, row: Row) -> _Ranked:
         (
             touched, seq, key, title, role_id, model, endpoint, count, tokens, status,
-            updated, created, flags, folder, tags, deleted, fork_of,
+            updated, created, flags, folder, tags, deleted, fork_of, client,
+            parent_id,
         ) = row  # fmt: skip
         role, role_model = roles.get(role_id, _NO_ROLE)
         pinned, archived, unread = _FLAGS[flags]
@@ -121,6 +123,7 @@ def _row_reader(roles: _RoleNames) -> Callable[[object, Row], _Ranked]:
             key, title + "", role, (model or role_model) + "", endpoint + "", count, tokens,
             status + "", updated, created, pinned, archived, unread, folder + "",
             _tags_of(tags) if tags else (), deleted, fork_of + "",
+            client + "", parent_id + "",
         )  # fmt: skip
 
     return read

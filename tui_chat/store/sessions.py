@@ -87,6 +87,7 @@ class SessionChanges(TypedDict, total=False):
     folder: str
     tags: tuple[str, ...]
     lorebooks: tuple[str, ...]
+    parent_id: str
     updated: float
     """When something was said last, in seconds since the epoch, not in the future."""
 
@@ -319,9 +320,9 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
-        "updated, fork_of, touched) VALUES "
+        "updated, fork_of, client, parent_id, touched) VALUES "
         "(?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?)",
+        "?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
@@ -334,6 +335,7 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
                 ),
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
                 *(session.created, session.updated, session.fork_of),
+                *(session.client, session.parent_id),
                 _touched_at(session.updated, now),
             )
             for session in added

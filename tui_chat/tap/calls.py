@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.analysis import CapturedRequest, read_captured
@@ -34,6 +35,7 @@ from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.tap.credentials import Credentials
 from tui_chat.tap.exchange import RecordedExchange
+from tui_chat.tap.programs import NO_PROGRAM, Program, program_of
 from tui_chat.tap.upstreams import model_in_path, protocol_of_call, protocol_of_path
 
 MAX_DECODED = 128 * 1024 * 1024
@@ -61,6 +63,8 @@ class Call:
     """Why the body cannot be read."""
     is_masked: bool = False
     """True if the body had credentials, which are masked in `body`."""
+    program: Program = NO_PROGRAM
+    """The program that sent it."""
 
     @property
     def recorded(self) -> RecordedRequest:
@@ -83,11 +87,21 @@ class Call:
         return json.loads(self.composed.payload.body) == json.loads(self.body)
 
 
-def read_call(exchange: RecordedExchange, wanted: Protocol | None = None) -> Call | None:
+def read_call(
+    exchange: RecordedExchange, wanted: Protocol | None = None, command: Sequence[str] = ()
+) -> Call | None:
     """Return the model call of an exchange whose request is whole; None for any other request.
 
-    `wanted` is the protocol of calls whose paths do not tell it.
+    `wanted` is the protocol of calls whose paths do not tell it, and `command` the command that
+    the tap was started with.
     """
+    call = _read_call(exchange, wanted)
+    if call is None:
+        return None
+    return replace(call, program=program_of(exchange.headers, command))
+
+
+def _read_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:
     path_protocol = protocol_of_path(exchange.target)
     if exchange.method != "POST":
         return None

@@ -14,6 +14,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render
 from tui_chat.models.prices import Prices
+from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for
 
@@ -26,6 +27,8 @@ _MARK = "cache_control"
 _AROUND = 60
 """Characters shown from the first difference on."""
 _MILLION = 1_000_000
+_LEAST_CACHED, _STEP = 1024, 128
+"""Tokens from which prompts are cached automatically, and in which steps."""
 CACHE_SECONDS = {Protocol.ANTHROPIC: 300.0, Protocol.OPENAI_CHAT: 600.0}
 """Seconds of idle time after which a provider's prompt cache is gone, by their documentation:
 https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
@@ -111,11 +114,64 @@ def lost_tokens(
     """
     had = Forecaster()(None, before, counter_for(before.model)).after
     lost = 0 if forecast.at.kind in ("grown", "model", "first") else max(0, had - forecast.common)
-    price = prices.for_input(forecast.total) if prices is not None else None
+    return lost, _extra_cost(lost, forecast.total, prices)
+
+
+def _extra_cost(lost: int, total: int, prices: Prices | None) -> Decimal | None:
+    """Return what lost tokens of a prompt of `total` tokens cost more than cached ones."""
+    price = prices.for_input(total) if prices is not None else None
     if price is None or price.input is None:
-        return lost, None
+        return None
     cached = price.input if price.cached is None else price.cached
-    return lost, lost * (price.input - cached) / _MILLION
+    return lost * (price.input - cached) / _MILLION
+
+
+def cache_loss(
+    comparison: CallComparison, protocol: Protocol, before: Usage, now: Usage, prices: Prices | None
+) -> CacheLoss | None:
+    """Return what a call lost of the cache that the previous one had filled; None for nothing.
+
+    Reported usage says how much; without it, the forecast does. `before` is the usage of the
+    previous call, which succeeded.
+    """
+    cause, found, _ = comparison.forecast.at.sentence.rpartition(": ")
+    cause = f"{cause}." if found else comparison.forecast.at.sentence
+    held = _cached_after(protocol, before)
+    if held is None or now.cached is None:
+        lost, cost = comparison.lost, comparison.lost_cost
+        return CacheLoss(lost, cause, cost) if lost else None
+    lost = held - now.cached
+    if lost < _STEP:
+        return None
+    if not comparison.lost and comparison.forecast.at.kind != "model":
+        # Caches round down, and a part of them may be missing.
+        if lost < max(_LEAST_CACHED, held // 4):
+            return None
+        cause = "The request begins with the whole last one, but the provider did not reuse it."
+        if comparison.is_expired and comparison.expires is not None:
+            cause = (
+                f"{_duration(comparison.idle)} passed since the last request; this cache is kept "
+                f"for {_duration(comparison.expires)}."
+            )
+    return CacheLoss(lost, cause, _extra_cost(lost, now.input or lost, prices))
+
+
+def _cached_after(protocol: Protocol, usage: Usage) -> int | None:
+    """Return how many tokens of a prompt were cached when it had been processed; None if that is
+    not reported. Only Anthropic reports what it writes; the others cache what is long enough.
+    """
+    if protocol is Protocol.ANTHROPIC:
+        if usage.cached is None and usage.cache_write is None:
+            return None
+        return (usage.cached or 0) + (usage.cache_write or 0)
+    if usage.input is None or usage.cached is None:
+        return None
+    return usage.input if usage.input >= _LEAST_CACHED else 0
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 def _expiry(protocol: Protocol, body: bytes) -> float | None:

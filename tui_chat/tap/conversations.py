@@ -6,7 +6,10 @@
 2. A request that repeats another one to the byte is a retry, or asks for another version of the
    reply: it belongs to the same conversation and adds no message.
 3. A client may leave out the oldest messages. The rest of them still tells the conversation.
-4. `previous_response_id` names the response that a request continues; its messages come before.
+4. Of the conversations with one session id, the first that declares tools is the main one. Those
+   that declare others or none, and those of another thread, are its side conversations: titles,
+   subagents. One with the same tools goes on with the work, as after a compaction.
+5. `previous_response_id` names the response that a request continues; its messages come before.
 """
 
 from __future__ import annotations
@@ -95,6 +98,12 @@ class RecordedConversation:
     calls: list[PlacedCall] = field(default_factory=list[PlacedCall])
     count: int = 0
     """How many calls it had."""
+    main: RecordedConversation | None = None
+    """The conversation that it is a side conversation of."""
+    sides: list[int] = field(default_factory=list[int])
+    """The numbers of its side conversations."""
+    tools: str = ""
+    """The tools of its newest call, in short; empty for none."""
 
 
 class Conversations:
@@ -105,6 +114,8 @@ class Conversations:
         self._count = 0
         self._responses: OrderedDict[str, tuple[PlacedCall, Message]] = OrderedDict()
         self._held: deque[PlacedCall] = deque()
+        self._main: OrderedDict[tuple[str, ...], RecordedConversation] = OrderedDict()
+        """The main conversation of each lane with a session id."""
 
     def place(self, call: Call) -> PlacedCall:
         """Return a call with its place."""
@@ -148,6 +159,7 @@ class Conversations:
             is_retry,
         )
         conversation.calls.append(placed)
+        self._find_main(placed)
         self._hold(placed)
         del conversation.calls[:-MOST_REQUESTS]
         self._known[conversation.number] = conversation
@@ -155,6 +167,34 @@ class Conversations:
         while len(self._known) > MOST_CONVERSATIONS:
             self._known.popitem(last=False)
         return placed
+
+    def _find_main(self, placed: PlacedCall) -> None:
+        """Set the main conversation of a call's conversation, or make it the main one."""
+        conversation, call = placed.conversation, placed.call
+        conversation.tools = placed.setting[1]
+        if call is None or not conversation.lane[1] or conversation.main is not None:
+            return
+        main = self._main.get(conversation.lane)
+        if main is None or (conversation.tools and not main.tools and main is not conversation):
+            self._main[conversation.lane] = conversation
+            while len(self._main) > MOST_CONVERSATIONS:
+                self._main.popitem(last=False)
+            if main is not None:
+                self._add_sides(conversation, (main.number, *main.sides))
+                main.sides.clear()
+        elif (
+            main is not conversation
+            and placed.number == 1
+            and (conversation.tools != main.tools or _is_other_thread(call))
+        ):
+            conversation.main = main
+            main.sides.append(conversation.number)
+
+    def _add_sides(self, main: RecordedConversation, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            if (side := self._known.get(number)) is not None:
+                side.main = main
+                main.sides.append(number)
 
     def _hold(self, placed: PlacedCall) -> None:
         """Hold a call whole, and forget the oldest ones beyond the limits."""
@@ -201,6 +241,12 @@ class Conversations:
                 if shared > 1 or follows or _is_alike(placed.setting, setting):
                     best = placed, shared, left_out
         return best
+
+
+def _is_other_thread(call: Call) -> bool:
+    """Return True if a call is of another thread than the one that its session began with."""
+    session, thread = map(call.exchange.header, ("session-id", "thread-id"))
+    return bool(session and thread) and session != thread
 
 
 def _continued_id(call: Call) -> str:

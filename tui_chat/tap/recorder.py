@@ -20,10 +20,10 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
-from tui_chat.models.usage import cost_of
+from tui_chat.models.usage import CacheLoss, Usage, cost_of
 from tui_chat.store.replies import Ending
 from tui_chat.tap.calls import Call, RecordedReplyReader, failure_of, read_call
-from tui_chat.tap.comparison import CallComparison, compare
+from tui_chat.tap.comparison import CallComparison, cache_loss, compare
 from tui_chat.tap.conversations import Conversations, PlacedCall
 from tui_chat.tap.credentials import Credentials
 from tui_chat.tap.exchange import RecordedExchange
@@ -59,6 +59,8 @@ class RecordedCall:
     """Whose prices the cost is from."""
     session_id: str
     """Of the session that it is stored in; empty if it is not stored."""
+    loss: CacheLoss | None = None
+    """What it lost of the prompt cache; None if nothing is known to be lost."""
 
     @property
     def exchange(self) -> RecordedExchange:
@@ -94,11 +96,13 @@ class Recorder:
         writer: SessionWriter | None = None,
         protocol: Protocol | None = None,
         only: tuple[str, ...] = (),
+        command: tuple[str, ...] = (),
     ) -> None:
         """`on_call` is called in a thread with each model call that has ended, `on_other` with all
         other exchanges. `only` are patterns; calls whose protocol, model and path fit none of them
-        pass unrecorded.
+        pass unrecorded. `command` is the one that the tap was started with.
         """
+        self._command = command
         self._on_call = on_call
         self._on_other = on_other
         self._prices_of = prices_of
@@ -115,6 +119,8 @@ class Recorder:
         """Held while a call is reported, so that reports do not mix."""
         self._ends: dict[int, float] = {}
         """When the exchanges of calls ended, by their numbers."""
+        self._usages: dict[int, Usage] = {}
+        """The usage of calls that succeeded, by the numbers of their exchanges."""
         self.calls = 0
         """Calls that were recorded."""
         self.dropped = 0
@@ -160,7 +166,7 @@ class Recorder:
         if exchange.requested is not None:
             async with self._reading:
                 await self._let_pass(exchange)
-                call = await asyncio.to_thread(read_call, exchange, self._protocol)
+                call = await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
                 if call is not None and self._is_wanted(call):
                     if self._conversations.is_response_missing(call):
                         await self._wait_for_ended()
@@ -288,6 +294,12 @@ class Recorder:
         media |= {f"output {part.kind}" for part in reply.parts}
         cost = cost_of(reply.usage, prices, media)
         priced = prices.source if prices is not None and cost is not None else ""
+        loss = None
+        before = self._usages.get(comparison.previous) if comparison is not None else None
+        if comparison is not None and before is not None and error is None:
+            loss = cache_loss(comparison, call.protocol, before, reply.usage, prices)
+        if error is None and reader is not None:
+            self._usages[call.exchange.number] = reply.usage
         if not priced and (prices or reply.usage.tier.lower() not in STANDARD_TIERS):
             priced = UNPRICED
         return RecordedCall(
@@ -300,6 +312,7 @@ class Recorder:
             cost,
             priced,
             stored.session_id if stored is not None else "",
+            loss,
         )
 
     async def _store_end(
@@ -322,6 +335,7 @@ class Recorder:
             first=recorded.first_token,
             cost=recorded.cost,
             priced=recorded.priced,
+            cache_loss=recorded.loss,
             received=recorded.reader.received() if recorded.reader is not None else None,
         )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from decimal import Decimal
 from hashlib import blake2b, sha256
@@ -28,7 +29,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
+from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.store import Store
 from tui_chat.store.replies import Ending
 from tui_chat.tap.calls import Call
@@ -62,6 +63,8 @@ class StoredCall:
 @dataclass(slots=True)
 class _StoredConversation:
     session_id: str
+    is_linked: bool = False
+    """True if its session names the one that it belongs to."""
     root: str | None = None
     """The id of the last message of the system prompt."""
     ids: dict[Chain, str] = field(default_factory=dict[Chain, str])
@@ -147,11 +150,25 @@ class SessionWriter:
                 body=call.body,
             ),
         )
+        await self._link_sides(placed.conversation, known.session_id)
         known.chains[exchange.number] = chains
         while len(known.chains) > _MOST_CHAINS:
             known.chains.pop(next(iter(known.chains)))
         message = stored.reply.message
         return StoredCall(known.session_id, message.id, message.timestamp, parent)
+
+    def _parent_id(self, conversation: RecordedConversation) -> str:
+        """Return the id of the session that a conversation's session belongs to."""
+        return self.session_id(conversation.main) if conversation.main is not None else ""
+
+    async def _link_sides(self, conversation: RecordedConversation, session_id: str) -> None:
+        """Link the side conversations that were stored before their main one."""
+        for number in conversation.sides:
+            known = self._known.get(number)
+            if known is not None and not known.is_linked:
+                known.is_linked = True
+                with suppress(RecordGone):
+                    await self._store.sessions.update(known.session_id, parent_id=session_id)
 
     async def _earlier(self, placed: PlacedCall) -> _StoredConversation | None:
         """Return the conversation in the database that a new one continues; None for none."""
@@ -221,6 +238,8 @@ class SessionWriter:
             settings=settings.without_model if settings is not None else NO_SETTINGS,
             folder=TAG,
             tags=(TAG,),
+            client=call.program.name,
+            parent_id=self._parent_id(placed.conversation),
             updated=self._now(),
         )
         first = entries[0].parent_id
@@ -249,6 +268,7 @@ class SessionWriter:
         first: float | None,
         cost: Decimal | None,
         priced: str,
+        cache_loss: CacheLoss | None,
         received: RawResponse | None,
     ) -> None:
         """End a reply."""
@@ -258,6 +278,7 @@ class SessionWriter:
             known.children.setdefault(stored.parent_id, []).append(message)
         values: dict[str, Any] = {"usage": usage, "finish": finish, "seconds": seconds}
         values |= {"first": first, "cost": cost, "priced": priced, "received": received}
+        values["cache_loss"] = cache_loss
         try:
             await self._store.replies.finish(
                 stored.entry_id, message=message, status=status, error=error, **values

@@ -346,3 +346,37 @@ async def test_every_strip_fits(titles: list[str], width: int) -> None:
 )
 def test_ages_are_short(passed: float, said: str) -> None:
     assert ago(NOW - passed, NOW) == said
+
+
+async def test_side_conversations_are_folded_below_their_session() -> None:
+    summaries = (
+        summary(1, "Write the title of", parent_id="s3", client="Claude Code"),
+        summary(2, "Look for it", parent_id="s3", folder="elsewhere"),
+        summary(3, "Build it", client="Claude Code"),
+        summary(4, "Of one that is gone", parent_id="s9"),
+    )
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, summaries, "s1")
+        folded = [
+            "▾ Today",
+            "  Build it              ▸2 3m",
+            "  Claude Code · model-x",
+            "  Of one that is gone      4m",
+            "  model-x",
+        ]
+        assert [line for line in app.lines() if line] == folded
+        rows = app.query_one(SessionRows)
+        assert [s.session_id for s in rows.targets] == ["s3", "s1", "s2"]
+        await press(pilot, "right")
+        assert [line for line in app.lines() if line][1:6] == [
+            "  Build it              ▾2 3m",
+            "  Claude Code · model-x",
+            "▌ └ Write the title of     1m",
+            "▌ Claude Code · model-x",
+            "  └ Look for it            2m",
+        ]
+        assert [s.session_id for s in rows.targets] == ["s3"]
+        await press(pilot, "down", "left")
+        assert [line for line in app.lines() if line] == folded
+        await press(pilot, "slash", *"look")
+        assert "Look for it" in app.lines()[1]

@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
@@ -194,8 +195,8 @@ class ChatArea(Area):
         if not (self.compaction.is_writing or self.side_replies.is_impersonating):
             tone = "warning" if offer else "hint"
             self.pane.activity.show_status(" · ".join(filter(None, (offer, hint))), tone)
-        limit = "" if budget.limit is None else f" of {_short(budget.limit)}"
-        self.pane.title_line.tokens = f"{approximately}{_short(budget.total)}{limit} tokens"
+        limit = "" if budget.limit is None else f" of {short_number(budget.limit)}"
+        self.pane.title_line.tokens = f"{approximately}{short_number(budget.total)}{limit} tokens"
 
     # --- what other areas show -----------------------------------------------------------
 
@@ -293,12 +294,3 @@ class ChatArea(Area):
             await self.side_replies.continue_message(workspace, event.entry_id)
         else:
             await workspace.replies.continue_reply(event.entry_id)
-
-
-def _short(tokens: int) -> str:
-    """Return a number of tokens in at most five characters: 950, 12.3k, 1.05M."""
-    if tokens < 1_000:
-        return str(tokens)
-    if tokens < 999_500:
-        return f"{tokens / 1_000:.3g}k"
-    return f"{tokens / 1_000_000:.3g}M"

@@ -53,16 +53,6 @@ _INSIDE_EMOJI = frozenset(
 """Characters that can be second in an `EMOJI_SEQUENCE`."""
 
 
-def short_number(number: int) -> str:
-    """`950`, `1.2k`, `128k`, `1.5M`."""
-    for unit, name in ((1_000_000, "M"), (1_000, "k")):
-        if abs(number) >= unit:
-            figure = number / unit
-            digits = f"{figure:.1f}".removesuffix(".0") if abs(figure) < 100 else f"{figure:.0f}"
-            return digits + name
-    return str(number)
-
-
 def size_in_words(size: int) -> str:
     """`812 bytes`, `41,205 bytes`, `1.2 MB`."""
     if size < 100_000:

@@ -15,13 +15,13 @@ from textual.reactive import reactive
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget
 from tui_chat.models.sanitize import sanitize
+from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.inspector.row_wrapping import (
     breaks,
     counted,
     cut,
     fitting,
     shares,
-    short_number,
     short_url,
     size_in_words,
 )

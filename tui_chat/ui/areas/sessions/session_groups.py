@@ -6,13 +6,15 @@
 3. A heading takes one line, a session two. Lines are counted by group, so that finding what a
    line shows costs the same however many sessions there are.
 4. The rows of the cursor are the sessions, and the headings of folded groups.
+5. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
+   time, folder and tags, and are folded away until that is unfolded.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from math import inf
@@ -41,11 +43,13 @@ class SessionGroup:
     """Identifies the group while it exists, so that it stays folded."""
     title: str
     sessions: Summaries
+    parents: frozenset[str] = frozenset()
+    """The ids of those that are followed by their side conversations."""
 
 
 def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[SessionGroup, ...]:
     """Return the groups that are not empty, in order; `now` is in seconds since the epoch."""
-    shown = [summary for summary in summaries if not summary.archived]
+    shown, sides = _without_sides([summary for summary in summaries if not summary.archived])
     match by:
         case "time":
             pinned = [summary for summary in shown if summary.pinned]
@@ -57,7 +61,35 @@ def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[SessionGrou
             groups = _by_name(shown, lambda summary: summary.tags or ("",), "tag", "No tags")
     archived = [summary for summary in summaries if summary.archived]
     groups.append(SessionGroup(ARCHIVED, "Archived", archived))
+    if sides:
+        groups = [_with_sides(group, sides) for group in groups]
     return tuple(group for group in groups if group.sessions)
+
+
+_Sides = Mapping[str, list[SessionSummary]]
+"""Side conversations by the id of their session."""
+
+
+def _without_sides(summaries: Summaries) -> tuple[Summaries, _Sides]:
+    """Return the sessions of their own, and the side conversations of sessions in the list."""
+    if not any(summary.parent_id for summary in summaries):
+        return summaries, {}
+    ids = {summary.session_id for summary in summaries if not summary.parent_id}
+    own: list[SessionSummary] = []
+    sides: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    for summary in summaries:
+        (sides[summary.parent_id] if summary.parent_id in ids else own).append(summary)
+    return own, sides
+
+
+def _with_sides(group: SessionGroup, sides: _Sides) -> SessionGroup:
+    sessions: list[SessionSummary] = []
+    for summary in group.sessions:
+        sessions += (summary, *sides.get(summary.session_id, ()))
+    if len(sessions) == len(group.sessions):
+        return group
+    own = frozenset(summary.session_id for summary in group.sessions)
+    return SessionGroup(group.key, group.title, sessions, own & sides.keys())
 
 
 def _by_time(summaries: Summaries, now: float) -> list[SessionGroup]:
@@ -160,13 +192,28 @@ class SessionLine:
     row: int
     line: int
     """0 for its first line."""
+    is_side: bool = False
+    """True for a side conversation below its session."""
+    sides: int = 0
+    """How many side conversations it has."""
+    is_folded: bool = False
+    """True if they are folded away."""
 
 
 class GroupLayout:
     """Groups, some of them folded to their heading."""
 
-    def __init__(self, groups: tuple[SessionGroup, ...] = (), folded: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        groups: tuple[SessionGroup, ...] = (),
+        folded: Collection[str] = (),
+        unfolded: Collection[str] | None = (),
+    ) -> None:
+        """`unfolded` are the ids of sessions whose side conversations are shown, None for all."""
         self.groups = groups
+        self._unfolded = unfolded
+        self._sides: dict[str, list[SessionSummary]] = {}
+        self._sessions = [self._shown_of(group) for group in groups]
         self._folded = [group.key in folded for group in groups]
         self._first_lines: list[int] = []
         self._first_rows: list[int] = []
@@ -174,11 +221,32 @@ class GroupLayout:
         """Number of lines."""
         self.row_count = 0
         """Number of rows of the cursor."""
-        for group, is_folded in zip(groups, self._folded, strict=True):
+        for sessions, is_folded in zip(self._sessions, self._folded, strict=True):
             self._first_lines.append(self.line_count)
             self._first_rows.append(self.row_count)
-            self.line_count += 1 if is_folded else 1 + SESSION_LINES * len(group.sessions)
-            self.row_count += 1 if is_folded else len(group.sessions)
+            self.line_count += 1 if is_folded else 1 + SESSION_LINES * len(sessions)
+            self.row_count += 1 if is_folded else len(sessions)
+
+    def _shown_of(self, group: SessionGroup) -> Summaries:
+        """Return the sessions of a group that are not folded away, and note their sides."""
+        if not group.parents:
+            return group.sessions
+        shown: list[SessionSummary] = []
+        for session in group.sessions:
+            if session.parent_id in group.parents:
+                self._sides.setdefault(session.parent_id, []).append(session)
+                if not self.is_unfolded(session.parent_id):
+                    continue
+            shown.append(session)
+        return shown
+
+    def is_unfolded(self, session_id: str) -> bool:
+        """Return True if the side conversations of a session are shown."""
+        return self._unfolded is None or session_id in self._unfolded
+
+    def sides_of(self, session_id: str) -> Summaries:
+        """Return the side conversations of a session."""
+        return self._sides.get(session_id, ())
 
     def at_line(self, line: int) -> GroupHeading | SessionLine | None:
         """Return what a line shows; None below the last."""
@@ -191,7 +259,11 @@ class GroupLayout:
             is_folded = self._folded[index]
             return GroupHeading(group, is_folded, first if is_folded else None)
         nth, part = divmod(below, SESSION_LINES)
-        return SessionLine(group.sessions[nth], first + nth, part)
+        session = self._sessions[index][nth]
+        sides = len(self.sides_of(session.session_id))
+        is_folded = not self.is_unfolded(session.session_id)
+        is_side = session.parent_id in group.parents
+        return SessionLine(session, first + nth, part, is_side, sides, is_folded)
 
     def item_at(self, row: int) -> SessionSummary | SessionGroup | None:
         """Return the session of a row, or the folded group."""
@@ -199,7 +271,9 @@ class GroupLayout:
             return None
         index = bisect_right(self._first_rows, row) - 1
         group = self.groups[index]
-        return group if self._folded[index] else group.sessions[row - self._first_rows[index]]
+        return (
+            group if self._folded[index] else self._sessions[index][row - self._first_rows[index]]
+        )
 
     def group_at(self, row: int) -> SessionGroup | None:
         """Return the group that a row belongs to."""
@@ -224,13 +298,16 @@ class GroupLayout:
         )
 
     def row_of(self, session_id: str) -> int | None:
-        """Return the first row of a session; of a folded one, the row of its group."""
-        for group, first, is_folded in zip(
-            self.groups, self._first_rows, self._folded, strict=True
+        """Return the first row of a session; of a folded one, that of its group or session."""
+        for sessions, first, is_folded in zip(
+            self._sessions, self._first_rows, self._folded, strict=True
         ):
-            for nth, session in enumerate(group.sessions):
+            for nth, session in enumerate(sessions):
                 if session.session_id == session_id:
                     return first if is_folded else first + nth
+        for parent, sides in self._sides.items():
+            if not self.is_unfolded(parent) and session_id in (s.session_id for s in sides):
+                return self.row_of(parent)
         return None
 
     def row_of_group(self, key: str) -> int | None:
@@ -248,12 +325,13 @@ class GroupLayout:
 
     def sessions(self) -> list[SessionSummary]:
         """Return all sessions that are not folded away, from top to bottom."""
-        pairs = zip(self.groups, self._folded, strict=True)
-        return list(chain.from_iterable(g.sessions for g, is_folded in pairs if not is_folded))
+        pairs = zip(self._sessions, self._folded, strict=True)
+        return list(chain.from_iterable(each for each, is_folded in pairs if not is_folded))
 
 
 class SessionFilter:
-    """Finds sessions that contain all words, in title, role, model or folder; `#word` begins a tag.
+    """Finds sessions that contain all words, in title, role, model, folder or program; `#word`
+    begins a tag.
 
     The searched texts are made when something is first typed.
     """
@@ -295,5 +373,6 @@ class SessionFilter:
 
 def _text(summary: SessionSummary) -> str:
     tags = "\n#" + "\n#".join(summary.tags) if summary.tags else ""
-    text = f"{summary.title}\n{summary.role_name}\n{summary.model}\n{summary.folder}{tags}"
+    facts = (summary.title, summary.role_name, summary.model, summary.folder, summary.client)
+    text = "\n".join(facts) + tags
     return text.casefold()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -70,7 +70,13 @@ class SessionRows(RowList):
         Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
         Binding("shift+down", "choose_to(1)", "Choose down", show=False),
         Binding("ctrl+a", "choose_all", "Choose all", show=False, tooltip="Choose all"),
-        Binding("left,right", "fold", "Fold", show=False, tooltip="Fold or unfold the group"),
+        Binding(
+            "left,right",
+            "fold",
+            "Fold",
+            show=False,
+            tooltip="Fold or unfold side calls, or the group",
+        ),
     ]
 
     class SelectionChanged(Message):
@@ -83,6 +89,8 @@ class SessionRows(RowList):
         """Ids of the selected sessions."""
         self.folded = {ARCHIVED}
         """Keys of the groups of which only the heading is shown."""
+        self.unfolded: set[str] = set()
+        """Ids of the sessions whose side conversations are shown."""
         self._is_filtered: bool = False
         self._current: str | None = None
         self._awaits_current = False
@@ -102,11 +110,23 @@ class SessionRows(RowList):
 
     @property
     def targets(self) -> tuple[SessionSummary, ...]:
-        """The sessions that keys act on: the selected ones, else the one under the cursor."""
+        """The sessions that keys act on: the selected ones, else the one under the cursor; with
+        each its folded side conversations.
+        """
         if self.chosen:
             found = {s.session_id: s for g in self.layout_now.groups for s in g.sessions}
-            return tuple(s for s in found.values() if s.session_id in self.chosen)
-        return () if self.under_cursor is None else (self.under_cursor,)
+            return self._with_folded(s for s in found.values() if s.session_id in self.chosen)
+        return () if self.under_cursor is None else self._with_folded((self.under_cursor,))
+
+    def _with_folded(self, sessions: Iterable[SessionSummary]) -> tuple[SessionSummary, ...]:
+        """Return sessions with the side conversations that are folded away below them."""
+        found: dict[str, SessionSummary] = {}
+        for session in sessions:
+            found[session.session_id] = session
+            if not self.layout_now.is_unfolded(session.session_id):
+                sides = self.layout_now.sides_of(session.session_id)
+                found |= {side.session_id: side for side in sides}
+        return tuple(found.values())
 
     # Rows and lines
 
@@ -152,7 +172,7 @@ class SessionRows(RowList):
         before, was_in_sight = self._cursor_lines, self._is_in_sight
         if groups is not self.layout_now.groups or is_filtered != self._is_filtered:
             self._is_filtered = is_filtered
-            self.layout_now = GroupLayout(groups, () if is_filtered else self.folded)
+            self.layout_now = self._laid_out(groups)
             if self.chosen:
                 there = {s.session_id for g in groups for s in g.sessions}
                 self.choose(self.chosen & there)
@@ -166,6 +186,11 @@ class SessionRows(RowList):
         else:
             self._update_around_cursor(self._cursor_lines[1] - before[1], reveal=was_in_sight)
         self.refresh()
+
+    def _laid_out(self, groups: tuple[SessionGroup, ...]) -> GroupLayout:
+        if self._is_filtered:
+            return GroupLayout(groups, (), None)
+        return GroupLayout(groups, self.folded, self.unfolded)
 
     def choose(self, session_ids: set[str]) -> None:
         """Select exactly these sessions."""
@@ -210,12 +235,14 @@ class SessionRows(RowList):
                 emphasis = "" if shown.row is None else self.emphasis(shown.row)
                 segments = heading(shown, width, emphasis, self.palette)
                 names = (emphasis,) if emphasis else ()
-            case SessionLine(session=session):
+            case SessionLine(session=session, sides=sides):
                 state = SessionState(
                     is_open=session.session_id == self._current,
                     is_chosen=session.session_id in self.chosen,
                     is_streaming=session.session_id in self._streaming,
                     shows_pin=self._shows_pins and session.pinned,
+                    is_side=shown.is_side,
+                    sides=f"{'▸' if shown.is_folded else '▾'}{sides:,}" if sides else "",
                     emphasis=self.emphasis(shown.row),
                 )
                 names = state.names
@@ -264,14 +291,29 @@ class SessionRows(RowList):
         self.choose({session.session_id for session in self.layout_now.sessions()})
 
     def action_fold(self) -> None:
-        """Fold the group of the cursor to its heading, or unfold it."""
+        """Fold or unfold the side conversations of the session, else its group."""
+        session = self.under_cursor
+        if session is not None and not self._is_filtered:
+            layout = self.layout_now
+            for session_id in (session.session_id, session.parent_id):
+                if layout.sides_of(session_id):
+                    self._fold_sides(session_id)
+                    return
         group = self.layout_now.group_at(self.cursor)
         if group is not None and not self._is_filtered:
             self._fold(group)
 
+    def _fold_sides(self, session_id: str) -> None:
+        self.unfolded ^= {session_id}
+        self.layout_now = self._laid_out(self.layout_now.groups)
+        self.cursor = self.layout_now.row_of(session_id) or 0
+        self._anchor = None
+        self.resized()
+        self.refresh()
+
     def _fold(self, group: SessionGroup) -> None:
         self.folded ^= {group.key}
-        self.layout_now = GroupLayout(self.layout_now.groups, self.folded)
+        self.layout_now = self._laid_out(self.layout_now.groups)
         self.cursor = self.layout_now.row_of_group(group.key) or 0
         self._anchor = None
         self.resized()
@@ -320,6 +362,10 @@ class SessionState:
     """True if it is selected."""
     is_streaming: bool = False
     shows_pin: bool = False
+    is_side: bool = False
+    """True for a side conversation below its session."""
+    sides: str = ""
+    """How many side conversations it has, with a mark; empty for none."""
     emphasis: str = ""
     """`cursor`, `hover`, or nothing."""
 
@@ -353,11 +399,13 @@ def first_line(
     time = ago(summary.updated, now)
     status = "streaming" if state.is_streaming else summary.status
     mark = STATUS_MARKS.get(status, "")
-    pin = "↑ " if state.shows_pin else "└ " if "subagent" in summary.tags else ""
+    is_side = state.is_side or "subagent" in summary.tags
+    pin = "↑ " if state.shows_pin else "└ " if is_side else ""
+    sides = f"{state.sides} " if state.sides else ""
     right = f"{mark} " if mark else ""
-    room = width - 2 - len(pin) - cell_len(right) - len(time) - 2
+    room = width - 2 - len(pin) - len(sides) - cell_len(right) - len(time) - 2
     title = clipped(one_line(summary.title) or "Untitled", max(room, 1))
-    used = 2 + len(pin) + cell_len(title) + cell_len(right) + len(time) + 1
+    used = 2 + len(pin) + cell_len(title) + len(sides) + cell_len(right) + len(time) + 1
     strong = ("open",) if state.is_open else ("unread",) if summary.unread else ()
     style = paint(*names, *strong)
     segments = [
@@ -366,6 +414,8 @@ def first_line(
         Segment(title, style),
         Segment(" " * max(width - used, 0), style),
     ]
+    if sides:
+        segments.append(Segment(sides, paint(*names, state.detail)))
     if mark:
         segments.append(Segment(right, paint(*names, status)))
     segments.append(Segment(f"{time} ", paint(*names, state.detail)))
@@ -375,9 +425,10 @@ def first_line(
 def second_line(
     summary: SessionSummary, state: SessionState, width: int, paint: Paint
 ) -> list[Segment]:
-    """Draw what it is a fork of, role and model, and as many tags as fit."""
+    """Draw what it is a fork of, program, role and model, and as many tags as fit."""
     names = state.names
-    facts = [one_line(fact, 80) for fact in (summary.role_name, summary.model) if fact]
+    facts = (summary.client, summary.role_name, summary.model)
+    facts = [one_line(fact, 80) for fact in facts if fact]
     if summary.fork_of:
         facts.insert(0, f"fork of {clipped(one_line(summary.fork_of), FORK_TITLE)}")
     words = clipped(" · ".join(facts) or "no model yet", max(width - 3, 1))
