@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import replace
 
 import httpx
@@ -21,7 +23,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.preset import Preset
-from tui_chat.providers import HttpClient
+from tui_chat.providers import HttpClient, OutgoingRequest
+from tui_chat.providers.head_limit import MOST_BYTES, PIECE
 from tui_chat.send import outgoing_request
 
 KEY = "sk-proj-0123456789abcdef"
@@ -249,3 +252,58 @@ def test_what_is_known_of_a_server_shapes_its_requests():
     body = compose(Inputs(other, Preset("p"), draft="hi", settings=settings)).payload.body
     assert b"stream_options" in body
     assert b'"max_completion_tokens":5' in body
+
+
+@pytest.mark.parametrize("interim", [b"HTTP/1.1 103 X\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"])
+async def test_endless_interim_responses_end_at_a_ceiling_and_leave_turns_to_others(
+    interim: bytes, closing: Closing
+) -> None:
+    sent, ended = 0, asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        with suppress(ConnectionError):
+            while not ended.is_set():
+                writer.write(interim * 1_000)
+                await writer.drain()
+                sent += 1_000
+        writer.close()
+
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not ended.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    others = asyncio.create_task(count_turns())
+    outgoing = OutgoingRequest("POST", url, (), b"{}")
+    with pytest.raises(Unreachable, match="sent interim responses without an end"):
+        async with closing(HttpClient()).open(outgoing):
+            pass
+    ended.set()
+    await others
+    server.close()
+    assert turns >= MOST_BYTES // PIECE
+
+
+async def test_a_reply_after_interim_responses_is_read(closing: Closing) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(2):
+            await reader.readuntil(b"\r\n\r\n{}")
+            writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + b"x" * 300_000)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    client = closing(HttpClient())
+    for _ in range(2):  # over one connection
+        async with client.open(OutgoingRequest("POST", url, (), b"{}")) as response:
+            assert len(await response.read_body()) == 300_000
+    server.close()

@@ -12,6 +12,7 @@
    of gzip may be 64 MB. Only encodings that can be bounded this way are requested and accepted.
 7. While a response is read, the event loop gets a turn every `SLICE` seconds, however much arrives
    at once.
+8. Interim responses have a ceiling, see `head_limit`.
 """
 
 from __future__ import annotations
@@ -386,6 +387,8 @@ class HttpClient:
             client = await self._client(outgoing)
             import httpx  # already imported by _client
 
+            from tui_chat.providers.head_limit import response_began
+
             request = client.build_request(
                 outgoing.method,
                 outgoing.url,
@@ -397,7 +400,9 @@ class HttpClient:
                 name, prefix = outgoing.key_header
                 key = await resolve_key(outgoing.key, self.environ)
                 request.headers[name] = prefix + key.reveal()
-            return await client.send(request, stream=True)
+            response = await client.send(request, stream=True)
+            response_began(response)
+            return response
         except InputError:
             raise
         except Exception as error:
@@ -422,17 +427,21 @@ class HttpClient:
     ) -> httpx.AsyncClient:
         import httpx
 
+        from tui_chat.providers.head_limit import limit_heads
+
         if mount is None:
             for module in _IMPORTED_LATE:
                 with suppress(ImportError):
                     import_module(module)
         try:
-            return httpx.AsyncClient(
+            client = httpx.AsyncClient(
                 transport=mount() if mount else None,
                 proxy=self._proxy(proxy) if proxy not in ("", "none") and not mount else None,
                 trust_env=proxy != "none",
                 headers={"User-Agent": "tui-chat", "Accept-Encoding": "gzip, deflate"},
             )
+            limit_heads(client)
+            return client
         except ImportError:
             raise ConfigError(
                 "A SOCKS proxy is configured, but httpx's support for SOCKS is not installed.",

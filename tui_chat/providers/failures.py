@@ -27,6 +27,10 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+class NoResponse(Exception):
+    """A server sent interim responses without an end; see `head_limit`."""
+
+
 def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
     """Return the error for an exception raised before a response began."""
     import httpx
@@ -52,6 +56,10 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
         case httpx.ReadTimeout():
             why = f"{host} took the request and sent nothing for {timeouts.silence:g} seconds."
             passing = False  # it may still be working; a second request would be paid twice
+        case NoResponse():
+            why = f"{host} sent interim responses without an end, and no reply."
+            advice = "Check the endpoint's address, and any proxy on the way."
+            passing = False
         case httpx.ProxyError():
             why = f"The proxy refused to pass the request on to {host}."
             advice = "Check the endpoint's `proxy`, or HTTP_PROXY and similar variables."
