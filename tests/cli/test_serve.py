@@ -52,6 +52,7 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
         async with visitor.page() as page:
             await page.ws.send_json(["resize", {"width": 80, "height": 24}])
             await page.until("an unsent draft")
+            assert "\x1b]11;#" in page.drawn
             assert "\x1b[?1049h" in page.drawn
             assert "\x1b[?1003h" in page.drawn
             await page.type("\x11")  # Ctrl+Q

@@ -46,6 +46,8 @@ class Tab:
         self.drawn = ""
         """What websockets received, without escape sequences."""
         self.requests: list[str] = []
+        self.errors: list[str] = []
+        """Exceptions that the page did not catch, and errors on its console."""
 
     async def listen(self) -> None:
         """Read answers and events until the browser ends."""
@@ -60,6 +62,10 @@ class Tab:
                     self.drawn += without_escapes(base64.b64decode(frame["payloadData"]).decode())
             elif data.get("method") == "Network.requestWillBeSent":
                 self.requests.append(params["request"]["url"])
+            elif data.get("method") == "Runtime.exceptionThrown":
+                self.errors.append(str(params["exceptionDetails"]))
+            elif data.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
+                self.errors.append(str(params["entry"]))
             self._news.set()
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -102,12 +108,13 @@ class Tab:
     async def type(self, text: str) -> None:
         await self.call("Input.insertText", text=text)
 
-    async def press(self, key: str, modifiers: int = 0) -> None:
+    async def press(self, key: str, modifiers: int = 0, **more: Any) -> None:
+        """Press a key; `commands` are what a browser with a window does for it."""
         code, text = KEYS.get(key, (ord(key.upper()[0]), "" if modifiers else key))
         event = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         if len(key) > 1:
             event["code"] = key
-        await self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
+        await self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event, **more)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
     async def resize(self, width: int, height: int) -> None:

@@ -77,6 +77,39 @@ async def test_a_chat_with_resize_copy_and_reload(tmp_path: Path):
     assert "greed" in reply.message.content
 
 
+async def test_a_paste_takes_the_clipboard_of_the_browser_and_the_page_the_theme(tmp_path: Path):
+    async with visiting(command(tmp_path, "echo")) as visitor, browsing() as tab:
+        await tab.call("Runtime.enable")
+        await tab.call("Log.enable")
+        await tab.call(
+            "Browser.grantPermissions",
+            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
+            origin=visitor.origin,
+        )
+        await tab.open(visitor.address)
+        await tab.shows("Type below")
+        await tab.type("words of the app")
+        await tab.shows("words of the app")
+        await tab.press("a", CTRL)
+        await tab.press("x", CTRL)  # into the clipboards of the app and the browser
+        await tab.run("navigator.clipboard.writeText('text from elsewhere\\nsecond line')")
+        await tab.press("v", CTRL, commands=["paste"])
+        await tab.shows("second line")
+        tab.drawn = ""
+
+        color = "getComputedStyle(document.body).backgroundColor"
+        dark = await tab.run(color)
+        await tab.press("p", CTRL)
+        await tab.shows("Type what you want to do")
+        await tab.type("light")
+        await tab.shows("Theme")
+        await tab.press("Enter")
+        await tab.until_page(f"{color} !== {dark!r}")
+        shade = await tab.run(f"{color}.match(/\\d+/g).map(Number)")
+        assert min(shade) > 200
+        assert tab.errors == []
+
+
 @asynccontextmanager
 async def other_server() -> AsyncGenerator[tuple[int, list[str]]]:
     """Serve an empty page at another port; the value is the port, and the cookies it is sent."""

@@ -47,10 +47,19 @@ class WebDriver(web_driver.WebDriver):
         """Start drawing. Signals stay with the app, whose handler saves the draft."""
         before = [signal.getsignal(each) for each in _HANDLED]
         super().start_application_mode()
+        self._color_page()
+        app = self._app
+        app.call_later(lambda: app.theme_changed_signal.subscribe(app, self._color_page))
         for number, handler in zip(_HANDLED, before, strict=True):
             with suppress(NotImplementedError):  # Windows, where Textual handles none
                 self._loop.remove_signal_handler(number)
                 signal.signal(number, handler)
+
+    def _color_page(self, _: object = None) -> None:
+        """Give the page around the terminal the background of the theme."""
+        color = self._app.theme_variables.get("background", "")
+        if color.startswith("#"):
+            self.write(f"\x1b]11;{color}\x07")
 
     def _write_all(self, data: bytes) -> int:
         """Write a packet; drop it if the server is gone, which `run_input_thread` notices too."""
@@ -86,6 +95,7 @@ class WebDriver(web_driver.WebDriver):
         super().on_meta("resize" if packet_type == "attach" else packet_type, payload)
         if packet_type == "attach":
             self.write(MODES)
+            self._color_page()
             self._app.post_message(self.SignalResume())
 
     def _end(self, number: signal.Signals) -> None:
