@@ -126,9 +126,12 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     """Wait until the workspace is laid; return the app, its cursor standing still."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    await until(
-        pilot, lambda: app.is_workspace_open and app.query_one(Inspector).composed is not None
-    )
+
+    def is_laid() -> bool:
+        live = app.workspace.state.request.live if app.workspace is not None else None
+        return app.is_workspace_open and live is not None and bool(app.query(Inspector))
+
+    await until(pilot, is_laid)
     await settle(pilot)
     return app
 

@@ -30,9 +30,9 @@ BODY: dict[str, Any] = {
 }
 
 
-async def record(folder: Path, *bodies: dict[str, Any]) -> None:
+async def record(folder: Path, *bodies: dict[str, Any], first_id: int = 0) -> None:
     """Send requests through a tap of another program that stores in the same file."""
-    numbers = itertools.count()
+    numbers = itertools.count(first_id)
     new_id: Callable[[], str] = lambda: f"tap{next(numbers):06}"  # noqa: E731
     async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
         writer = SessionWriter(

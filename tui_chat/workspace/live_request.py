@@ -36,6 +36,7 @@ from tui_chat.tokens import Counter, counter_for, is_loaded
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
     DiffBase,
+    ForeignReply,
     LastSent,
     LiveRequestState,
     ReceivedResponse,
@@ -184,6 +185,7 @@ class LiveRequest:
         if request.diff_base.history:
             request = replace(request, diff_base=DiffBase())
         request = replace(request, live=None, shown=None, session_id="", received=None)
+        request = replace(request, foreign=None, is_live_chosen=False)
         self._workspace.update(request=request)
 
     # --- the live request ----------------------------------------------------------------
@@ -203,6 +205,23 @@ class LiveRequest:
             request.parts is not parts
         ):
             self._change(draft=draft, parts=parts, command=command, argument=argument)
+            viewed = self._workspace.state.request.viewed
+            if viewed is not None and viewed.is_automatic and self._is_touched:
+                self._change(viewed=None)
+
+    def set_foreign(self, foreign: ForeignReply | None) -> None:
+        """Set the reply of another program that the branch ends with; None for none. Its request
+        replaces that of the reply which was the last one before.
+        """
+        request = self._workspace.state.request
+        if request.foreign != foreign:
+            is_stale = request.viewed is not None and request.viewed.is_automatic
+            viewed = None if is_stale else request.viewed
+            self._change(foreign=foreign, viewed=viewed)
+
+    @property
+    def _is_touched(self) -> bool:
+        return not self._workspace.state.request.is_untouched
 
     @property
     def takes_long(self) -> bool:
@@ -291,7 +310,8 @@ class LiveRequest:
         """Store the live request and what is shown in its place."""
         workspace = self._workspace
         request, session_id = workspace.state.request, workspace.state.session_id
-        shown, fault = live, ""
+        shown: Composed | None = live
+        fault = ""
         if request.viewed is not None:
             shown = workspace.requests.in_protocol(request.viewed.composed, request.protocol)
         elif request.what_if is not None:
@@ -303,6 +323,8 @@ class LiveRequest:
                 shown = self._compose_kind(request)
             except InputError as error:
                 fault = str(error)
+        elif workspace.state.foreign_reply is not None:
+            shown = None  # nobody sent it, and nothing was typed
         request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
         workspace.update(RequestComposed(), request=request)
 
@@ -331,13 +353,31 @@ class LiveRequest:
         self._workspace.publish(RequestOutdated())
 
     def return_to_live(self) -> None:
-        """Show the live request again, in its own protocol."""
+        """Show the live request again, in its own protocol; in place of a request on which the
+        session was opened, if that was not shown.
+        """
+        viewed = self._workspace.state.request.viewed
+        is_live_chosen = viewed is not None and viewed.is_automatic
         self._change(viewed=None, what_if=None, chosen_kind=None, protocol=None)
+        if is_live_chosen:
+            self._change(is_live_chosen=True)
         self._workspace.publish(RequestOutdated())
 
-    async def view_sent(self, entry_id: str) -> bool:
+    async def view_foreign(self) -> None:
+        """Show the recorded request of the last reply, if the session shows such requests."""
+        state = self._workspace.state
+        foreign = state.foreign_reply
+        if foreign is None or not foreign.is_recorded or state.request.shown is not None:
+            return
+        is_shown = await self.view_sent(foreign.entry_id, is_automatic=True)
+        if not is_shown and self._workspace.state.foreign_reply is foreign:
+            self._change(foreign=replace(foreign, is_recorded=False))
+            self._workspace.publish(RequestOutdated())
+
+    async def view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
         """Show the request that produced a reply. Return False, with the fault reported, if there
-        is none or nothing is known of it.
+        is none or nothing is known of it. `is_automatic`: nobody asked for it, so it is shown only
+        if nothing else was chosen meanwhile.
         """
         workspace = self._workspace
         entries, session_id = workspace.state.entries, workspace.state.session_id
@@ -355,6 +395,11 @@ class LiveRequest:
             viewed = ViewedRequest(composed, sent.description, entry, sent.captured)
             if sent.record.is_recorded:
                 viewed = await self._with_request_before(viewed, entry_id)
+            if is_automatic:
+                foreign = workspace.state.foreign_reply
+                if foreign is None or foreign.entry_id != entry_id:
+                    return False
+                viewed = replace(viewed, is_automatic=True)
             if workspace.state.session_id == session_id:
                 self.view(viewed)
                 return True

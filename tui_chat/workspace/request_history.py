@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -27,13 +27,18 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RecordedRequest, RequestRecord, StoredRequest
+from tui_chat.models.request import (
+    RECORDED_SOURCES,
+    RecordedRequest,
+    RequestRecord,
+    StoredRequest,
+)
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
-from tui_chat.workspace.state import LastSent
+from tui_chat.workspace.state import ForeignReply, LastSent
 
 if TYPE_CHECKING:
     from tui_chat.analysis import CapturedRequest
@@ -148,6 +153,23 @@ class RequestHistory:
         with self._workspace.reporting():
             return await self.request(entry_id, self._workspace.state.entries)
         return None
+
+    async def foreign_reply(
+        self, store: Store, session: Session, entries: Sequence[Entry]
+    ) -> ForeignReply | None:
+        """Return the last reply of a branch if another program's request produced it: a recorded
+        one, or that of an imported conversation. Raises StoreError.
+        """
+        reply = last_reply(entries)
+        if reply is None or reply.status == "streaming":
+            return None
+        found = await store.requests.source(reply.message.id)
+        if found is not None:
+            source, is_kept = found
+            is_foreign = source in RECORDED_SOURCES
+            return ForeignReply(reply.message.id, is_kept) if is_foreign else None
+        is_own = bool(session.endpoint) or any(entry.endpoint for entry in entries)
+        return None if is_own else ForeignReply(reply.message.id, False)
 
     async def of_session(self) -> tuple[StoredRequest, ...]:
         """Return the requests of the active session, oldest first."""

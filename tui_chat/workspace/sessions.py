@@ -159,8 +159,10 @@ class Sessions:
                     if workspace.state.is_active(session_id):
                         workspace.publish(BranchEndLoaded(newest, draft))
             entries = await self._read_branch(session_id)
+            foreign = await workspace.request_history.foreign_reply(store, session, entries)
         # Nothing may be awaited from here to the update: tasks that wait for the branch go on then.
         if workspace.state.is_active(session_id):
+            workspace.live_request.set_foreign(foreign)
             workspace.update(BranchChanged(), entries=entries)
         if store is workspace.store:
             await workspace.remember("session", session_id)
@@ -307,14 +309,18 @@ class Sessions:
         workspace = self._workspace
         if workspace.state.session is None:
             return
-        session_id = workspace.state.session.session_id
+        session = workspace.state.session
+        session_id = session.session_id
         while True:
             known = workspace.state.entries
             entries = await self._read_branch(session_id)
             if not workspace.state.is_active(session_id):
                 return  # another session was opened meanwhile
+            store = workspace.store_of(session_id)
+            foreign = await workspace.request_history.foreign_reply(store, session, entries)
             if workspace.state.entries is known:
                 break  # else what was shown meanwhile may be newer than what was read
+        workspace.live_request.set_foreign(foreign)
         workspace.update(BranchChanged(), entries=entries)
 
     async def _read_branch(self, session_id: str) -> tuple[Entry, ...]:

@@ -18,7 +18,7 @@ from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
 from tui_chat.models.role import Profile, Role
-from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.session import Entry, Session, SessionSummary, last_reply
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
@@ -114,6 +114,8 @@ class ViewedRequest:
     """Of a recorded request the one before it in its session; None if there is none."""
     forecast: Forecast | None = None
     """How much of it the provider's cache could serve after that one."""
+    is_automatic: bool = False
+    """True if the session was opened on it; typing returns to the live request."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +142,15 @@ class ReceivedResponse:
     response: RawResponse | None
     """None if it is not kept, or not loaded yet."""
     is_loading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignReply:
+    """The last reply of a branch that another program's requests produced."""
+
+    entry_id: str
+    is_recorded: bool
+    """True if its request is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,6 +182,17 @@ class LiveRequestState:
     """The session that `live` was composed for."""
     received: ReceivedResponse | None = None
     """The response that was looked at last."""
+    foreign: ForeignReply | None = None
+    """The reply that the active branch ended with when it was read, if another program's request
+    produced it."""
+    is_live_chosen: bool = False
+    """True if the user wants to see the live request of such a branch."""
+
+    @property
+    def is_untouched(self) -> bool:
+        """True if nothing is typed or chosen that a request could be composed of."""
+        is_chosen = self.kind != "normal" or self.what_if is not None or self.is_live_chosen
+        return not (self.draft.strip() or self.parts or is_chosen)
 
     @property
     def kind(self) -> RequestKind:
@@ -333,6 +355,17 @@ class WorkspaceState:
         """Return True if a streaming reply is, or is about to be, the end of the active branch."""
         at_end = bool(self.entries) and self.entries[-1].message.id == reply_id
         return self.session is not None and (at_end or reply_id in self.begun_replies)
+
+    @property
+    def foreign_reply(self) -> ForeignReply | None:
+        """The last reply of the active branch if the session shows other programs' requests: one of
+        them produced it, and nothing is typed or chosen.
+        """
+        foreign = self.request.foreign
+        reply = last_reply(self.entries) if foreign is not None else None
+        if foreign is None or reply is None or reply.message.id != foreign.entry_id:
+            return None
+        return foreign if self.request.is_untouched else None
 
     @property
     def pending_calls(self) -> tuple[PendingToolCall, ...]:

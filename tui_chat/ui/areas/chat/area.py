@@ -133,6 +133,8 @@ class ChatArea(Area):
         original = one_line(state.session.fork_of) if state.session is not None else ""
         fork = f"fork of {clipped(original, 24)} · " if original else ""
         subtitle = f"{model or 'no model'} · {fork}{state.endpoint.name} · {role}"
+        if self.context.read_only:  # nothing is sent from here, to no model
+            subtitle = one_line(state.session.model if state.session is not None else "")
         files = workspace.session_files
         started_by = files.subagents.started_by(state.session_id) if files is not None else None
         if started_by is not None:

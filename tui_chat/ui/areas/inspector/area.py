@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.lorebooks import BookPlace
-    from tui_chat.workspace.state import LiveRequestState
+    from tui_chat.workspace.state import ForeignReply, LiveRequestState
     from tui_chat.workspace.workspace import Workspace
 
 RECALL_AFTER = 0.5
@@ -86,13 +86,19 @@ class InspectorArea(Area):
         state, request = workspace.state, workspace.state.request
         composed, viewed = request.shown, request.viewed
         if composed is None:
+            foreign = state.foreign_reply
+            if foreign is not None:
+                pane.show_banner("")
+                pane.show_nothing(self._why_nothing(foreign))
+                if foreign.is_recorded:
+                    self._view_foreign(workspace)
             return
         is_other_session = state.session_id != self._session_id
         if is_other_session:
             self._session_id, self._pinned_in, self._lore = state.session_id, (), None
             pane.forget()
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
-        pane.show_banner(_banner(request), is_past=viewed is not None)
+        pane.show_banner(self._banner(request), is_past=viewed is not None)
         pane.in_protocol = workspace.requests.in_protocol
         pane.show(composed)
         if is_other_session:
@@ -113,6 +119,20 @@ class InspectorArea(Area):
             pane.compare_with(base.name, base.payload, base.reason)
         if pane.shows_lore:
             self._explain_lore(pane, composed)
+
+    def _why_nothing(self, foreign: ForeignReply) -> str:
+        """Return why no request of a branch that another program wrote is shown, as markup."""
+        if foreign.is_recorded:
+            return "[bold]Reading the recorded request…[/]"
+        why = "Another program sent the requests of this conversation, and none is kept here."
+        if not self.context.read_only:
+            why += " Type a message: the request that Enter would send appears here."
+        return f"[bold]No request was recorded[/]\n\n[$foreground 72%]{why}[/]"
+
+    @work(group="foreign", exclusive=True)
+    async def _view_foreign(self, workspace: Workspace) -> None:
+        """Show the recorded request of the last reply."""
+        await workspace.live_request.view_foreign()
 
     @work(group="lore", exclusive=True, description="explain lore")
     async def _explain_lore(self, pane: Inspector, composed: Composed) -> None:
@@ -260,8 +280,11 @@ class InspectorArea(Area):
         self.action_choose_kind()
 
     def on_inspector_live_wanted(self) -> None:
-        """Show the live request again."""
-        if self.workspace is not None:
+        """Show the live request again; nothing can be sent from a viewer, which has none."""
+        if self.workspace is None:
+            return
+        viewed = self.workspace.state.request.viewed
+        if not (self.context.read_only and viewed is not None and viewed.is_automatic):
             self.workspace.live_request.return_to_live()
 
     @work(group="dialog", exclusive=True)
@@ -419,6 +442,15 @@ class InspectorArea(Area):
         else:
             self.notify(f"The turn was exported to {path}.", markup=False)
 
+    def _banner(self, request: LiveRequestState) -> str:
+        """Say what is shown if it is not the live request."""
+        viewed = request.viewed
+        if viewed is None:
+            return _banner(request)
+        if viewed.is_automatic and self.context.read_only:
+            return viewed.description
+        return f"{viewed.description} · Esc: {'live' if viewed.is_automatic else 'back'}"
+
     def _shown_reply(self) -> Entry | None:
         """Return the reply that is viewed, else the last one; None, with an error, if none is."""
         if self.workspace is None:
@@ -432,9 +464,7 @@ class InspectorArea(Area):
 
 
 def _banner(request: LiveRequestState) -> str:
-    """Say what is shown if it is not the live request."""
-    if request.viewed is not None:
-        return f"{request.viewed.description} · Esc: back"
+    """Say what is shown if neither the live request nor one that was sent is."""
     if request.what_if is not None:
         return f"what if: {request.what_if.description} · Esc: back"
     if request.kind == "normal":

@@ -142,6 +142,7 @@ class InspectorFrame(OnePassWidget):
         self._views: dict[View, RowsView] = {}
         """The other views, each created when first chosen."""
         self._body = Body(id="inspector-body")
+        self._empty = Static(_EMPTY, id="inspector-empty")
         self._find: FindLine | None = None
         """The line to find words; None until it is opened."""
         self._forecast = ForecastLine()
@@ -157,7 +158,7 @@ class InspectorFrame(OnePassWidget):
         yield self._summary
         with self._body:
             yield self._view
-            yield Static(_EMPTY, id="inspector-empty")
+            yield self._empty
         yield self._forecast
         yield self._status
         yield self._legend
@@ -211,6 +212,11 @@ class InspectorFrame(OnePassWidget):
         self._view_tabs.has_lore = inputs is not None and bool(inputs.lorebooks)
         if self.is_on_screen:
             self._draw()
+
+    def show_nothing(self, why: str) -> None:
+        """Show in place of a request why there is none, as markup."""
+        self._empty.update(why)
+        self.show(None)
 
     def forget(self) -> None:
         """Drop the data of a conversation that was left.

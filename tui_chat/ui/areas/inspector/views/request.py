@@ -76,7 +76,7 @@ class RequestView(RowsView):
             text_part(composed.shown_url, width, "  "),
             *_remark(_url_remark(composed)),
             BLANK,
-            line(("Headers", "heading"), (_headers_remark(composed), "muted")),
+            _heading("Headers", _headers_remark(composed)),
         ]
         for name, value in composed.shown_headers:
             parts.append(text_part(f"{name}: {value}", width, "  "))
@@ -88,7 +88,7 @@ class RequestView(RowsView):
         size_text = size_in_words(size) if self._body else "…"
         parts += [
             BLANK,
-            line(("Body", "heading"), (_body_remark(composed), "muted")),
+            _heading("Body", _body_remark(composed)),
             line((f"  {size_text}", ""), (" of JSON", "muted")),
             text_part(f"SHA-256 {digest or '…'}", width, "  ", "muted"),
             BLANK,
@@ -100,6 +100,10 @@ class RequestView(RowsView):
 
 def _remark(words: str) -> list[Part]:
     return [line((f"  {words}", "muted"))] if words else []
+
+
+def _heading(words: str, remark: str) -> Part:
+    return line((words, "heading"), *([(remark, "muted")] if remark else []))
 
 
 def _url_remark(composed: Composed) -> str:

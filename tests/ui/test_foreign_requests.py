@@ -1,0 +1,126 @@
+"""The inspector on sessions of other programs: the recorded request of the last reply, or why there
+is none; never a request that nobody sent.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from textual.widgets import Static
+
+from tests.interop.exports import chatgpt, node
+from tests.interop.reading import only
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.test_viewer import viewer_of
+from tests.workspace.test_recorded_requests import BODY, record
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import View
+from tui_chat.workspace.state import WorkspaceState
+
+WIDE = (160, 45)
+
+
+def banner(app: TuiChat) -> str:
+    return str(app.query_one("#inspector-banner", Static).render())
+
+
+def nothing(app: TuiChat) -> str:
+    return str(app.query_one("#inspector-empty", Static).render())
+
+
+def state_of(app: TuiChat) -> WorkspaceState:
+    assert app.workspace is not None
+    return app.workspace.state
+
+
+async def test_a_tapped_session_opens_on_the_recorded_request(tmp_path: Path):
+    await record(tmp_path, BODY)
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.sessions.open(state_of(app).sessions[0].session_id)
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.composed is not None and "recorded" in banner(app))
+        assert inspector.composed is not None
+        assert inspector.composed.model == "thinker"
+        assert inspector.composed.recorded is not None
+        inspector.view_shown = View.REQUEST
+        await settle(pilot)
+        assert "anthropic-version: 2023-06-01" in "\n".join(rows_shown(inspector.view_now))
+        app.query_one(Composer).text = "And tomorrow?"
+        await until(pilot, lambda: not banner(app))
+        assert inspector.composed.recorded is None
+        app.query_one(Composer).text = ""
+        await until(pilot, lambda: "recorded" in banner(app))
+        inspector.focus()
+        await pilot.press("escape")
+        await until(pilot, lambda: not banner(app))
+        assert inspector.composed.recorded is None
+
+
+async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):
+    await record(tmp_path, BODY)
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await workspace.sessions.open(state_of(app).sessions[0].session_id)
+        await until(pilot, lambda: state_of(app).request.viewed is not None)
+        reply = {"role": "assistant", "content": state_of(app).entries[-1].message.content}
+        first = BODY["messages"][0]
+        more = {**BODY, "messages": [first, reply, {**first, "content": "And now?"}]}
+        await record(tmp_path, more, first_id=100)
+        await workspace.external_changes.check()
+        await until(pilot, lambda: len(state_of(app).entries) == 5)
+        await until(pilot, lambda: state_of(app).request.viewed is not None)
+        composed = app.query_one(Inspector).composed
+        assert composed is not None
+        assert composed.envelope.turns[-1].text.plain == "And now?"
+
+
+def write_export(folder: Path) -> Path:
+    talk = chatgpt(
+        node("q", None, "user", "Hello"), node("a", "q", "assistant", "Hi"),
+        conversation_id="1", title="Talk",
+    )  # fmt: skip
+    file = folder / "conversations.json"
+    file.write_text(json.dumps([talk]))
+    return file
+
+
+async def test_a_viewed_file_shows_no_request_that_nobody_sent(tmp_path: Path):
+    app = viewer_of(tmp_path, write_export(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: app.is_workspace_open)
+        app.panes.show_area(app.inspector)
+        await until(pilot, lambda: "No request was recorded" in nothing(app))
+        assert app.query_one(Inspector).composed is None
+        assert "message" not in nothing(app)
+        assert "mirror" not in "\n".join(str(widget.render()) for widget in app.query("TitleLine"))
+
+
+async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_path: Path):
+    file = write_export(tmp_path)
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        found = only(file.read_bytes())
+        await workspace.store.transcripts.add(found)
+        await workspace.sessions.open(found.session.session_id)
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: "No request was recorded" in nothing(app))
+        assert inspector.composed is None
+        app.query_one(Composer).text = "And tomorrow?"
+        await until(pilot, lambda: inspector.composed is not None)
+        assert inspector.composed is not None
+        assert inspector.composed.envelope.turns[-1].text.plain == "And tomorrow?"
+        app.query_one(Composer).text = ""
+        await until(pilot, lambda: inspector.composed is None)
