@@ -10,6 +10,7 @@ from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.areas.presets.preset_app import SIZE, app_with, edited, press
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
@@ -356,3 +357,26 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         told = rows_of(inspector)
         assert "First" in told
         assert "Another beginning" in told
+
+
+async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) -> None:
+    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        assert app.workspace is not None
+        inspector = app.query_one(Inspector)
+        await press(pilot, "space")  # the first message is off
+        inspector.focus()
+        await pilot.press("a")
+        await asked(pilot)
+        await press(pilot, *"saved", "enter")
+        await until(pilot, lambda: "preset mine as saved" in rows_of(inspector))
+        assert "Be brief." in rows_of(inspector)
+        pane.focus()
+        await press(pilot, "u")
+        await until(pilot, lambda: rows_shown(inspector.view_now)[0].endswith("the same"))
+        await press(pilot, "home", "space")
+        await until(pilot, lambda: "-4 +0" in rows_shown(inspector.view_now)[0])
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: rows_shown(inspector.view_now)[0].endswith("the same"))

@@ -240,10 +240,10 @@ def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, 
     """
     typed = typed.casefold().strip()
     found = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
-    return sorted(found, key=lambda each: _distance(each[0].casefold(), typed))
+    return sorted(found, key=lambda each: name_distance(each[0].casefold(), typed))
 
 
-def _distance(name: str, typed: str) -> int:
+def name_distance(name: str, typed: str) -> int:
     """Return the rank of a name: -1 for a whole endpoint or full name, 0 for a whole model name,
     then beginnings of the model name, of the full name, of any word, and the rest.
     """

@@ -490,7 +490,8 @@ class LiveRequest:
                     )
                 except InputError as error:
                     return Comparison(f"preset {name}", None, str(error))
-                return Comparison(f"the same with preset {name}", was.payload)
+                saved = " as saved" if name == workspace.state.preset_name else ""
+                return Comparison(f"the same with preset {name}{saved}", was.payload)
             case "branch":
                 was = requests.after(base.history, request.draft, request.protocol, request.parts)
                 return Comparison("the same on another branch", was.payload)

@@ -286,13 +286,15 @@ class Requests:
 
         Raises InputError if the endpoint or the preset cannot be used.
         """
-        key = draft, changes, protocol, parts, self._version
+        state = self._workspace.state
+        edits = state.preset_edits if changes.preset == state.preset_name else None
+        saved = edits.saved if edits is not None else None
+        key = draft, changes, protocol, parts, self._version, saved
         if self._what_if is None or self._what_if[0] != key:
-            state = self._workspace.state
             endpoint = state.endpoint
             if changes.endpoint:
                 endpoint = state.config.endpoint_named(changes.endpoint)
-            if changes.preset and self._other_preset[0] != changes.preset:
+            if changes.preset and saved is None and self._other_preset[0] != changes.preset:
                 preset = self._workspace.library.preset(changes.preset)
                 self._other_preset = changes.preset, preset
             count, history = changes.messages, self._history
@@ -314,7 +316,9 @@ class Requests:
             inputs = replace(
                 inputs,
                 endpoint=endpoint,
-                preset=(self._other_preset[1] if changes.preset else None) or inputs.preset,
+                preset=saved
+                or (self._other_preset[1] if changes.preset else None)
+                or inputs.preset,
                 settings=settings,
                 context_limit=limit,
             )

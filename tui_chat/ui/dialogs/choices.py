@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.slash_commands import name_distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +124,16 @@ class ChoiceDialog(Dialog[str | None]):
         if not ids:
             options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
         else:
-            groups = {choice.id: choice.group.casefold() for choice in matching}
-            typed = words.casefold().split()
-            meant = self._current in ids and (
-                groups[ids[0]] not in typed or groups[self._current] in typed
+            by_id = {choice.id: choice for choice in matching}
+            current = by_id.get(self._current)
+            meant = current is not None and (
+                not matching or self._rank(current, name) <= self._rank(matching[0], name)
             )
             options.highlighted = ids.index(self._current) if meant else 0
 
     def matching(self, words: str) -> list[Choice]:
-        """Return the choices that have all these words. A group that is typed in full goes first:
-        “vllm” means it and not “vllm-8001”.
+        """Return the choices that have all these words, the likeliest first. A group that is typed
+        in full goes first: “vllm” means it and not “vllm-8001”; then a label that is.
         """
         wanted = words.casefold().split()
         found = [
@@ -141,8 +142,17 @@ class ChoiceDialog(Dialog[str | None]):
             if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
             and not (choice.is_repeated and self._is_said_by_label(choice, wanted))
         ]
-        found.sort(key=lambda choice: choice.group.casefold() not in wanted)
+        found.sort(key=lambda choice: self._rank(choice, words.strip()))
         return found
+
+    def _rank(self, choice: Choice, typed: str) -> tuple[bool, int, bool]:
+        """Return what sorts a choice by how well it fits the typed words: less is better."""
+        if not typed:
+            return False, 0, False
+        label = choice.label
+        is_other_group = choice.group.casefold() not in typed.casefold().split()
+        distance = name_distance(label.casefold(), typed.casefold())
+        return is_other_group, distance, distance < 0 and label != typed
 
     def _is_said_by_label(self, choice: Choice, words: Sequence[str]) -> bool:
         label = choice.label.casefold()

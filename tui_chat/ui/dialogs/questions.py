@@ -353,6 +353,10 @@ async def ask_save_path(app: App[Any], title: str, name: str) -> str | None:
 async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> str | None:
     """Ask for the diff base: `last`, `protocol P`, `preset NAME`, `branch ID` or `request ID`."""
     choices = [Choice("last", "Last request sent to this endpoint", workspace.state.endpoint.name)]
+    if edits := workspace.state.preset_edits:
+        words = "this request without the unsaved edits" if edits.is_changed else "no unsaved edits"
+        name = workspace.state.preset_name
+        choices.append(Choice(f"preset {name}", f"{name}, as saved", words))
     choices += [
         Choice(f"protocol {other}", other.label, "this request in another protocol")
         for other in Protocol

@@ -6,9 +6,10 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
+import pytest
 from textual.widgets import Static
 
-from tests.ui.app_under_test import say, settle, until
+from tests.ui.app_under_test import asked, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.areas.presets.preset_app import (
     SIZE,
@@ -36,9 +37,10 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
-from tui_chat.ui.areas.presets.message_form import after_delete, placement_sentence
+from tui_chat.ui.areas.presets.form_fields import FormField
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
+from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
 from tui_chat.ui.areas.presets.settings_form import PolicyRow
 
 
@@ -511,3 +513,114 @@ async def test_all_choices_of_a_message_fit_beside_the_chat(tmp_path: Path) -> N
         await press(pilot, "enter")
         enabled = pane.query_one("#form-enabled")
         assert enabled.region.right <= pane.form.region.right
+
+
+@pytest.mark.parametrize(
+    ("typed", "stays"), [("", -4), ("-", -4), ("abc", -4), ("12345678", 123456)]
+)
+async def test_a_number_that_is_not_taken_says_so(tmp_path: Path, typed: str, stays: int) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "end", "enter")
+        depth = pane.form.query_one("#form-depth", FormField)
+        depth.focus()
+        await press(pilot, *["backspace"] * 3, *(typed or ()))
+        note = pane.form.query_one("#form-note", Static)
+        assert "a whole number" in str(note.render())
+        assert f"it stays {stays}." in str(note.render())
+        assert note.display
+        assert message(pane, "note").insertion_point == stays
+        await press(pilot, *["backspace"] * 9, "-", "2")
+        assert message(pane, "note").insertion_point == -2
+        assert "whole number" not in str(note.render())
+
+
+async def test_keys_that_move_nothing_say_why(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "K")
+        assert "System messages go first" in told(pane)
+        assert "where they are put" in told(pane)
+        await press(pilot, "down", "greater_than_sign")
+        assert "An anchor has no depth" in told(pane)
+        await press(pilot, "end", *["J"] * 12)
+        assert "There is no other place below it." in told(pane)
+
+
+LATE: list[dict[str, object]] = [
+    {"id": "hi", "role": "user", "content": "Hi."},
+    {"id": "history", "type": "chat_history"},
+    {"id": "end", "role": "assistant", "content": "Sure,"},
+    {"id": "prompt", "role": "system", "content": "Be brief."},
+    {"id": "deep", "role": "system", "content": "Deep.", "insertionPoint": -1},
+]
+
+
+async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -> None:
+    async with editing(tmp_path, LATE) as (pilot, pane):
+        before = body(pane)
+        await press(pilot, "p", "tab", "right")
+        assert preset_of(pane).system_placement == "in_place"
+        assert ids(pane) == ["prompt", "hi", "history", "end", "deep"]
+        assert before.index("Be brief.") < before.index("Hi.")
+        assert body(pane).index("Be brief.") < body(pane).index("Hi.")
+        assert "stay in front" in told(pane)
+        pane.action_want("undo")
+        await settle(pilot)
+        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+
+
+async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
+    messages = [*GROUPED]
+    messages[3] = {**messages[3], "enabled": True, "role": "user", "anchorTarget": "nowhere"}
+    async with editing(tmp_path, messages) as (pilot, pane):
+        await press(pilot, "down", "down", "z")
+        assert "▸ STYLE ▲ ─" in lines(pane)[line_of(pane, "STYLE")]
+        assert not any("Plain" in line or "Ornate" in line for line in lines(pane))
+        assert pane.rows.chosen is not None
+        assert pane.rows.chosen.index == 1
+        await press(pilot, "down")
+        assert pane.rows.chosen.index == 4
+        pane.rows.light(3)  # as the inspector does
+        await settle(pilot)
+        assert "▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
+        await press(pilot, "left")
+        assert "▸ STYLE" in lines(pane)[line_of(pane, "STYLE")]
+        await press(pilot, "left", "slash", *"ornate")
+        assert any("Ornate" in line for line in lines(pane))
+        await press(pilot, "escape", "home", "down", "right")
+        assert any("Ornate" in line for line in lines(pane))
+        await press(pilot, "Z")
+        assert not any("Ornate" in line for line in lines(pane))
+        column = lines(pane)[line_of(pane, "STYLE")].index("▸")
+        await pilot.click(pane.rows, offset=(column, line_of(pane, "STYLE")))
+        await settle(pilot)
+        assert any("Ornate" in line for line in lines(pane))
+
+
+async def test_messages_that_set_variables_or_wait_say_so(tmp_path: Path) -> None:
+    messages = [
+        {"id": "vars", "content": "{{setvar::style::terse}}{{setvar::pov::she}}"},
+        {"id": "later", "role": "user", "content": "Go on.", "triggers": ["continue", "swipe"]},
+        {"id": "history", "type": "chat_history"},
+    ]
+    async with editing(tmp_path, messages) as (pilot, pane):
+        assert "sets style, pov" in lines(pane)[line_of(pane, "vars")]
+        assert "only on continue or swipe" in lines(pane)[line_of(pane, "later")]
+        await press(pilot, "end", "home", "down", "down")
+        assert "Nothing is left" not in "".join(lines(pane))
+
+
+async def test_the_filter_of_a_chooser_puts_the_best_name_first(tmp_path: Path) -> None:
+    for name in ("Marzipan nosquash", "sq", "sq two", "code-reviewer", "Code reviewer"):
+        dump = json.dumps([{"type": "chat_history"}])
+        (tmp_path / "presets").mkdir(exist_ok=True)
+        (tmp_path / "presets" / f"{name}.json").write_text(dump)
+    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        app = pane.app
+        for typed in ("sq", "Code reviewer", "Marz", "code-reviewer", "sq t"):
+            app.presets.action_choose_preset()  # type: ignore[attr-defined]
+            await asked(pilot)
+            await press(pilot, *typed, "enter")
+            name = app.workspace.state.preset_name  # type: ignore[attr-defined]
+            wanted = {"Marz": "Marzipan nosquash", "sq t": "sq two"}
+            assert name == wanted.get(typed, typed)

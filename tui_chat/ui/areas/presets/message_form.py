@@ -1,12 +1,8 @@
-"""The form of a message: fields, placement, and its content with macro completion.
-
-The edits that keys make of the message under the cursor, each with a label for the undo list.
-"""
+"""The form of a message: fields, placement, and its content with macro completion."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from rich.text import Text
@@ -18,167 +14,22 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.context.macros.completion import MacroHelp, complete_macro
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import (
-    MessageGroup,
-    Outline,
-    OutlineRow,
-    add_message,
-    change_message,
-    duplicate_message,
-    next_slot,
-    place_like,
-    put_in_slot,
-    remove_message,
-    switch_group,
-)
 from tui_chat.models.envelope import Note
-from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
     CHAT_HISTORY,
-    CacheLifetime,
     Preset,
     PresetMessage,
-    PresetMessageType,
 )
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
 from tui_chat.ui.areas.presets.row_drawing import display_name
+from tui_chat.ui.areas.presets.row_edits import placement_kind
 from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
-KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
-    ("message", "Message", "something to send"),
-    ("chat_history", "Chat history", "anchor: where the conversation goes"),
-    ("user_profile", "User profile", "anchor: where the profile goes"),
-    ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
-    ("example_dialogues", "Example dialogues", "anchor: where the character's examples go"),
-)
-_NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
-_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 _BEGUN = re.compile(r"\{\{([\w/]*)\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledEdit:
-    """The preset after an edit."""
-
-    preset: Preset
-    label: str
-
-
-def switch_heading(
-    preset: Preset, group: MessageGroup, before: frozenset[str]
-) -> tuple[LabelledEdit, frozenset[str]]:
-    """Return the edit that switches a group, and the ids of its messages that were on; `before` are
-    those that were on when it was switched off last.
-    """
-    on = frozenset(preset.messages[index].id for index in group.enabled(preset))
-    word = "disable" if on else "enable"
-    name = one_line(group.title, 40)
-    return LabelledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
-
-
-def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:
-    """Return the edit that an action makes; None if it changes nothing here."""
-    preset = outline.preset
-    message = preset.messages[index]
-    name = quoted(message)
-    match action:
-        case "enable":
-            word = "disable" if message.enabled else "enable"
-            return LabelledEdit(
-                change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
-            )
-        case "duplicate":
-            return LabelledEdit(duplicate_message(preset, index), f"duplicate {name}")
-        case "delete":
-            return LabelledEdit(remove_message(preset, index), f"delete {name}")
-        case "up" | "down":
-            slot = next_slot(outline, index, -1 if action == "up" else 1)
-            if slot is None:
-                return None
-            return LabelledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
-        case "role":
-            at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
-            role = _ROLES[at % len(_ROLES)]
-            return LabelledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
-        case "mark" if message.type != "placeholder":
-            lifetime = _NEXT_MARK[message.cache_control]
-            words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
-            return LabelledEdit(change_message(preset, index, cache_control=lifetime), words)
-        case "higher" | "lower":
-            return _change_depth(preset, index, -1 if action == "higher" else 1)
-        case _:
-            return None
-
-
-def _change_depth(preset: Preset, index: int, by: int) -> LabelledEdit | None:
-    """Change the depth of a message by a step; it keeps the end that it counts from.
-
-    A message without a depth gets -1.
-    """
-    message = preset.messages[index]
-    depth = message.insertion_point
-    if message.is_anchor:
-        return None
-    if depth is None:
-        fields = {"insertion_point": -1, "anchor_point": None, "anchor_target": None}
-    elif (depth < 0) != (depth + by < 0):
-        return None
-    else:
-        fields = {"insertion_point": depth + by}
-    after = change_message(preset, index, **fields)
-    return LabelledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
-
-
-def after_delete(outline: Outline, index: int) -> int:
-    """Return the list index, after a deletion, of the message next to the deleted one."""
-    rows, at = outline.rows, outline.row_of(index)
-    near = (*rows[at + 1 :], *reversed(rows[:at]))
-    found = next((row.index for row in near if row.message is not None), -1)
-    return found - (found > index)
-
-
-def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
-    """Return the preset with a new message or anchor after the one under the cursor."""
-    at = row.index + 1 if row is not None and row.index >= 0 else None
-    found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
-    if found == "message":
-        return add_message(preset, place_like(PresetMessage("message", "user"), row), at)
-    return add_message(preset, PresetMessage(found, "user", type=found), at)
-
-
-def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
-    """Return a sentence about where a row is placed; `names` are those of the anchors, by id."""
-    message = row.message
-    assert message is not None
-    called = names.get(row.anchor, row.anchor)
-    at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
-    match row.placement:
-        case "system":
-            words = "It goes first, with the other system messages."
-        case "before" | "after":
-            words = f"It is anchored {row.placement} {at}."
-        case "depth":
-            words = f"It is in the history at depth {row.depth}."
-        case "anchor":
-            words = f"Others can stand before and after it, as “{message.anchor_id}”."
-        case "unplaced" if message.triggers:
-            words = f"It is sent {only_on(message.triggers)}."
-        case "unplaced":
-            words = "It has no place in the context."
-        case _:
-            words = "It is in the list."
-    return f"Off. {words}" if row.disabled else words
-
-
-def quoted(message: PresetMessage) -> str:
-    """Return the name of a message in the undo list."""
-    return f"“{one_line(message.name or message.id, 40)}”"
 
 
 class MacroList(OptionList, can_focus=False):
@@ -324,6 +175,7 @@ class MessageForm(EditForm):
     DEFAULT_CSS = """
     MessageForm {
         #form-note { height: auto; max-height: 2; color: $foreground 70%; padding: 0 1; }
+        #form-note.-fault { color: $text-error; }
         &.-anchor #form-place, &.-anchor ContentEditor { display: none; }
         #form-at, #form-depth, #form-depth-label { display: none; }
         &.-beside #form-at { display: block; }
@@ -347,6 +199,8 @@ class MessageForm(EditForm):
         self._place = ChoiceField(PLACES, id="form-kind")
         self._at = ChoiceField((), id="form-at", folded=True)
         self._note = Static(id="form-note")
+        self._notes = ""
+        """The notes of the message shown."""
 
     def compose(self) -> ComposeResult:
         """Put three lines of fields over the content."""
@@ -380,7 +234,7 @@ class MessageForm(EditForm):
         if any(m.type == "chat_history" and m.id == target for m in preset.messages):
             anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
         anchors.setdefault(target, f"{target} (no anchor)")
-        place = _placement_kind(message)
+        place = placement_kind(message)
         self.set_class(message.is_anchor, "-anchor")
         self.set_class(place in ("before", "after"), "-beside")
         self.set_class(place == "depth", "-deep")
@@ -401,8 +255,30 @@ class MessageForm(EditForm):
         named = {key: one_line(name, 24) for key, name in anchors.items()}
         self._at.offer(tuple(named.items()), target)
         self.content.variables = tuple(preset.variables)
-        self._note.display = bool(notes)
-        self._note.update(Content("\n".join(one_line(note.sentence) for note in notes[:2])))
+        self._notes = "\n".join(one_line(note.sentence) for note in notes[:2])
+        self._show_note(self._fault())
+
+    def _show_note(self, fault: str) -> None:
+        """Show what is wrong with a field, else the notes of the message."""
+        self._note.set_class(bool(fault), "-fault")
+        self._note.display = bool(fault or self._notes)
+        self._note.update(Content(fault or self._notes))
+
+    def _fault(self) -> str:
+        """Return a sentence about a field whose value is not taken; empty if all are."""
+        message = self.message
+        if message is None:
+            return ""
+        if self._id_field.has_class("-invalid"):
+            return f"An id cannot be empty; it stays “{one_line(message.id, 40)}”."
+        for name, field, value in (
+            ("depth", self._depth, message.insertion_point),
+            ("order", self._order, message.order),
+        ):
+            if field.has_class("-invalid"):
+                limit = f"from -{_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}"
+                return f"{name.title()}: a whole number {limit}; it stays {value}."
+        return ""
 
     @on(TextArea.Changed)
     def _content_changed(self, event: TextArea.Changed) -> None:
@@ -418,6 +294,7 @@ class MessageForm(EditForm):
                 self._post_field("name", text)
             case "form-id":
                 event.input.set_class(not text.strip(), "-invalid")
+                self._show_note(self._fault())
                 if text.strip():
                     self._post_field("id", text.strip())
             case "form-depth":
@@ -432,6 +309,7 @@ class MessageForm(EditForm):
             number = None
         good = number is not None and abs(number) <= _LARGEST_NUMBER
         at.set_class(not good, "-invalid")
+        self._show_note(self._fault())
         if good:
             self._post_field(field, number)
 
@@ -464,14 +342,6 @@ class MessageForm(EditForm):
 
 _LARGEST_NUMBER = 1_000_000
 """Limit of depths and orders in both directions; more is a typing error."""
-
-
-def _placement_kind(message: PresetMessage) -> str:
-    if message.insertion_point is not None:
-        return "depth"
-    if message.anchor_point is None and message.anchor_target is None:
-        return "list"
-    return message.anchor_point or "after"
 
 
 def placement_fields(message: PresetMessage, kind: str) -> dict[str, Any]:

@@ -16,13 +16,15 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_form import (
+from tui_chat.ui.areas.presets.message_form import ContentEditor
+from tui_chat.ui.areas.presets.row_edits import (
     KINDS,
-    ContentEditor,
     after_delete,
     edit_for,
+    keep_shown_order,
     quoted,
     switch_heading,
+    why_not_moved,
     with_new,
 )
 from tui_chat.ui.areas.presets.rows import PresetRows
@@ -158,6 +160,7 @@ class PresetPane(PresetView):
             return
         edit = edit_for(outline, index, action)
         if edit is None:
+            self.show_status(why_not_moved(outline, index, action))
             _app(self).bell()
             return
         at = after_delete(outline, index) if action == "delete" else None
@@ -218,10 +221,15 @@ class PresetPane(PresetView):
         self._take(edits.record(after, f"edit {quoted(message)}", key), index)
 
     def _change_settings(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
-        after = replace(edits.preset, **event.fields)
+        after, words = replace(edits.preset, **event.fields), ""
+        if placement := event.fields.get("system_placement"):
+            after, moved = keep_shown_order(edits.preset, placement)
+            if moved:
+                words = "The system messages stay in front: J moves them now, u undoes it."
         key = f"settings {event.key}" if event.key else ""
         what = ", ".join(event.fields).replace("_", " ")
-        self._take(edits.record(after, f"change the preset's {what}", key), self.index)
+        step = edits.record(after, f"change the preset's {what}", key)
+        self._take(step, self.index, words)
 
     @on(ContentEditor.PresetUndoRequested)
     def _undo_requested(self, event: ContentEditor.PresetUndoRequested) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from rich.cells import cell_len
 
@@ -21,6 +21,10 @@ Piece = tuple[str, str]
 CHECKBOX = (1, 4)
 """Columns of the checkbox: first, and the one after the last."""
 _ROLES = {"system": "sys", "user": "usr", "assistant": "ast", "tool": "tool"}
+"""The roles in a narrow row."""
+_ROLE_WIDTH = len("assistant")
+_WIDE = 70
+"""Cells from which a row has whole roles."""
 _ANCHOR_NAMES = {
     "chat_history": "Chat history",
     "user_profile": "User profile",
@@ -47,17 +51,30 @@ class PromptGroupHeading:
     count: int
     tokens: int
     """Tokens of those that are enabled."""
+    is_folded: bool = False
+    worst: Level | None = None
+    """The worst level of the notes of what is folded; None for infos only."""
 
     @classmethod
     def of(
-        cls, group: MessageGroup, outline: Outline | None, tokens: Mapping[int, int]
+        cls,
+        group: MessageGroup,
+        outline: Outline | None,
+        tokens: Mapping[int, int],
+        folded: Set[str] = frozenset(),
     ) -> PromptGroupHeading | None:
-        """Return the heading of a group, with the tokens of messages by list index."""
+        """Return the heading of a group, with the tokens of messages by list index; `folded` are
+        the ids of the headings whose groups are folded.
+        """
         if outline is None:
             return None
+        is_folded = outline.preset.messages[group.heading].id in folded
+        rows = (row for row in outline.rows if is_folded and row.index in group.members)
+        levels = {note.level for row in rows for note in row.notes}
+        worst = next((each for each in (Level.ERROR, Level.WARNING) if each in levels), None)
         on = group.enabled(outline.preset)
         cost = sum(tokens.get(index, 0) for index in on)
-        return cls(group.title, len(on), len(group.members), cost)
+        return cls(group.title, len(on), len(group.members), cost, is_folded, worst)
 
 
 def joints(rows: Sequence[OutlineRow], joined: Iterable[tuple[str, ...]]) -> dict[int, str]:
@@ -110,7 +127,7 @@ def row_pieces(
     figure = _figure(tokens, sent=not row.disabled)
     if message.is_anchor:
         return _anchor(row, message, left, figure, facts, width)
-    mark = _ROLES.get(message.role, message.role)
+    mark = _role(message.role, width)
     left.append((f"{mark} ", "off" if row.disabled else message.role))
     # Without messages to lie between, the history is drawn as it will be.
     is_clamped = len(facts.history) > 1 and any(n.code == "depth-clamped" for n in row.notes)
@@ -126,6 +143,11 @@ def row_pieces(
     middle = [(name, "off" if row.disabled else "name"), *preview]
     gap = max(room - _width(middle), 0)
     return [*left, *middle, (" " * gap, ""), *right]
+
+
+def _role(role: str, width: int) -> str:
+    """Return a role, in a column of its own where there is room."""
+    return f"{role:<{_ROLE_WIDTH}}" if width >= _WIDE else _ROLES.get(role, role)
 
 
 def _preview(row: OutlineRow, room: int) -> list[Piece]:
@@ -154,9 +176,13 @@ def _heading(heading: PromptGroupHeading, left: list[Piece], width: int) -> list
     figure = _figure(heading.tokens if heading.on else None)
     words = f" {heading.on} of {heading.count} on "
     room = width - _width(left) - cell_len(figure) - cell_len(words)
-    title = clipped(f"▾ {one_line(heading.title, 80)} ", max(room, 1))
-    line = "─" * max(room - cell_len(title), 0)
-    return [*left, (title, "heading"), (line, "line"), (words, "place"), (figure, "tokens")]
+    sign = "▸" if heading.is_folded else "▾"
+    mark = f"{_SYMBOLS[heading.worst]} " if heading.worst is not None else ""
+    title = clipped(f"{sign} {one_line(heading.title, 80)} ", max(room - len(mark), 1))
+    line = "─" * max(room - cell_len(title) - len(mark), 0)
+    warned = [(mark, str(heading.worst))] if mark else []
+    right = [*warned, (line, "line"), (words, "place"), (figure, "tokens")]
+    return [*left, (title, "heading"), *right]
 
 
 def _anchor(
@@ -249,7 +275,7 @@ def _turn_preview(turns: Sequence[Turn], otherwise: str) -> str:
 def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
     message = row.message
     assert message is not None
-    order = f" #{message.order}" if message.order else ""
+    order = f", order {message.order}" if message.order else ""
     match row.placement:
         case "system":
             return "first"

@@ -8,7 +8,7 @@ walk over the list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,17 +17,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import (
     MessageGroup,
     Outline,
     OutlineRow,
     Slot,
     groups_of,
-    slots_for,
 )
-from tui_chat.models.envelope import Level, Note
-from tui_chat.models.preset import PresetMessage
+from tui_chat.ui.areas.presets.outline_lines import OutlineLines, RowDrag
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
@@ -96,6 +93,10 @@ class PresetRows(RowList):
         Binding("alt+down,J", "want('down')", show=False, tooltip="Move the message down"),
         Binding("less_than_sign", "want('higher')", show=False, tooltip="One deeper"),
         Binding("greater_than_sign", "want('lower')", show=False, tooltip="One less deep"),
+        Binding("z", "fold", show=False, tooltip="Fold or unfold the group"),
+        Binding("Z", "fold_all", show=False, tooltip="Fold or unfold all groups"),
+        Binding("left", "fold(True)", show=False, tooltip="Fold the group"),
+        Binding("right", "fold(False)", show=False, tooltip="Unfold the group"),
         Binding("r", "want('role')", show=False, tooltip="Another role"),
         Binding("c", "want('mark')", show=False, tooltip="Cache mark: 5 minutes, an hour, none"),
         Binding("u", "want('undo')", show=False, tooltip="Undo"),
@@ -140,6 +141,8 @@ class PresetRows(RowList):
         self._unsaved: frozenset[str] = frozenset()
         self.groups: Mapping[int, MessageGroup] = {}
         """The groups of messages by the list index of their headings."""
+        self._folded: frozenset[str] = frozenset()
+        """The ids of the headings whose groups are folded."""
         self._joints: dict[int, str] = {}
         """The bracket of each row that is sent as one message with others, by row number."""
         self.names: dict[str, str] = {}
@@ -213,6 +216,7 @@ class PresetRows(RowList):
                 self.groups = groups_of(outline.preset)
             self.names = {m.anchor_id: display_name(m) for m in messages if m.is_anchor}
             if chosen is not None and 0 <= chosen < len(messages):
+                self._unfold_around(chosen)
                 self.cursor = outline.row_of(chosen)
         self._count_tokens()
         self._lay_out()
@@ -228,6 +232,55 @@ class PresetRows(RowList):
         self._words = words.casefold().split()
         self._lay_out()
 
+    # Folding
+
+    def _hidden(self) -> frozenset[int]:
+        """Return the list indices of the messages in folded groups; the filter finds those too."""
+        if self.outline is None or self._words:
+            return frozenset()
+        messages = self.outline.preset.messages
+        folded = (g for g in self.groups.values() if messages[g.heading].id in self._folded)
+        return frozenset(index for group in folded for index in group.members)
+
+    def _group_of(self, index: int) -> MessageGroup | None:
+        """Return the group that a message is the heading of, or in."""
+        groups = self.groups.values()
+        return next((g for g in groups if index == g.heading or index in g.members), None)
+
+    def _unfold_around(self, index: int) -> bool:
+        """Unfold the group that a message is in; return False if it is in sight."""
+        group = self._group_of(index) if index in self._hidden() else None
+        if group is not None and self.outline is not None:
+            self._folded -= {self.outline.preset.messages[group.heading].id}
+        return group is not None
+
+    def action_fold(self, folds: bool | None = None) -> None:
+        """Fold or unfold the group of the row under the cursor, which goes to its heading; None
+        for the other of the two.
+        """
+        row = self.chosen
+        group = self._group_of(row.index) if row is not None else None
+        if group is None or self.outline is None:
+            return
+        heading = self.outline.preset.messages[group.heading].id
+        if folds is (heading in self._folded):
+            return
+        self._folded ^= {heading}
+        if heading in self._folded:
+            self.cursor = self.outline.row_of(group.heading)
+        self._lay_out()
+
+    def action_fold_all(self) -> None:
+        """Fold all groups; if all are folded, unfold them."""
+        if self.outline is None or not self.groups:
+            return
+        headings = {self.outline.preset.messages[index].id for index in self.groups}
+        self._folded = frozenset() if headings <= self._folded else frozenset(headings)
+        row = self.chosen
+        if row is not None and row.index in self._hidden() and (own := self._group_of(row.index)):
+            self.cursor = self.outline.row_of(own.heading)
+        self._lay_out()
+
     def _count_tokens(self) -> None:
         rows = self.outline.rows if self.outline else ()
         shown = sum(row.skipped + (row.ghost in ("oldest", "message", "newest")) for row in rows)
@@ -236,7 +289,7 @@ class PresetRows(RowList):
         self._joints = joints(rows, self.facts.joined)
 
     def _lay_out(self) -> None:
-        self._lines = OutlineLines.of_outline(self.outline, self._words)
+        self._lines = OutlineLines.of_outline(self.outline, self._words, self._hidden())
         self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
         self.update_extent()
         if self.outline is None:  # the cursor waits for the preset to be readable again
@@ -249,6 +302,8 @@ class PresetRows(RowList):
         """Highlight the row of a message, and move the cursor there without posting it."""
         if self.outline is None:
             return
+        if self._unfold_around(index):
+            self._lay_out()
         self._lit = self.cursor = self.outline.row_of(index)
         self.scroll_to_cursor()
         self.refresh()
@@ -275,7 +330,9 @@ class PresetRows(RowList):
         tokens = self._tokens.get(row.index)
         group = self.groups.get(row.index)
         heading = (
-            PromptGroupHeading.of(group, self.outline, self._tokens) if group is not None else None
+            PromptGroupHeading.of(group, self.outline, self._tokens, self._folded)
+            if group is not None
+            else None
         )
         pieces = row_pieces(
             row,
@@ -384,8 +441,11 @@ class PresetRows(RowList):
             return
         self._end_drag()
         if drag.free is None:
-            if CHECKBOX[0] <= event.get_content_offset_capture(self).x < CHECKBOX[1]:
+            x = event.get_content_offset_capture(self).x
+            if CHECKBOX[0] <= x < CHECKBOX[1]:
                 self.post_message(self.ActionRequested("enable"))
+            elif drag.row.index in self.groups and self._is_on_fold(x, drag.row):
+                self.action_fold()
         elif drag.drop is not None:
             self.post_message(self.MessageDropped(drag.row.index, drag.drop[1]))
 
@@ -395,103 +455,12 @@ class PresetRows(RowList):
         if event.chain == 2 and event.get_content_offset_capture(self).x >= CHECKBOX[1]:
             self.post_message(self.ActionRequested("open"))
 
+    def _is_on_fold(self, x: int, row: OutlineRow) -> bool:
+        """True if a column is that of the sign of a folded or unfolded group."""
+        sign = CHECKBOX[1] + 1 + 2 * row.indent
+        return sign <= x <= sign + 1
+
     def _end_drag(self) -> None:
         self._drag = None
         self.release_mouse()
         self.refresh()
-
-
-@dataclass(slots=True)
-class RowDrag:
-    """A row under the pressed mouse button; dragged once the mouse has left it."""
-
-    pressed: int
-    """The row's number in the outline."""
-    row: OutlineRow
-    free: tuple[Slot, ...] | None = None
-    """The slots it may go to; None while it is not dragged."""
-    drop: tuple[int, Slot] | None = None
-    """The line that names the nearest slot, and the slot."""
-
-    def begin(self, outline: Outline) -> None:
-        """Find the slots the row may go to."""
-        if self.row.message is not None:
-            self.free = slots_for(outline, self.row.message)
-
-    def to(self, line: int, share: float, lines: OutlineLines) -> None:
-        """Choose the slot nearest to a line. Of several between the same two rows, `share` (0 at
-        the left edge, 1 at the right) chooses from the outermost to the innermost.
-        """
-        near: dict[int, list[Slot]] = {}
-        for slot in self.free or ():
-            near.setdefault(lines.before(slot.row), []).append(slot)
-        if near:
-            at = min(near, key=lambda border: abs(border - line))
-            here = near[at]
-            self.drop = at, here[min(max(int(share * len(here)), 0), len(here) - 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class OutlineLines:
-    """Which line shows which row of an outline, or of its messages that contain the filter's words.
-
-    Rows are numbered as in the outline. Warnings and errors of a row have lines below it; notes of
-    level info are in the row itself.
-    """
-
-    at: tuple[tuple[int, Note | None], ...] = ()
-    """The row of each line, and the note if the line is one."""
-    of: dict[int, int] = field(default_factory=dict[int, int])
-    """The line of each row shown."""
-    messages: tuple[int, ...] = ()
-    """The rows shown that the cursor can be on: those of messages, from top to bottom."""
-
-    @classmethod
-    def of_outline(cls, outline: Outline | None, words: list[str]) -> OutlineLines:
-        """Lay out the rows that contain all words, which are casefolded."""
-        lines: list[tuple[int, Note | None]] = []
-        of: dict[int, int] = {}
-        rows = outline.rows if outline else ()
-        for number, row in enumerate(rows):
-            if words and not _contains(row, words):
-                continue
-            of[number] = len(lines)
-            lines.append((number, None))
-            lines += [(number, note) for note in row.notes if note.level is not Level.INFO]
-        messages = tuple(number for number in of if rows[number].message is not None)
-        return cls(tuple(lines), of, messages)
-
-    def row_at(self, line: int) -> int:
-        """Return the row of a line; -1 for none."""
-        return self.at[line][0] if 0 <= line < len(self.at) else -1
-
-    def nearest(self, number: int, step: int) -> int:
-        """Return the message nearest to a row, first in the direction of `step`; the row itself
-        without messages.
-        """
-        if not self.messages or number in self.messages:
-            return number
-        later = [each for each in self.messages if each >= number]
-        earlier = [each for each in self.messages if each <= number]
-        return (later[:1] or earlier[-1:])[0] if step > 0 else (earlier[-1:] or later)[0]
-
-    def next(self, number: int, step: int) -> int:
-        """Return the message so many messages further, at most the last in that direction."""
-        if number not in self.messages:
-            return number
-        at = self.messages.index(number) + step
-        return self.messages[min(max(at, 0), len(self.messages) - 1)]
-
-    def before(self, row: int) -> int:
-        """Return the line before which a row is, or would be if it were shown."""
-        lines = (self.of[number] for number in sorted(self.of) if number >= row)
-        return next(lines, len(self.at))
-
-
-def _contains(row: OutlineRow, words: list[str]) -> bool:
-    message = row.message
-    return message is not None and all(word in _text(message) for word in words)
-
-
-def _text(message: PresetMessage) -> str:
-    return f"{message.id}\n{message.name}\n{message.role}\n{message.content}".casefold()

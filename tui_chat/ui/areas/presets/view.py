@@ -19,9 +19,10 @@ from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_form import MessageForm, placement_sentence
+from tui_chat.ui.areas.presets.message_form import MessageForm
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
 from tui_chat.ui.areas.presets.row_drawing import display_name
+from tui_chat.ui.areas.presets.row_edits import placement_sentence
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
 from tui_chat.ui.widgets.row_list import clipped
@@ -299,7 +300,7 @@ class PresetView(Vertical):
         if group is not None and not row.notes:
             count = len(group.members)
             title = one_line(group.title, 40)
-            return f"“{title}”: Space switches its {count} messages together; u undoes it."
+            return f"“{title}”: Space switches its {count} messages together, z folds them."
         message, edits = row.message, self.edits
         if message is None or edits is None or row.disabled or row.notes:
             return ""

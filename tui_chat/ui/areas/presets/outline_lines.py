@@ -1,0 +1,110 @@
+"""Which line of the list shows which row of an outline, and a row that is dragged over them."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing import Outline, OutlineRow, Slot, slots_for
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.preset import PresetMessage
+
+
+@dataclass(slots=True)
+class RowDrag:
+    """A row under the pressed mouse button; dragged once the mouse has left it."""
+
+    pressed: int
+    """The row's number in the outline."""
+    row: OutlineRow
+    free: tuple[Slot, ...] | None = None
+    """The slots it may go to; None while it is not dragged."""
+    drop: tuple[int, Slot] | None = None
+    """The line that names the nearest slot, and the slot."""
+
+    def begin(self, outline: Outline) -> None:
+        """Find the slots the row may go to."""
+        if self.row.message is not None:
+            self.free = slots_for(outline, self.row.message)
+
+    def to(self, line: int, share: float, lines: OutlineLines) -> None:
+        """Choose the slot nearest to a line. Of several between the same two rows, `share` (0 at
+        the left edge, 1 at the right) chooses from the outermost to the innermost.
+        """
+        near: dict[int, list[Slot]] = {}
+        for slot in self.free or ():
+            near.setdefault(lines.before(slot.row), []).append(slot)
+        if near:
+            at = min(near, key=lambda border: abs(border - line))
+            here = near[at]
+            self.drop = at, here[min(max(int(share * len(here)), 0), len(here) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineLines:
+    """Which line shows which row of an outline, or of its messages that contain the filter's words.
+
+    Rows are numbered as in the outline. Warnings and errors of a row have lines below it; notes of
+    level info are in the row itself.
+    """
+
+    at: tuple[tuple[int, Note | None], ...] = ()
+    """The row of each line, and the note if the line is one."""
+    of: dict[int, int] = field(default_factory=dict[int, int])
+    """The line of each row shown."""
+    messages: tuple[int, ...] = ()
+    """The rows shown that the cursor can be on: those of messages, from top to bottom."""
+
+    @classmethod
+    def of_outline(
+        cls, outline: Outline | None, words: list[str], hidden: frozenset[int] = frozenset()
+    ) -> OutlineLines:
+        """Lay out the rows that contain all words, which are casefolded, without the messages with
+        the `hidden` list indices.
+        """
+        lines: list[tuple[int, Note | None]] = []
+        of: dict[int, int] = {}
+        rows = outline.rows if outline else ()
+        for number, row in enumerate(rows):
+            if row.index in hidden or (words and not _contains(row, words)):
+                continue
+            of[number] = len(lines)
+            lines.append((number, None))
+            lines += [(number, note) for note in row.notes if note.level is not Level.INFO]
+        messages = tuple(number for number in of if rows[number].message is not None)
+        return cls(tuple(lines), of, messages)
+
+    def row_at(self, line: int) -> int:
+        """Return the row of a line; -1 for none."""
+        return self.at[line][0] if 0 <= line < len(self.at) else -1
+
+    def nearest(self, number: int, step: int) -> int:
+        """Return the message nearest to a row, first in the direction of `step`; the row itself
+        without messages.
+        """
+        if not self.messages or number in self.messages:
+            return number
+        later = [each for each in self.messages if each >= number]
+        earlier = [each for each in self.messages if each <= number]
+        return (later[:1] or earlier[-1:])[0] if step > 0 else (earlier[-1:] or later)[0]
+
+    def next(self, number: int, step: int) -> int:
+        """Return the message so many messages further, at most the last in that direction."""
+        if number not in self.messages:
+            return number
+        at = self.messages.index(number) + step
+        return self.messages[min(max(at, 0), len(self.messages) - 1)]
+
+    def before(self, row: int) -> int:
+        """Return the line before which a row is, or would be if it were shown."""
+        lines = (self.of[number] for number in sorted(self.of) if number >= row)
+        return next(lines, len(self.at))
+
+
+def _contains(row: OutlineRow, words: list[str]) -> bool:
+    message = row.message
+    return message is not None and all(word in _text(message) for word in words)
+
+
+def _text(message: PresetMessage) -> str:
+    return f"{message.id}\n{message.name}\n{message.role}\n{message.content}".casefold()

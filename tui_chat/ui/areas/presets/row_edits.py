@@ -1,0 +1,213 @@
+"""The edits that keys make of the message under the cursor, each with a label for the undo list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui_chat.analysis.unsent_messages import only_on
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing import (
+    MessageGroup,
+    Outline,
+    OutlineRow,
+    add_message,
+    change_message,
+    duplicate_message,
+    groups_of,
+    next_slot,
+    place_like,
+    put_in_slot,
+    remove_message,
+    switch_group,
+)
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import (
+    CHAT_HISTORY,
+    CacheLifetime,
+    Preset,
+    PresetMessage,
+    PresetMessageType,
+)
+from tui_chat.models.sanitize import one_line
+
+KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
+    ("message", "Message", "something to send"),
+    ("chat_history", "Chat history", "anchor: where the conversation goes"),
+    ("user_profile", "User profile", "anchor: where the profile goes"),
+    ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
+    ("example_dialogues", "Example dialogues", "anchor: where the character's examples go"),
+)
+_NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
+_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledEdit:
+    """The preset after an edit."""
+
+    preset: Preset
+    label: str
+
+
+def switch_heading(
+    preset: Preset, group: MessageGroup, before: frozenset[str]
+) -> tuple[LabelledEdit, frozenset[str]]:
+    """Return the edit that switches a group, and the ids of its messages that were on; `before` are
+    those that were on when it was switched off last.
+    """
+    on = frozenset(preset.messages[index].id for index in group.enabled(preset))
+    word = "disable" if on else "enable"
+    name = one_line(group.title, 40)
+    return LabelledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
+
+
+def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:
+    """Return the edit that an action makes; None if it changes nothing here."""
+    preset = outline.preset
+    message = preset.messages[index]
+    name = quoted(message)
+    match action:
+        case "enable":
+            word = "disable" if message.enabled else "enable"
+            return LabelledEdit(
+                change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
+            )
+        case "duplicate":
+            return LabelledEdit(duplicate_message(preset, index), f"duplicate {name}")
+        case "delete":
+            return LabelledEdit(remove_message(preset, index), f"delete {name}")
+        case "up" | "down":
+            slot = next_slot(outline, index, -1 if action == "up" else 1)
+            if slot is None:
+                return None
+            return LabelledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
+        case "role":
+            at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
+            role = _ROLES[at % len(_ROLES)]
+            return LabelledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
+        case "mark" if message.type != "placeholder":
+            lifetime = _NEXT_MARK[message.cache_control]
+            words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
+            return LabelledEdit(change_message(preset, index, cache_control=lifetime), words)
+        case "higher" | "lower":
+            return _change_depth(preset, index, -1 if action == "higher" else 1)
+        case _:
+            return None
+
+
+def _change_depth(preset: Preset, index: int, by: int) -> LabelledEdit | None:
+    """Change the depth of a message by a step; it keeps the end that it counts from.
+
+    A message without a depth gets -1.
+    """
+    message = preset.messages[index]
+    depth = message.insertion_point
+    if message.is_anchor:
+        return None
+    if depth is None:
+        fields = {"insertion_point": -1, "anchor_point": None, "anchor_target": None}
+    elif (depth < 0) != (depth + by < 0):
+        return None
+    else:
+        fields = {"insertion_point": depth + by}
+    after = change_message(preset, index, **fields)
+    return LabelledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
+
+
+def why_not_moved(outline: Outline, index: int, action: str) -> str:
+    """Return why a key moves a message nowhere, and what would; empty for other actions."""
+    row = outline.rows[outline.row_of(index)]
+    if row.message is None or action not in ("up", "down", "higher", "lower"):
+        return ""
+    if row.placement == "system" and action in ("up", "down"):
+        return (
+            "System messages go first, in their order; this is the "
+            f"{'first' if action == 'up' else 'last'} one. "
+            "p, “System messages: where they are put” lets it go elsewhere."
+        )
+    if row.message.is_anchor and action in ("higher", "lower"):
+        return "An anchor has no depth: it stands in the list."
+    if action in ("higher", "lower"):
+        end = "before the oldest" if (row.message.insertion_point or 0) >= 0 else "after the newest"
+        return f"It stands {end} message; the form has depths that count from the other end."
+    return f"There is no other place {'above' if action == 'up' else 'below'} it."
+
+
+def keep_shown_order(preset: Preset, placement: str) -> tuple[Preset, int]:
+    """Return the preset with another placement of system messages, and how many were moved in the
+    list to stay where they are shown: in front. Those that have a place of their own, or are in a
+    group, keep their index.
+    """
+    after = replace(preset, system_placement=placement)
+    if placement != "in_place":
+        return after, 0
+    groups = groups_of(preset).values()
+    grouped = {index for group in groups for index in (group.heading, *group.members)}
+    first = [
+        message
+        for index, message in enumerate(preset.messages)
+        if message.role == "system"
+        and index not in grouped
+        and placement_kind(message) == "list"
+        and not message.is_anchor
+    ]
+    chosen = set(map(id, first))
+    order = (*first, *(message for message in preset.messages if id(message) not in chosen))
+    moved = sum(one is not other for one, other in zip(order, preset.messages, strict=True))
+    return (replace(after, messages=order), len(first)) if moved else (after, 0)
+
+
+def after_delete(outline: Outline, index: int) -> int:
+    """Return the list index, after a deletion, of the message next to the deleted one."""
+    rows, at = outline.rows, outline.row_of(index)
+    near = (*rows[at + 1 :], *reversed(rows[:at]))
+    found = next((row.index for row in near if row.message is not None), -1)
+    return found - (found > index)
+
+
+def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
+    """Return the preset with a new message or anchor after the one under the cursor."""
+    at = row.index + 1 if row is not None and row.index >= 0 else None
+    found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
+    if found == "message":
+        return add_message(preset, place_like(PresetMessage("message", "user"), row), at)
+    return add_message(preset, PresetMessage(found, "user", type=found), at)
+
+
+def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
+    """Return a sentence about where a row is placed; `names` are those of the anchors, by id."""
+    message = row.message
+    assert message is not None
+    called = names.get(row.anchor, row.anchor)
+    at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
+    match row.placement:
+        case "system":
+            words = "It goes first, with the other system messages."
+        case "before" | "after":
+            words = f"It is anchored {row.placement} {at}."
+        case "depth":
+            words = f"It is in the history at depth {row.depth}."
+        case "anchor":
+            words = f"Others can stand before and after it, as “{message.anchor_id}”."
+        case "unplaced" if message.triggers:
+            words = f"It is sent {only_on(message.triggers)}."
+        case "unplaced":
+            words = "It has no place in the context."
+        case _:
+            words = "It is in the list."
+    return f"Off. {words}" if row.disabled else words
+
+
+def quoted(message: PresetMessage) -> str:
+    """Return the name of a message in the undo list."""
+    return f"“{one_line(message.name or message.id, 40)}”"
+
+
+def placement_kind(message: PresetMessage) -> str:
+    """Return the kind of a message's place: `list`, `before`, `after` or `depth`."""
+    if message.insertion_point is not None:
+        return "depth"
+    if message.anchor_point is None and message.anchor_target is None:
+        return "list"
+    return message.anchor_point or "after"
