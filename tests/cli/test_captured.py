@@ -110,12 +110,12 @@ def test_read_parses_a_stream(run: Run, tmp_path: Path):
     }
 
 
-def test_read_parses_a_body_with_the_providers_own_counts(run: Run, tmp_path: Path):
+def test_read_counts_cached_tokens_among_the_input(run: Run, tmp_path: Path):
     reply = read(run, tmp_path, "anthropic", ANTHROPIC)
     assert (reply["content"], reply["reasoning"]) == ("Hi", "Hm.")
     assert reply["tool_calls"] == [{"id": "toolu_1", "name": "f", "arguments": '{"a":1}'}]
     assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("tool_calls", "tool_use")
-    assert (reply["usage"]["input"], reply["usage"]["cached"]) == (5, 90)
+    assert (reply["usage"]["input"], reply["usage"]["cached"]) == (95, 90)
 
 
 def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Path):
@@ -129,7 +129,7 @@ def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Pat
 def test_read_reports_a_safety_stop(run: Run, tmp_path: Path):
     reply = read(run, tmp_path, "gemini", GEMINI)
     assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("content_filter", "SAFETY")
-    assert (reply["usage"]["output"], reply["usage"]["reasoning"]) == (2, 9)
+    assert (reply["usage"]["output"], reply["usage"]["reasoning"]) == (11, 9)
 
 
 def test_a_refusal_is_separate_from_the_content(run: Run, tmp_path: Path):

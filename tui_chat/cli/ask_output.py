@@ -18,6 +18,7 @@ from tui_chat.cli.reply_extras import SavedFile, references_json
 from tui_chat.cli.workspace import shortened
 from tui_chat.errors import InputError, Unreachable
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import usage_json
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
 if TYPE_CHECKING:
@@ -243,10 +244,7 @@ def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, An
         "files": [each.json() for each in files],
         "status": entry.status,
         "finish_reason": entry.finish or None,
-        "usage": {
-            name: getattr(entry.usage, name)
-            for name in ("input", "output", "cached", "cache_write", "reasoning")
-        },
+        "usage": usage_json(entry.usage),
         "seconds": entry.seconds,
         "cost": None if timing.cost is None else float(timing.cost),
     }

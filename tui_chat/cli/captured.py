@@ -5,9 +5,9 @@
 2. `read` prints a recorded reply of any protocol as JSON. Input that is not JSON is read as a
    stream of server-sent events, and several lines of JSON as a stream too, if the protocol
    streams so. A reply that was cut or refused is read as far as it goes, and `error` describes
-   the failure. Token counts are the provider's own: Anthropic counts cached
-   tokens apart from the input, Gemini its thoughts apart from the output. `refusal` is present
-   only if the model declined in words apart from its text.
+   the failure. `usage` is as `Usage` has it, in every protocol: the input includes
+   cached tokens, and the output includes reasoning. `refusal` is present only if the model declined
+   in words apart from its text.
 3. `convert` encodes a request body of one protocol in another.
 """
 
@@ -35,7 +35,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.models.json_values import pack
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.usage import Usage
+from tui_chat.models.usage import usage_json
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.providers.client import JSON_LINES
@@ -198,18 +198,8 @@ def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
         "provider_finish_reason": finish.raw if finish else None,
         **({"replaced": list(reply.replaced)} if reply.replaced else {}),
         **({"references": json.loads(pack(references))} if references != NO_REFERENCES else {}),
-        "usage": _usage_json(reply.usage),
+        "usage": usage_json(reply.usage),
         "error": _error_json(error) if error else None,
-    }
-
-
-def _usage_json(usage: Usage) -> dict[str, int | None]:
-    return {
-        "input": None if usage.input is None else usage.input - usage.input_apart,
-        "output": None if usage.output is None else usage.output - usage.output_apart,
-        "cached": usage.cached,
-        "cache_write": usage.cache_write,
-        "reasoning": usage.reasoning,
     }
 
 

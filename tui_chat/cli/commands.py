@@ -357,8 +357,9 @@ def read(file: Path, protocol: str) -> None:
     """Parse a recorded reply and print it as JSON.
 
     FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
-    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (the
-    provider's own counts) and "error". A reply that was cut or refused is parsed as far as it goes.
+    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (its
+    input includes cached tokens, its output reasoning) and "error". A reply that was cut or refused
+    is parsed as far as it goes.
 
     \b
     Example:

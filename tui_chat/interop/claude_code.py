@@ -359,7 +359,7 @@ def _usage(counts: JsonObject) -> Usage:
     apart = (cached or 0) + (written or 0)
     total = None if fresh is None else fresh + apart
     output = as_count(counts.get("output_tokens"))
-    return Usage(total, output, cached, written, input_apart=apart)
+    return Usage(total, output, cached, written)
 
 
 def _connect(talk: _Conversation) -> None:

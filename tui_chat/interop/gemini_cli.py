@@ -250,7 +250,6 @@ def _usage(counts: JsonObject) -> Usage:
         None if output is None else output + (thoughts or 0),
         as_count(counts.get("cached")),
         reasoning=thoughts,
-        output_apart=thoughts or 0,
     )
 
 

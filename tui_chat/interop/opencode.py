@@ -214,8 +214,6 @@ def _usage(counts: JsonObject) -> Usage:
         cached,
         written,
         reasoning,
-        input_apart=apart,
-        output_apart=reasoning or 0,
     )
 
 

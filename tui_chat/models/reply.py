@@ -401,8 +401,6 @@ def _newest(known: Usage, said: Usage) -> Usage:
         cached=known.cached if said.cached is None else said.cached,
         cache_write=known.cache_write if said.cache_write is None else said.cache_write,
         reasoning=known.reasoning if said.reasoning is None else said.reasoning,
-        input_apart=known.input_apart if said.input is None else said.input_apart,
-        output_apart=known.output_apart if said.output is None else said.output_apart,
         cache_write_1h=said.cache_write_1h or known.cache_write_1h,
         tier=said.tier or known.tier,
     )

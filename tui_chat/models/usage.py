@@ -20,19 +20,16 @@ class Usage:
     """Tokens as the provider reported them; None if it did not."""
 
     input: int | None = None
-    """All input, cached parts included."""
+    """All input: what was served from a prompt cache and written to one included, also where the
+    provider counts them apart (Anthropic)."""
     output: int | None = None
-    """All output, reasoning included."""
+    """All output, reasoning included, also where the provider counts it apart (Gemini)."""
     cached: int | None = None
     """Input served from a prompt cache."""
     cache_write: int | None = None
     """Input written to a prompt cache."""
     reasoning: int | None = None
     """Output spent on reasoning."""
-    input_apart: int = field(default=0, compare=False)
-    """The part of `input` that the provider reports separately: Anthropic's cache."""
-    output_apart: int = field(default=0, compare=False)
-    """The part of `output` that the provider reports separately: Gemini's thoughts."""
     cache_write_1h: int = field(default=0, compare=False)
     """The part of `cache_write` that stays for an hour: Anthropic."""
     tier: str = field(default="", compare=False)
@@ -40,6 +37,14 @@ class Usage:
 
 
 NO_USAGE = Usage()
+
+
+def usage_json(usage: Usage) -> dict[str, int | None]:
+    """Return a usage as every command prints it: `input` includes `cached` and `cache_write`, and
+    `output` includes `reasoning`.
+    """
+    names = ("input", "output", "cached", "cache_write", "reasoning")
+    return {name: getattr(usage, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,6 @@ class ReplyParser(ReplyReader):
                 cached=counts.get("cache_read_input_tokens"),
                 cache_write=counts.get("cache_creation_input_tokens"),
                 reasoning=as_count(details.get("thinking_tokens")),
-                input_apart=apart,
                 cache_write_1h=counts.get("hour", 0),
                 tier=as_string(fields.get("service_tier")),
             )

@@ -382,7 +382,6 @@ class ReplyParser(ReplyReader):
                 output=sum(output) if output else None,
                 cached=counts.get("cachedContentTokenCount"),
                 reasoning=counts.get("thoughtsTokenCount"),
-                output_apart=counts.get("thoughtsTokenCount", 0),
             )
         )
 

@@ -351,16 +351,14 @@ def _usage(fields: JsonObject) -> Usage:
     reasoning = as_count(as_object(fields.get("completion_tokens_details")).get("reasoning_tokens"))
     total = as_count(fields.get("total_tokens"))
     # xAI counts reasoning beside the completion; its total gives it away.
-    apart = 0
     if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
-        apart, output = reasoning, (output or 0) + reasoning
+        output = (output or 0) + reasoning
     return Usage(
         input=prompt,
         output=output,
         cached=cached,
         cache_write=as_count(details.get("cache_write_tokens")),
         reasoning=reasoning,
-        output_apart=apart,
     )
 
 
