@@ -9,9 +9,10 @@ There is no I/O, clock or randomness: time and seed are inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
-from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
+from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context, calibrated
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import CREDENTIAL_MASK, Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -151,6 +152,11 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint, inputs: Inputs | None = N
     media = media_notes(envelope, endpoint, encoded.notes)
     notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])
     return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes), inputs)
+
+
+def calibrate(composed: Composed, reported: int | None) -> Composed:
+    """Return a captured request whose tokens add up to the input that its reply reported."""
+    return replace(composed, envelope=calibrated(composed.envelope, reported))
 
 
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}

@@ -66,7 +66,30 @@ def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier(tmp_pa
     assert later.source == shipped_prices().label
     assert known.prices_of(endpoint, "gpt-5", DAY, {"service_tier": "default"}) is not None
     assert known.prices_of(endpoint, "gpt-5", DAY, {"service_tier": "flex"}) is None
-    assert known.prices_of(replace(OPENAI, base_url="http://h/v1"), "gpt-5", DAY) is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("gpt-5", "openai/gpt-5", "claude-opus-4-5", "anthropic/claude-opus-4.5"),
+        *("us.anthropic.claude-opus-4-5-20251101-v1:0", "gemini-2.5-pro", "grok-4"),
+    ],
+)
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9911", "https://gateway.example/v1"])
+def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(
+    tmp_path: Path, model: str, url: str
+):
+    found = load_prices(tmp_path).prices_of(replace(OPENAI, base_url=url), model, DAY)
+    assert found is not None
+    assert found.source == f"{shipped_prices().label}, by the model's name"
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-oss-120b", "deepseek-r1:8b", "llama-3.1-8b", "mistral", "mirror", "", "gpt"]
+)
+def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(tmp_path: Path, model: str):
+    local = replace(OPENAI, base_url="http://127.0.0.1:11434")
+    assert load_prices(tmp_path).prices_of(local, model, DAY) is None
 
 
 @pytest.mark.parametrize(

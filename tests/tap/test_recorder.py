@@ -162,6 +162,32 @@ async def test_what_breaks_the_cache_is_named(tap: Recording):
     assert (call.placed.shared, len(call.placed.added)) == (1, 2)
 
 
+async def test_one_text_as_a_block_and_as_a_string_is_no_difference(tap: Recording):
+    block = [{"type": "text", "text": "One " * 50}]
+    async with claude(tap) as client:
+        first = await client.messages.create(
+            model="echo", max_tokens=500, messages=[{"role": "user", "content": block}]
+        )
+        messages: list[Any] = [
+            {"role": "user", "content": "One " * 50},
+            {"role": "assistant", "content": first.content[0].text},
+            {"role": "user", "content": "Two"},
+        ]
+        await client.messages.create(model="echo", max_tokens=500, messages=messages)
+        messages[1]["content"] = "Other"
+        await client.messages.create(model="echo", max_tokens=500, messages=messages)
+    one, two, three = await tap.recorded(3)
+    assert two.comparison.forecast.at.kind == "grown"
+    assert two.comparison.first is None
+    assert three.comparison.first.path == "/messages/1/content"
+    for call in (one, two, three):
+        budget = call.call.composed.envelope.budget
+        assert budget.total == call.reply.usage.input
+        if call.comparison is not None:
+            assert call.comparison.forecast.total == budget.total
+            assert call.comparison.forecast.common < budget.total
+
+
 async def test_a_retry_and_another_version_add_no_message(tap: Recording):
     messages = [{"role": "user", "content": "Hi"}]
     async with gpt(tap, max_retries=2) as client:

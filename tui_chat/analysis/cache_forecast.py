@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
-from tui_chat.tokens import Counter
+from tui_chat.tokens import REQUEST_OVERHEAD, Counter
 
 LOOK_BACK = 20
 """Blocks before a mark in which Anthropic looks for a cached prefix.
@@ -53,14 +53,30 @@ class Forecast:
 
     total: int
     """The whole prompt as its budget counts it, including the framing of the request; without a
-    budget, the tokens of the body."""
+    budget, the tokens of the body. All figures are in this measure."""
     common: int
     """The common prefix with the last request."""
     served: int
     """The part of it that the provider's cache can serve at most."""
     after: int
-    """The tokens after the first difference, which are not cached."""
+    """The tokens after the first difference, which are not cached; without the framing."""
     at: CacheBreak
+    last: int = 0
+    """The tokens of the whole last request; 0 if there is none."""
+
+    @property
+    def lost(self) -> int:
+        """The tokens of the last request that cannot be served again, because something before
+        their end changed.
+        """
+        return 0 if self.at.kind in ("grown", "model", "first") else max(0, self.last - self.common)
+
+    def calibrated(self, total: int) -> Forecast:
+        """Return the forecast with figures that fit another total."""
+        ratio = total / self.total if self.total else 1.0
+        figures = (self.common, self.served, self.after, self.last)
+        common, served, after, last = (round(tokens * ratio) for tokens in figures)
+        return Forecast(total, common, served, after, _with_sentence(self.at, after), last)
 
 
 class Forecaster:
@@ -82,7 +98,8 @@ class Forecaster:
             self._now, self._last = prompt, None
             kind: BreakKind = "first" if last is None else "model"
             at = CacheBreak(kind, None, _SENTENCES[kind])
-            return Forecast(_total(now, prompt), 0, 0, prompt.total, at)
+            total = _total(now, prompt)
+            return Forecast(total, 0, 0, _read_tokens(now, prompt), at)
         known = self._last is not None and self._last[0] is last and self._now is not None
         if self._last is None or not known or self._last[1].counter is not counter:
             self._last = last, prompt_of(last, counter, prompt)
@@ -145,18 +162,69 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
         common += prompt.counter.scaled(inside.tokens)
     served = _served(now.protocol, was, prompt, common)
     if equal < was.tools or equal < prompt.tools:
-        at = CacheBreak("changed", _TOOLS)
+        at = _tool_break(was, prompt, one, other)
     else:
         at = _break(last, now, one, other, inside)
-    after = prompt.total - common
+    measure = _Measure(last, was, now)
+    whole = _read_tokens(now, prompt)
+    common, served = (min(measure(tokens), whole) for tokens in (common, served))
+    after = whole - common
     return Forecast(
-        max(_total(now, prompt), common), common, served, after, _with_sentence(at, after)
+        _total(now, prompt), common, served, after, _with_sentence(at, after), measure(was.total)
     )
+
+
+class _Measure:
+    """Converts tokens of the last prompt's body to the measure of budgets, so that a whole request
+    has the figure that is shown of it elsewhere. Tools are converted apart: they are counted
+    otherwise than text.
+    """
+
+    def __init__(self, last: Composed, was: Prompt, now: Composed) -> None:
+        self._tools, self._total = was.before(was.tools), was.total
+        budget, current = last.envelope.budget, now.envelope.budget
+        self._as_budget = budget is not None and current is not None
+        self._budget_tools = self._budget_total = 0.0
+        if budget is not None and current is not None:
+            ratio = current.ratio / budget.ratio
+            self._budget_total = (budget.total - REQUEST_OVERHEAD) * ratio
+            self._budget_tools = sum(cost for _, cost in budget.tools) * ratio
+
+    def __call__(self, tokens: int) -> int:
+        """Return the place in a budget of a place in the prompt."""
+        tokens = min(tokens, self._total)
+        if not self._as_budget:
+            return tokens
+        if tokens <= self._tools:
+            return round(self._budget_tools * tokens / max(self._tools, 1))
+        rest = (tokens - self._tools) / (self._total - self._tools)
+        tools = self._budget_tools if self._tools else 0.0
+        return round(tools + (self._budget_total - tools) * rest)
+
+
+def _tool_break(was: Prompt, now: Prompt, one: Tree | None, other: Tree | None) -> CacheBreak:
+    """Return what happened to the first tool that differs; to the tools as a whole if unknown."""
+    had = {_origin(tool) for tool in was.segments[: was.tools]}
+    has = {_origin(tool) for tool in now.segments[: now.tools]}
+    was_tool = GLUE if one is None else _origin(one)
+    now_tool = GLUE if other is None else _origin(other)
+    if now_tool.kind is OriginKind.TOOL and now_tool in has - had:
+        return CacheBreak("added", now_tool)
+    if was_tool.kind is OriginKind.TOOL and was_tool in had - has:
+        return CacheBreak("gone", was_tool)
+    is_same = was_tool == now_tool and now_tool.kind is OriginKind.TOOL
+    return CacheBreak("changed", now_tool if is_same else _TOOLS)
 
 
 def _total(now: Composed, prompt: Prompt) -> int:
     budget = now.envelope.budget
     return prompt.total if budget is None else budget.total
+
+
+def _read_tokens(now: Composed, prompt: Prompt) -> int:
+    """Return the tokens of the prompt without the framing of the request, which is not cached."""
+    budget = now.envelope.budget
+    return prompt.total if budget is None else max(budget.total - REQUEST_OVERHEAD, 0)
 
 
 def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:

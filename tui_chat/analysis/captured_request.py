@@ -121,8 +121,9 @@ class CapturedRequest:
         if model and not envelope.parameters.model.value:
             named = Sourced(model, Origin(OriginKind.SETTING, "model", "URL"))
             envelope = replace(envelope, parameters=replace(envelope.parameters, model=named))
-        counter = counter_for(envelope.parameters.model.value)
-        composed = encode(count_envelope(envelope, counter), endpoint)
+        name = envelope.parameters.model.value
+        limit = endpoint.facts_of(name).context_limit
+        composed = encode(count_envelope(envelope, counter_for(name), limit), endpoint)
         value = json.loads(self.body)
         if json.loads(composed.payload.body) == value:
             tree = _like(composed.encoded.tree, value)

@@ -63,7 +63,8 @@ class Shares:
     """Left over; negative when over the limit; None where no limit is known."""
     limit: int | None
     next_out: Turn | None
-    """The oldest message of the history that is sent and not pinned: it falls out first."""
+    """The oldest message of the history that is sent and not pinned: it falls out first. None in a
+    captured request, of which nothing is left out here."""
 
     @property
     def used(self) -> int:
@@ -104,7 +105,9 @@ class ShareCalculator:
             reserve=budget.reserve if budget and budget.limit is not None else 0,
             free=budget.free if budget else None,
             limit=budget.limit if budget else None,
-            next_out=next((turn for turn in turns if _may_go(turn, pinned)), None),
+            next_out=None
+            if envelope.semantics.source is not None
+            else next((turn for turn in turns if _may_go(turn, pinned)), None),
         )
 
     def _shares(self, tools: Sequence[tuple[str, int]]) -> Iterator[Share]:

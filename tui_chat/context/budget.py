@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from tui_chat.context.conversation import FIELD
 from tui_chat.context.history import SummarizedHistory, TruncatedHistory
@@ -15,19 +16,24 @@ from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefi
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
 from tui_chat.models.tool import definitions_in
-from tui_chat.tokens import REQUEST_OVERHEAD, TOOL_OVERHEAD, Counter, how_counted
+from tui_chat.tokens import REQUEST_OVERHEAD, TOOL_OVERHEAD, Correction, Counter, how_counted
 
 
-def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
-    """Return a decoded envelope with the tokens of its turns; its context limit is unknown."""
+def count_envelope(
+    envelope: ChatEnvelope, count: Counter, limit: int | None = None
+) -> ChatEnvelope:
+    """Return a decoded envelope with the tokens of its turns; `limit` is its model's context
+    limit, None if unknown.
+    """
+    asked = envelope.parameters.max_tokens
     tokens = tuple(count.each(envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))
     tools = (*tool_costs(envelope.tools or (), count), *_native_costs(envelope, count))
     fixed = REQUEST_OVERHEAD + sum(cost for _, cost in tools)
     guessed = bool(tools) or any(turn.parts for turn in envelope.turns)
     budget = Budget(
-        limit=None,
-        reserve=0,
+        limit=limit,
+        reserve=0 if asked is None else asked.value,
         fixed=fixed + sum(cost for turn, cost in costs if turn.role == "system"),
         history=sum(cost for turn, cost in costs if turn.role != "system"),
         dropped=0,
@@ -38,6 +44,43 @@ def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
         tools=tools,
     )
     return replace(envelope, tokens=tokens, budget=budget)
+
+
+def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
+    """Return a counted envelope whose tokens add up to the input that its reply reported, cached
+    tokens included. A figure that cannot be the whole input is only mentioned.
+    """
+    budget = envelope.budget
+    if budget is None or not reported:
+        return envelope
+    if not Correction.LEAST <= reported / budget.total <= Correction.MOST:
+        how = f"{budget.how}; the reply reported {reported:,}, which cannot be all of the input"
+        return replace(envelope, budget=replace(budget, how=how))
+    costs = [cost for _, cost in budget.tools]
+    shared = [*costs, *envelope.tokens]
+    shared = _divided([*shared, budget.total - sum(shared)], reported)
+    tools, tokens = shared[: len(costs)], shared[len(costs) : -1]
+    history = sum(
+        cost for turn, cost in zip(envelope.turns, tokens, strict=True) if turn.role != "system"
+    )
+    named = zip(budget.tools, tools, strict=True)
+    budget = replace(
+        budget,
+        fixed=reported - history,
+        history=history,
+        exact=True,
+        ratio=budget.ratio * reported / budget.total,
+        how=f"reported by the reply; divided among its parts with {budget.counter}",
+        tools=tuple((name, cost) for (name, _), cost in named),
+    )
+    return replace(envelope, tokens=tuple(tokens), budget=budget)
+
+
+def _divided(counts: Sequence[int], total: int) -> list[int]:
+    """Return whole numbers in the proportion of `counts` that add up to `total`."""
+    whole = sum(counts)
+    ends = [round(total * end / whole) for end in accumulate(counts)]
+    return [end - start for start, end in pairwise((0, *ends))]
 
 
 def tool_costs(tools: tuple[ToolDefinition, ...], count: Counter) -> tuple[tuple[str, int], ...]:

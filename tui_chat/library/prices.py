@@ -4,6 +4,9 @@
 2. `prices.json` in the data folder, which `tui-chat prices update` writes, goes before the table
    that ships with the program unless it is older.
 3. The first table that knows the model counts, also where it has no price for the service tier.
+4. Behind a host that is not known, such as a gateway's or a recording proxy's, a model that only
+   its maker serves has the maker's prices; `source` says so. A model with open weights has none
+   there: it may run on this machine.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from tui_chat.files import read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.json_tree import Str
+from tui_chat.models.model_facts import maker_of, spellings
 from tui_chat.models.price_file import MOST_BYTES, read_price_table
-from tui_chat.models.prices import STANDARD_TIERS, Prices, PriceTable, provider_at
+from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, PriceTable, provider_at
 
 FILE = "prices.json"
 """The name of the refreshed table in the data folder."""
@@ -48,9 +52,28 @@ class KnownPrices:
             is_standard = STANDARD_TIERS.issuperset((context or {}).values())
             return replace(own, source="config.toml") if is_standard else None
         provider = provider_at(endpoint.base_url)
+        if provider is None:
+            return self._makers_prices(model, at, context)
         for table in self.tables:
-            if provider is not None and table.model_of(provider, model) is not None:
+            if table.model_of(provider, model) is not None:
                 return table.prices_of(endpoint.base_url, model, at, context)
+        return None
+
+    def _makers_prices(
+        self, model: str, at: datetime, context: Mapping[str, str] | None
+    ) -> Prices | None:
+        """Return what the maker of a model asks for it, behind any gateway; None if anybody can
+        serve the model.
+        """
+        maker = maker_of(model)
+        for table in self.tables if maker else ():
+            for name in spellings(model)[1:]:
+                if table.model_of(maker, name) is not None:
+                    url = f"https://{PROVIDERS[maker][0]}"
+                    prices = table.prices_of(url, name, at, context)
+                    return prices and replace(
+                        prices, source=f"{prices.source}, by the model's name"
+                    )
         return None
 
     def prices_of_request(self, composed: Composed, at: datetime) -> Callable[[str], Prices | None]:

@@ -218,7 +218,7 @@ class Budget:
     counter: str
     """The counter: `o200k`, `cl100k`, `estimate`."""
     exact: bool
-    """True if the counter has the model's own vocabulary."""
+    """True if the counter has the model's own vocabulary, or a reply reported the total."""
     ratio: float = 1.0
     """The correction of estimates, from the usage that replies reported."""
     how: str = ""

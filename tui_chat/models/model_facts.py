@@ -208,6 +208,18 @@ def is_openai_model(model: str) -> bool:
     return _OPENAI_NAME.match(plain_model_name(model)) is not None
 
 
+def maker_of(model: str) -> str:
+    """Return the provider, by its id in `models.prices`, that made a model whose weights nobody
+    else has; empty for any other model.
+    """
+    name = plain_model_name(model)
+    if is_openai_model(model):
+        return "openai"
+    makers = (maker for prefix, maker in _MAKERS.items() if name.startswith(prefix))
+    return "" if _is_derived(name) else next(makers, "")
+
+
+_MAKERS = {"claude-": "anthropic", "gemini-": "google", "grok-": "x-ai"}
 _OPENAI_NAME = re.compile(r"(?:gpt-\d|chatgpt-|o[1-9](?:-|$))")
 
 _HOST = re.compile(

@@ -5,7 +5,7 @@
    It keeps that data's form: providers, their models with the clauses that names are matched by,
    and prices by day or hour and by service tier.
 2. A provider is known by the host of the base URL, and only by those in `PROVIDERS`: another host
-   may serve a model of the same name at another price.
+   may serve a model of the same name at another price. See `library.prices` for gateways.
 3. The first model of a provider whose clause fits a name counts, as in genai-prices, so that
    `gpt-5-nano` is not `gpt-5`. Prefix patterns of ours are not used.
 4. What is not known stays unknown (None): a price, a service tier without prices of its own, a

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
-from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
@@ -59,17 +59,28 @@ class CallComparison:
     forecast: Forecast
     first: FirstDifference | None
     """None if this one begins with all of that one."""
-    lost: int
-    """Tokens of the previous prompt that the cache cannot serve again, because something before
-    their end changed."""
     lost_cost: Decimal | None
-    """What these cost more than cached ones, in US dollars; None without prices."""
+    """What the tokens of the previous prompt that the cache cannot serve again cost more than
+    cached ones, in US dollars; None without prices."""
     priced: str
     """Whose prices those are."""
     idle: float
     """Seconds since the end of the previous response."""
     expires: float | None
     """Seconds after which this provider's cache is gone; None if unknown."""
+
+    def calibrated(self, total: int) -> CallComparison:
+        """Return the comparison with the figures of a forecast that fits another total."""
+        forecast = self.forecast.calibrated(total)
+        cost, lost = self.lost_cost, self.forecast.lost
+        if cost is not None and lost:
+            cost = cost * forecast.lost / lost
+        return replace(self, forecast=forecast, lost_cost=cost)
+
+    @property
+    def lost(self) -> int:
+        """The tokens of the previous prompt that the cache cannot serve again."""
+        return self.forecast.lost
 
     @property
     def is_expired(self) -> bool:
@@ -91,14 +102,15 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
     counter = counter_for(call.composed.model)
     forecast = Forecaster()(before.composed, call.composed, counter)
     was, now = _unmarked(before.exact.tree), _unmarked(call.exact.tree)
-    first = next(_differences(plain(was), plain(now)), None)
-    lost, cost = lost_tokens(before.composed, forecast, prices)
+    first = None
+    if forecast.at.kind != "grown":
+        first = next(_differences(plain(was), plain(now)), None)
+    cost = lost_cost(forecast, prices)
     return CallComparison(
         placed.previous.exchange if placed.previous else 0,
         diff_payloads(render(was), render(now)),
         forecast,
         first,
-        lost,
         cost,
         prices.source if prices is not None and cost is not None else "",
         idle,
@@ -106,15 +118,9 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
     )
 
 
-def lost_tokens(
-    before: Composed, forecast: Forecast, prices: Prices | None
-) -> tuple[int, Decimal | None]:
-    """Return how many tokens of the request before are not served from the cache again, and what
-    they cost more than cached ones, in US dollars; None without prices.
-    """
-    had = Forecaster()(None, before, counter_for(before.model)).after
-    lost = 0 if forecast.at.kind in ("grown", "model", "first") else max(0, had - forecast.common)
-    return lost, _extra_cost(lost, forecast.total, prices)
+def lost_cost(forecast: Forecast, prices: Prices | None) -> Decimal | None:
+    """Return what the lost tokens cost more than cached ones, in US dollars; None if unknown."""
+    return _extra_cost(forecast.lost, forecast.total, prices)
 
 
 def _extra_cost(lost: int, total: int, prices: Prices | None) -> Decimal | None:
@@ -202,6 +208,8 @@ def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference
     """Yield the places at which two values differ, in reading order; what only `now` has at the
     end of a list is none.
     """
+    if type(was) is not type(now):
+        was, now = _lone_text(was), _lone_text(now)
     if isinstance(was, dict) and isinstance(now, dict):
         one, other = cast("dict[str, Any]", was), cast("dict[str, Any]", now)
         keys = [*one, *(key for key in other if key not in one)]
@@ -216,6 +224,17 @@ def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference
             yield from _differences(value, there, f"{path}/{index}")
     elif was != now:
         yield _at_difference(path, was, now)
+
+
+def _lone_text(content: Any) -> Any:
+    """Return the text of a single text block, which a model reads like that text; else the
+    content.
+    """
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    block = blocks[0] if len(blocks) == 1 else None
+    if isinstance(block, dict) and block.keys() == {"type", "text"}:  # pyright: ignore[reportUnknownMemberType] JSON
+        return cast("dict[str, Any]", block)["text"]
+    return cast("Any", content)
 
 
 def _at_difference(path: str, was: Any, now: Any) -> FirstDifference:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from time import monotonic
 
+from tui_chat.compose import calibrate
 from tui_chat.errors import ProviderError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
@@ -289,6 +291,11 @@ class Recorder:
     ) -> RecordedCall:
         error = reader.error if reader is not None else None
         reply = reader.reply if reader is not None else Reply()
+        if call.composed is not None:
+            composed = calibrate(call.composed, reply.usage.input)
+            call, budget = replace(call, composed=composed), composed.envelope.budget
+            if comparison is not None and budget is not None:
+                comparison = comparison.calibrated(budget.total)
         prices = self._prices_of(call, reply.usage.tier)
         media = {p.kind for t in _turns(call) for p in t.parts}
         media |= {f"output {part.kind}" for part in reply.parts}

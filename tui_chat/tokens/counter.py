@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
@@ -57,14 +57,16 @@ class Correction:
     """Tokens that the provider counted for the same requests, weighted alike."""
 
     _FADING = 0.7
-    _LEAST, _MOST = 0.25, 4.0
+    LEAST: ClassVar[float] = 0.25
+    MOST: ClassVar[float] = 4.0
+    """The ratios beyond which a figure counts something else than the request."""
 
     @property
     def ratio(self) -> float:
         """The factor for estimates, rounded to hundredths; 1 if unknown."""
         if self.estimated <= 0 or self.reported <= 0:
             return 1.0
-        return round(min(max(self.reported / self.estimated, self._LEAST), self._MOST), 2)
+        return round(min(max(self.reported / self.estimated, self.LEAST), self.MOST), 2)
 
     def after(self, estimated: int, reported: int | None) -> Correction:
         """Return the correction after one more reply: the uncorrected estimate of its request

@@ -425,7 +425,7 @@ class LiveRequest:
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""
         from tui_chat.analysis import Forecaster
-        from tui_chat.tap.comparison import lost_tokens
+        from tui_chat.tap.comparison import lost_cost
 
         workspace, now = self._workspace, viewed.composed
         before = await workspace.request_history.before(entry_id, now.endpoint.protocol)
@@ -433,7 +433,7 @@ class LiveRequest:
             return viewed
         known = (await workspace.replies.prices()).prices_of_request(now, workspace.now())
         forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
-        lost, cost = await asyncio.to_thread(lost_tokens, before, forecast, known(""))
+        lost, cost = forecast.lost, lost_cost(forecast, known(""))
         description = viewed.description
         if lost:
             price = "" if cost is None else f", ${cost:.4f} more"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from tui_chat import __version__
-from tui_chat.compose import Composed, compose, encode
+from tui_chat.compose import Composed, calibrate, compose, encode
 from tui_chat.context import Inputs, count_envelope
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
@@ -246,7 +246,11 @@ class RequestHistory:
         if record is None:
             raise InputError("No request is remembered for this message.")
         if record.is_recorded and record.body is not None:
-            return await asyncio.to_thread(self._read_kept, record, record.body, "")
+            sent = await asyncio.to_thread(self._read_kept, record, record.body, "")
+            entry = await self._workspace.active_store.messages.get(entry_id)
+            if sent.composed is None or entry is None:
+                return sent
+            return replace(sent, composed=calibrate(sent.composed, entry.usage.input))
         try:
             inputs = await self._inputs(entry_id, record.recipe, known)
             # With a long history that takes longer than a frame.
