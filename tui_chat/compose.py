@@ -12,7 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context, calibrated
+from tui_chat.context import (
+    CONTRIBUTORS,
+    Contributor,
+    Inputs,
+    build_context,
+    calibrated,
+    without_unsent,
+)
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import CREDENTIAL_MASK, Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -149,6 +156,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint, inputs: Inputs | None = N
     `inputs` are those of the envelope, if known.
     """
     encoded = protocol_of(endpoint.protocol).encode(envelope, endpoint)
+    envelope = without_unsent(envelope, encoded.notes)
     media = media_notes(envelope, endpoint, encoded.notes)
     notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])
     return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes), inputs)

@@ -23,7 +23,7 @@ budget            notes about where the tokens went
 builder           build_context, which reads like these phases
 """
 
-from tui_chat.context.budget import calibrated, count_envelope
+from tui_chat.context.budget import calibrated, count_envelope, without_unsent
 from tui_chat.context.builder import CONTRIBUTORS, build_context
 from tui_chat.context.inputs import Contribution, Contributor, Inputs, SessionSettings
 from tui_chat.context.resolved_message import ResolvedMessage
@@ -38,4 +38,5 @@ __all__ = [
     "build_context",
     "calibrated",
     "count_envelope",
+    "without_unsent",
 ]

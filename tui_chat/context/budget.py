@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -16,7 +16,14 @@ from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefi
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
 from tui_chat.models.tool import definitions_in
-from tui_chat.tokens import REQUEST_OVERHEAD, TOOL_OVERHEAD, Correction, Counter, how_counted
+from tui_chat.tokens import (
+    REQUEST_OVERHEAD,
+    TOOL_OVERHEAD,
+    Correction,
+    Counter,
+    how_counted,
+    media_tokens,
+)
 
 
 def count_envelope(
@@ -73,6 +80,30 @@ def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
         how=f"reported by the reply; divided among its parts with {budget.counter}",
         tools=tuple((name, cost) for (name, _), cost in named),
     )
+    return replace(envelope, tokens=tuple(tokens), budget=budget)
+
+
+def without_unsent(envelope: ChatEnvelope, notes: Iterable[Note]) -> ChatEnvelope:
+    """Return an envelope in which the pictures and files that a protocol leaves out, as `notes`
+    of its encoder say, cost nothing.
+    """
+    budget = envelope.budget
+    unsent = [(note, note.unsent) for note in notes if note.unsent is not None]
+    if not unsent or budget is None:
+        return envelope
+    indices = {id(turn.origin): index for index, turn in enumerate(envelope.turns)}
+    tokens, fixed, history = list(envelope.tokens), budget.fixed, budget.history
+    for note, part in unsent:
+        index = indices.get(id(note.origin))
+        if index is None or part.text:
+            continue
+        cost = min(round(media_tokens(part) * budget.ratio), tokens[index])
+        tokens[index] -= cost
+        if envelope.turns[index].placement.kind == "history":
+            history -= cost
+        else:
+            fixed -= cost
+    budget = replace(budget, fixed=fixed, history=history)
     return replace(envelope, tokens=tuple(tokens), budget=budget)
 
 

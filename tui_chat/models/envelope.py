@@ -52,6 +52,8 @@ class Note:
     """The origin that it concerns."""
     place: str = ""
     """Its place in the payload as a JSON pointer; empty if it has none."""
+    unsent: Part | None = None
+    """The picture or file that is not sent, on a note that says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
@@ -137,12 +138,12 @@ def file_note(turn: Turn, part: Part, protocol: Protocol) -> Note:
     """
     what = f"{part.kind} {part.mime}".strip() + (f" “{part.name}”" if part.name else "")
     if part.text or part.data or part.url:
-        return part_note(turn, what, protocol)
+        return replace(part_note(turn, what, protocol), unsent=part)
     why = "its content is not stored here"
     if part.file_id and part.protocol not in (None, protocol):
         why = f"{part.protocol.label} keeps it, where {protocol.label} cannot read it"
     sentence = f"Left out: {what}; {why}."
-    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
+    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin, unsent=part)
 
 
 def failure_note(turn: Turn) -> Note:
