@@ -19,6 +19,7 @@ from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.usage import Usage
 
 THOUGHT = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "I look."),))
 
@@ -72,10 +73,42 @@ def test_html_has_the_messages_and_the_other_versions():
     assert "<p><strong>One</strong> moment.</p>" in text
     assert "<summary>Other versions (1)</summary>" in text
     assert "<p>Rain.</p>" in text
-    assert "<summary>Tool call: weather</summary>" in text
+    assert "<summary>weather</summary>" in text
     assert '<p class="error">The server is gone.</p>' in text
     assert "prefers-color-scheme: dark" in text
     assert "<title>A walk</title>" in text
+
+
+def test_a_page_of_an_agent_names_calls_and_folds_results():
+    edit = '{"file_path": "/src/a.py", "old_string": "one <b>", "new_string": "two"}'
+    calls = (ToolCall("c1", "Read", '{"file_path": "/src/<b>.py"}'), ToolCall("c2", "Edit", edit))
+    text = "".join(
+        page(
+            told(
+                Entry(Message("user", "Look <b>at</b> it", "m1", timestamp=1_700_000_000.0)),
+                Entry(
+                    Message("assistant", "", "m2", tool_calls=calls),
+                    "m1",
+                    usage=Usage(1200, 30, cached=1000),
+                ),
+                Entry(Message("tool", "line 1\nline 2", "m3", tool_call_id="c1"), "m2"),
+                Entry(Message("tool", "done", "m4", tool_call_id="c2"), "m3"),
+                Entry(Message("assistant", "Done.", "m5"), "m4", usage=Usage(1300, 5)),
+                Entry(Message("user", "Thanks", "m6"), "m5"),
+            )
+        )
+    )
+    assert "<summary>Read: /src/&lt;b&gt;.py</summary>" in text
+    assert "<summary>Edit: /src/a.py +1 −1</summary>" in text
+    assert "<del>-one &lt;b&gt;</del>\n<ins>+two</ins>" in text
+    assert "<summary>Result: line 1 · 2 lines</summary>" in text
+    assert "<summary>Result: done</summary>" in text
+    assert "1,200 tokens in, 1,000 of them cached, 30 out" in text
+    assert "<dt>Usage</dt><dd>2,500 tokens in, 1,000 of them cached, 35 out</dd>" in text
+    assert "<summary>Prompts (2)</summary>" in text
+    assert '<a href="#m1">Look &lt;b&gt;at&lt;/b&gt; it</a> <small>2023-11-14 22:13</small>' in text
+    assert '<article class="user" id="m6">' in text
+    assert '<a href="#m6">Thanks</a>' in text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +147,7 @@ ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "header", "h1", "dl", "dt", "dd", "main"),
     *("article", "small", "div", "p", "details", "summary", "pre", "code", "a", "img", "em"),
     *("strong", "s", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
-    *("h2", "h3", "h4", "h5", "h6", "hr", "br"),
+    *("h2", "h3", "h4", "h5", "h6", "hr", "br", "nav", "ins", "del"),
 }
 
 
@@ -128,7 +161,7 @@ class Seen(HTMLParser):
             if name == "src":
                 assert re.match(r"data:image/(png|jpeg|gif|webp);base64,", value or "")
             if name == "href":
-                assert re.match(r"(?i)https?://|mailto:", value or "")
+                assert re.match(r"(?i)https?://|mailto:|#m\d+$", value or "")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.interop.exports import lines
+from tests.interop.exports import chatgpt, lines, node
 from tests.interop.test_agent_sessions import claude_code, gemini
 from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
@@ -21,6 +22,7 @@ from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.sessions.session_list import SessionList
 from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
 from tui_chat.workspace.workspace import Workspace
 
@@ -73,7 +75,7 @@ async def test_a_folder_is_listed_and_its_newest_session_is_read(tmp_path: Path,
         titles = {each.title: each for each in workspace.state.sessions}
         assert set(titles) == {"How old is the mill?", "A quincunx of trees", "Ask the miller"}
         assert {each.folder for each in titles.values()} == {"/home/ada/mill"}
-        assert titles["Ask the miller"].tags == ("subagent",)
+        assert titles["Ask the miller"].tags == ("subagent", "Claude Code")
         assert texts(workspace) == ["How old is the mill?"]
         assert titles["A quincunx of trees"].message_count == 0
         await workspace.sessions.open(titles["A quincunx of trees"].session_id)
@@ -234,6 +236,103 @@ async def test_sessions_are_ordered_by_their_own_time(tmp_path: Path):
         workspace = await opened(app, pilot)
         titles = [each.title for each in workspace.state.sessions]
         assert titles == ["Said 2023-06-01", "Said 2023-01-01"]
+
+
+async def test_dates_are_those_of_the_conversation(tmp_path: Path):
+    root = tmp_path / "projects"
+    stamps = ("2023-01-01T10:00:00Z", "2023-02-01T10:00:00Z")
+    said = session(1, "First", "Last")
+    write(root / "1.jsonl", *[r | {"timestamp": at} for r, at in zip(said, stamps, strict=True)])
+    write(root / "2.jsonl", *session(2, "Undated"), age=5)
+    app = viewer_of(tmp_path, root)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        ids = {each.title: each.session_id for each in workspace.state.sessions}
+        for title, created in (("First", 1_672_567_200.0), ("Undated", 0.0)):
+            for _ in range(2):  # as it is listed, and as it is read
+                found = await workspace.store.sessions.get(ids[title])
+                assert found is not None
+                assert found.created == created
+                await workspace.sessions.open(ids[title])
+        path = tmp_path / "page.html"
+        await workspace.sessions.open(ids["First"])
+        await workspace.import_export.export(ids["First"], "html", path)
+        assert "<dt>Created</dt><dd>2023-01-01" in path.read_text()
+
+
+async def test_a_listed_archive_is_read_searched_and_named(tmp_path: Path):
+    root = tmp_path / "downloads"
+    write(root / "a.jsonl", *session(1, "Beside it"))
+    talks = [
+        chatgpt(node("q", None, "user", f"A quincunx {n}"), conversation_id=str(n), title=f"T{n}")
+        for n in range(2)
+    ]
+    for name, files in (
+        ("chatgpt.zip", {"conversations.json": json.dumps(talks), "user.json": "{}"}),
+        ("other.zip", {"package.json": "{}", "readme.txt": "x"}),
+    ):
+        with zipfile.ZipFile(root / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, text in files.items():
+                archive.writestr(member, text)
+    os.utime(root / "chatgpt.zip", (1_600_000_000, 1_600_000_000))
+    app = viewer_of(tmp_path, root)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        found = {each.title: each for each in workspace.state.sessions}
+        assert set(found) == {"Beside it", "chatgpt.zip"}
+        assert (found["chatgpt.zip"].folder, found["chatgpt.zip"].tags) == ("ChatGPT", ("ChatGPT",))
+        files = workspace.session_files
+        assert files is not None
+        await files.search("quincunx", lambda *_: True)
+        assert {each.title for each in workspace.state.sessions} == {"Beside it", "T0", "T1"}
+
+
+def codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2025-01-01T00:00:00Z", "type": kind, "payload": payload}
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    content = [{"type": kind, "text": text}]
+    return codex("response_item", type="message", role=role, content=content)
+
+
+@pytest.mark.parametrize("size", [10_000, 100_000, 1_000_000])
+def test_the_title_of_a_rollout_is_behind_what_the_program_puts_in_front(tmp_path: Path, size: int):
+    write(
+        tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl",
+        codex("session_meta", id="x", timestamp="2025-01-01T00:00:00Z", cwd="/home/ada"),
+        said("developer", "Rules. " + "x" * size),
+        said("user", "<environment_context>here</environment_context>"),
+        codex("turn_context", model="gpt-5-codex"),
+        said("user", "Why is the mill slow?"),
+        *(said("assistant", "x" * 10_000) for _ in range(50)),
+    )
+    [file] = find_files([tmp_path])
+    heading = heading_of(file)
+    assert (heading.title, heading.program) == ("Why is the mill slow?", "Codex")
+
+
+async def test_the_filter_keeps_a_session_whose_title_changes_as_it_is_opened(tmp_path: Path):
+    root = tmp_path / "sessions"
+    path = write(root / "a.jsonl", *session(1, "About rain"))
+    write(root / "b.jsonl", *session(2, "Newest"), age=-5)
+    app = viewer_of(tmp_path, root)
+    async with app.run_test(size=(140, 40)) as pilot:
+        workspace = await opened(app, pilot)
+        pane = app.query_one(SessionList)
+        pane.filter.value = "rain"
+        await until(pilot, lambda: len(pane.rows.layout_now.sessions()) == 1)
+        title = {"type": "custom-title", "customTitle": "Weather", "sessionId": "s1"}
+        path.write_bytes(path.read_bytes() + lines(title) + b"\n")
+        [found] = pane.rows.layout_now.sessions()
+        await workspace.sessions.open(found.session_id)
+        await until(pilot, lambda: "Weather" in [e.title for e in workspace.state.sessions])
+        await pilot.pause()
+        assert [each.title for each in pane.rows.layout_now.sessions()] == ["Weather"]
+        pane.filter.value = "rai"
+        await pilot.pause()
+        assert pane.rows.layout_now.sessions() == []
 
 
 async def test_messages_that_were_taken_back_are_not_on_the_shown_branch(tmp_path: Path):

@@ -174,4 +174,4 @@ def _put(into: list[object] | dict[str, object], key: list[str], value: object, 
         raise _BadYaml(f"must have text as keys (line {event.start_mark.line + 1})")
 
 
-FORMAT = TextFormat("aichat's sessions", _is_session, _read)
+FORMAT = TextFormat("aichat's sessions", _is_session, _read, program="aichat")

@@ -80,7 +80,9 @@ def _read_conversation(data: JsonObject) -> Reading:
     return transcript, tree.notes
 
 
-FORMAT = ObjectFormat("ChatGPT's conversations.json", _is_conversation, _read_conversation)
+FORMAT = ObjectFormat(
+    "ChatGPT's conversations.json", _is_conversation, _read_conversation, program="ChatGPT"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,9 @@ def _read_conversation(data: JsonObject) -> Reading:
     return transcript, tree.notes
 
 
-FORMAT = ObjectFormat("Claude's conversations.json", _is_conversation, _read_conversation)
+FORMAT = ObjectFormat(
+    "Claude's conversations.json", _is_conversation, _read_conversation, program="Claude"
+)
 
 
 def _in_order(

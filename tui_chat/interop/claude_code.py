@@ -489,6 +489,6 @@ def _read_export(data: JsonObject) -> Reading:
 
 
 FORMATS = (
-    LinesFormat(_LABEL, _is_record, _read_lines),
-    ObjectFormat(_LABEL, _is_export, _read_export),
+    LinesFormat(_LABEL, _is_record, _read_lines, program="Claude Code"),
+    ObjectFormat(_LABEL, _is_export, _read_export, program="Claude Code"),
 )

@@ -360,4 +360,4 @@ def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]
     yield FoundConversation("", transcript, notes=notes, parent_id=parent_id, project=project)
 
 
-FORMAT = LinesFormat("Codex's rollouts", _is_record, _read)
+FORMAT = LinesFormat("Codex's rollouts", _is_record, _read, program="Codex")

@@ -60,6 +60,8 @@ class ObjectFormat:
     detect: Callable[[JsonObject], bool]
     read: Callable[[JsonObject], Reading]
     """Raises UnreadableConversation."""
+    program: str = ""
+    """What the program is called that writes it; empty for none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class LinesFormat:
     detect: Callable[[JsonObject], bool]
     """True for a record of this format that no other format has."""
     read: Callable[[JsonLines, ImportSource], Iterator[FoundConversation]]
+    program: str = ""
+    """What the program is called that writes it; empty for none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class DatabaseFormat:
     detect: Callable[[frozenset[str]], bool]
     """True for the names of its tables."""
     read: Callable[[ForeignDatabase, ImportSource], Iterator[FoundConversation]]
+    program: str = ""
+    """What the program is called that writes it; empty for none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,8 @@ class TextFormat:
     detect: Callable[[bytes], bool]
     """True for the beginning of such a text."""
     read: Callable[[Iterable[bytes], ImportSource], Iterator[FoundConversation]]
+    program: str = ""
+    """What the program is called that writes it; empty for none in particular."""
 
 
 Format: TypeAlias = ObjectFormat | StreamedFormat | LinesFormat | DatabaseFormat | TextFormat

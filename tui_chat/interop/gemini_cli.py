@@ -279,6 +279,6 @@ def _read_session(data: JsonObject) -> Reading:
 
 
 FORMATS = (
-    LinesFormat(_LABEL, _is_record, _read_lines),
-    ObjectFormat(_LABEL, _is_session, _read_session),
+    LinesFormat(_LABEL, _is_record, _read_lines, program="Gemini CLI"),
+    ObjectFormat(_LABEL, _is_session, _read_session, program="Gemini CLI"),
 )

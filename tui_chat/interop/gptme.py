@@ -230,4 +230,4 @@ def _config(path: Path | None) -> JsonObject:
         return {}
 
 
-FORMAT = LinesFormat("gptme's logs", _is_message, _read)
+FORMAT = LinesFormat("gptme's logs", _is_message, _read, program="gptme")

@@ -22,6 +22,7 @@ from tui_chat.models.media import with_header
 from tui_chat.models.message import Part
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
+from tui_chat.models.tool_call_summary import diff
 from tui_chat.models.transcript import SessionTranscript
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #fdfdfc; --text: #1d2021; --dim: #66645f;
-  --line: #dddad2; --user: #eef3fa; --code: #f3f1ec; --link: #0b5cad; --bad: #a01818; }
+  --line: #dddad2; --user: #eef3fa; --code: #f3f1ec; --link: #0b5cad; --bad: #a01818;
+  --good: #1a6b2a; }
 @media (prefers-color-scheme: dark) { :root { --back: #181a1b; --text: #e3e1dc;
   --dim: #9b978e; --line: #3a3c3d; --user: #202a36; --code: #232627; --link: #7db7f0;
-  --bad: #f08a8a; } }
+  --bad: #f08a8a; --good: #8fd19e; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 52rem; background: var(--back);
   color: var(--text); font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -60,7 +62,11 @@ a { color: var(--link); }
 details { margin: .5rem 0; border-left: .25rem solid var(--line); padding-left: .75rem; }
 summary { color: var(--dim); cursor: pointer; }
 .error { color: var(--bad); }
-@media print { details { display: none; } }
+nav ol { margin: .25rem 0; padding-left: 2rem; }
+nav small { color: var(--dim); }
+ins, del { text-decoration: none; }
+ins { color: var(--good); }
+del { color: var(--bad); }
 """.strip()
 
 _POLICY = (
@@ -87,19 +93,37 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
     )
     for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
-    yield "</dl>\n</header>\n<main>\n"
-    for entry in shown:
-        yield from _article(entry, versions[entry.parent_id], transcript, zone)
+    if tokens := readable_parts.tokens(entry.usage for entry in transcript.entries):
+        yield f"<dt>Usage</dt><dd>{escape(tokens)}</dd>\n"
+    yield "</dl>\n</header>\n"
+    yield from _prompts(shown, zone)
+    yield "<main>\n"
+    for number, entry in enumerate(shown, 1):
+        yield from _article(number, entry, versions[entry.parent_id], transcript, zone)
     yield "</main>\n</body>\n</html>\n"
 
 
+def _prompts(shown: Sequence[Entry], zone: tzinfo) -> Iterator[str]:
+    """Yield an index of the user's messages, if there are several."""
+    prompts = [(n, each) for n, each in enumerate(shown, 1) if each.message.role == "user"]
+    if len(prompts) < 2:
+        return
+    yield f"<nav><details><summary>Prompts ({len(prompts)})</summary>\n<ol>\n"
+    for number, entry in prompts:
+        words = escape(readable_parts.prompt_words(entry.message))
+        at = escape(readable_parts.format_time(entry.message.timestamp, zone))
+        yield f'<li><a href="#m{number}">{words or "…"}</a> <small>{at}</small></li>\n'
+    yield "</ol>\n</details></nav>\n"
+
+
 def _article(
-    entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
+    number: int, entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
 ) -> Iterator[str]:
     facts = readable_parts.captions(entry, among.index(entry), len(among), zone)
+    facts += filter(None, (readable_parts.tokens((entry.usage,)),))
     sender = escape(readable_parts.sender(entry.message, transcript))
     yield (
-        f'<article class="{entry.message.role}">\n'
+        f'<article class="{entry.message.role}" id="m{number}">\n'
         f"<header>{sender}<small>{escape(' · '.join(facts))}</small></header>\n"
     )
     yield from _body(entry)
@@ -122,15 +146,17 @@ def _body(entry: Entry) -> Iterator[str]:
     for text in filter(None, message.semantics.replaced):
         yield _folded(readable_parts.REPLACED, _plain(text))
     if message.content:
-        plain = message.role == "tool"
-        marked = readable_parts.text_with_marks(message)
-        yield _plain(message.content) if plain else _rendered(marked)
+        if message.role == "tool":
+            yield _folded(readable_parts.result_words(message.content), _plain(message.content))
+        else:
+            yield _rendered(readable_parts.text_with_marks(message))
     if message.semantics.refusal:
         yield _rendered(message.semantics.refusal)
     yield from _sources(message.semantics.references)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
-        yield _folded(f"Tool call: {sanitize(call.name)}", _plain(readable_parts.arguments(call)))
+        inner = _diff(edit) if (edit := diff(call)) else _plain(readable_parts.arguments(call))
+        yield _folded(readable_parts.call_words(call), inner)
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
@@ -152,6 +178,14 @@ def _sources(references: References) -> Iterator[str]:
 
 def _folded(summary: str, inner: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>\n{inner}</details>\n"
+
+
+def _diff(text: str) -> str:
+    lines: list[str] = []
+    for line in sanitize(text).split("\n"):
+        tag = {"+": "ins", "-": "del"}.get(line[:1], "")
+        lines.append(f"<{tag}>{escape(line)}</{tag}>" if tag else escape(line))
+    return '<pre class="plain" dir="auto">' + "\n".join(lines) + "</pre>\n"
 
 
 def _plain(text: str) -> str:

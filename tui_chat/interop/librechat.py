@@ -160,4 +160,6 @@ def _file(file: JsonObject, mime: str = "") -> Part:
     return Part(kind_of(mime), mime, file_id=path[:500], name=name[:200])
 
 
-FORMAT = ObjectFormat("LibreChat's exports", _is_conversation, _read_conversation)
+FORMAT = ObjectFormat(
+    "LibreChat's exports", _is_conversation, _read_conversation, program="LibreChat"
+)

@@ -341,4 +341,4 @@ def _json(text: object) -> JsonObject | None:
     return as_object(found)
 
 
-FORMAT = DatabaseFormat("the database of llm", _is_database, _read)
+FORMAT = DatabaseFormat("the database of llm", _is_database, _read, program="llm")

@@ -219,4 +219,4 @@ def _usage(counts: JsonObject) -> Usage:
     return Usage(as_count(prompt), as_count(output))
 
 
-FORMAT = ObjectFormat("Open WebUI's exports", _is_chat, _read_chat)
+FORMAT = ObjectFormat("Open WebUI's exports", _is_chat, _read_chat, program="Open WebUI")

@@ -218,6 +218,6 @@ def _usage(counts: JsonObject) -> Usage:
 
 
 FORMATS = (
-    DatabaseFormat("opencode's database", _is_database, _read),
-    ObjectFormat("opencode's exports", _is_export, _read_export),
+    DatabaseFormat("opencode's database", _is_database, _read, program="opencode"),
+    ObjectFormat("opencode's exports", _is_export, _read_export, program="opencode"),
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import cast
 
@@ -127,11 +128,13 @@ def _read(
     if first:
         head = _sample(head, pieces)
         if lines := _lines_format(head):
-            yield from lines.read(JsonLines(chain([head], pieces)), source)
+            found = lines.read(JsonLines(chain([head], pieces)), source)
+            yield from _written_by(lines.program, found)
             return
         for known in FORMATS:
             if isinstance(known, TextFormat) and first not in b"{[" and known.detect(head):
-                yield from known.read(chain([head], pieces), source)
+                found = known.read(chain([head], pieces), source)
+                yield from _written_by(known.program, found)
                 return
     yield from _json(JsonStream(chain([head], pieces), largest=largest))
 
@@ -165,6 +168,10 @@ def transcript_format(content: bytes) -> str:
             if found:
                 return known.label
     return ""
+
+
+def _written_by(program: str, found: Iterable[FoundConversation]) -> Iterator[FoundConversation]:
+    return (replace(each, program=program) for each in found)
 
 
 def _head(pieces: Iterator[bytes], size: int) -> bytes:
@@ -214,7 +221,7 @@ def _database(source: ImportSource) -> Iterator[FoundConversation]:
     with open_database(source.path) as database:
         for known in FORMATS:
             if isinstance(known, DatabaseFormat) and known.detect(database.tables):
-                yield from known.read(database, source)
+                yield from _written_by(known.program, known.read(database, source))
                 yield from database.faults
                 return
     yield _unknown("")
@@ -252,7 +259,7 @@ def _conversation(place: str, value: object) -> FoundConversation:
         return FoundConversation(place, ignored=True)
     for known in FORMATS:
         if isinstance(known, ObjectFormat) and known.detect(data):
-            return readable(place, value, known.read)
+            return replace(readable(place, value, known.read), program=known.program)
     for keys, what, advice in _OTHER_FILES:
         if all(isinstance(data.get(key), dict | list) for key in keys):
             return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)

@@ -54,6 +54,8 @@ class FoundConversation:
     """The id of the session that it is a subagent of; empty for any other conversation."""
     call_id: str = ""
     """The tool call there that started it, if it is known."""
+    program: str = ""
+    """The program that wrote it; empty for our own files and plain lists of messages."""
     project: str = ""
     """The folder that the program worked in, if it is known."""
     subagents: tuple[tuple[str, str], ...] = ()

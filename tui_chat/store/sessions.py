@@ -88,6 +88,8 @@ class SessionChanges(TypedDict, total=False):
     tags: tuple[str, ...]
     lorebooks: tuple[str, ...]
     parent_id: str
+    created: float
+    """When it was begun, in seconds since the epoch; 0 if that is not known."""
     updated: float
     """When something was said last, in seconds since the epoch, not in the future."""
 

@@ -30,7 +30,14 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Session, SessionSummary
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.workspace.importer import ENDINGS, Fault
+from tui_chat.workspace.importer import (
+    ENDINGS,
+    ZIP_SIGNATURE,
+    Fault,
+    archive_members,
+    conversations_in_archive,
+    is_zip,
+)
 
 FOLDER = "subagents"
 """The folder beside a session of Claude Code that its subagents' files are in."""
@@ -38,8 +45,10 @@ _LARGEST_META = 2**16
 _AGENT = re.compile(r"[\w.-]{1,200}")
 _MOST_FILES = 200_000
 _PIECE = 2**20
-_HEADS, _TAIL = (8 * 2**10, 128 * 2**10), 4 * 2**10
-"""Bytes that are read to learn a title: the second number where the first lines are long."""
+_HEADS, _TAIL = (8 * 2**10, 128 * 2**10, 2 * 2**20), 4 * 2**10
+"""Bytes that are read to learn a title: a larger number where no title is found."""
+_MOST_MEMBERS = 20
+"""Files of an archive that are looked at to learn whether it has conversations."""
 _LARGEST_WHOLE = 256 * 2**10
 """Bytes of a file that is no JSON lines and is read as a whole to learn its title."""
 _MOST_FAULTS = 100
@@ -188,8 +197,12 @@ class FileHeading:
     title: str = ""
     model: str = ""
     project: str = ""
+    created: float = 0.0
     updated: float = 0.0
-    """When something was said last, in seconds since the epoch; 0 if it does not say."""
+    """When it was begun, and when something was said last, in seconds since the epoch; 0 if it
+    does not say."""
+    program: str = ""
+    """The program that wrote it."""
     is_known: bool = True
     """False if it is of no known format, or holds no conversation."""
 
@@ -246,7 +259,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _may_hold(name: str) -> bool:
-    return name.lower().endswith(ENDINGS) and not name.endswith(".meta.json")
+    return (name.lower().endswith(ENDINGS) or is_zip(name)) and not name.endswith(".meta.json")
 
 
 def _folder(root: Path, path: Path, prefix: str) -> str:
@@ -271,23 +284,54 @@ def heading_of(file: ListedFile) -> FileHeading:
             head = opened.read(size)
             if head.startswith(MAGIC):
                 return FileHeading(file.path.name)
+            if head.startswith(ZIP_SIGNATURE):
+                opened.seek(0)
+                return _heading_of_archive(file.path.name, opened)
             is_whole = len(head) < size
             if not is_whole:
                 head += _tail(opened, head)
             found = list(islice(read_conversations([head], source=source), 50))
             first = next((each for each in found if each.transcript is not None), None)
-            if first is not None and first.transcript is not None:
-                session = first.transcript.session
-                return FileHeading(session.title, session.model, first.project, session.updated)
+            # The first lines may be what the program puts in front of the user's words.
+            is_titled = first is not None and (is_whole or size == _HEADS[-1] or _title(first))
+            if first is not None and is_titled:
+                return _heading(first)
             if is_whole:
                 return FileHeading(is_known=False)
     if file.size > _LARGEST_WHOLE:
         return FileHeading()
-    content = read_listed(file, set(), lambda _: None)
-    if not content.transcripts:
-        return FileHeading(is_known=False)
-    session = content.transcripts[0].session
-    return FileHeading(session.title, session.model, content.projects[0], session.updated)
+    found = [each for each in _read(file) if each.transcript is not None]
+    return _heading(found[0]) if found else FileHeading(is_known=False)
+
+
+def _title(found: FoundConversation) -> str:
+    return found.transcript.session.title if found.transcript is not None else ""
+
+
+def _heading(found: FoundConversation) -> FileHeading:
+    assert found.transcript is not None
+    session = found.transcript.session
+    return FileHeading(
+        session.title,
+        session.model,
+        found.project,
+        session.created,
+        session.updated,
+        found.program,
+    )
+
+
+def _heading_of_archive(name: str, opened: IO[bytes]) -> FileHeading:
+    """Return what the first conversation in an archive says; its title is the archive's name."""
+    try:
+        for member in islice(archive_members(opened), _MOST_MEMBERS):
+            found = islice(read_conversations([member.read(_HEADS[1])]), 50)
+            first = next((each for each in found if each.transcript is not None), None)
+            if first is not None:
+                return replace(_heading(first), title=name, model="", created=0.0, updated=0.0)
+    except InputError:
+        return FileHeading(name)  # opening it says what is wrong
+    return FileHeading(is_known=False)
 
 
 def require_conversations(roots: Sequence[Path]) -> None:
@@ -342,6 +386,8 @@ class FileContent:
     """The first has the id of the file's session."""
     projects: list[str]
     """The project of each, as far as it is known."""
+    programs: list[str]
+    """The program that wrote each."""
     faults: list[Fault]
     more_faults: int = 0
     own_ids: list[str] = field(default_factory=list[str])
@@ -360,17 +406,30 @@ def read_listed(
 
     `progress` is called with the bytes that were read so far.
     """
-    content = FileContent([], [], [])
-    source = ImportSource(file.path, file.path.name, others)
+    content = FileContent([], [], [], [])
+    for each in _read(file, others, progress):
+        _take(content, file, each)
+    return content
+
+
+def _read(
+    file: ListedFile,
+    others: set[Path] | None = None,
+    progress: Callable[[int], object] = lambda _: None,
+) -> Iterator[FoundConversation]:
+    """Yield the conversations of a file. Raises InputError."""
+    source = ImportSource(file.path, file.path.name, set() if others is None else others)
     try:
         with open_file(file.path) as opened:
-            found = read_conversations(_pieces(opened, progress), source=source)
-            for each in found:
-                _take(content, file, each)
+            is_archive = opened.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
+            opened.seek(0)
+            if is_archive:
+                yield from conversations_in_archive(opened)
+            else:
+                yield from read_conversations(_pieces(opened, progress), source=source)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{file.path} cannot be read: {reason}.") from error
-    return content
 
 
 def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> None:
@@ -380,6 +439,7 @@ def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> N
         session_id = file.session_id if is_first else stable_id(file.session_id, own_id)
         content.transcripts.append(_renamed(found.transcript, session_id))
         content.projects.append(found.project)
+        content.programs.append(found.program)
         content.own_ids.append(own_id)
         content.started_by.append((found.parent_id, found.call_id))
         content.subagents |= dict(found.subagents)
@@ -423,15 +483,20 @@ def _pieces(opened: IO[bytes], progress: Callable[[int], object]) -> Iterator[by
 
 
 def holds_words(file: ListedFile, words: tuple[tuple[bytes, ...], ...]) -> bool:
-    """Return True if a file has each of the words in one of its spellings. Raises OSError."""
+    """Return True if a file has each of the words in one of its spellings. Raises OSError and
+    InputError.
+    """
     missing = set(range(len(words)))
     overlap = max((len(spelling) for word in words for spelling in word), default=0)
     before = b""
     with open_file(file.path) as opened:
-        while missing and (piece := opened.read(_PIECE)):
-            text = before + piece.lower()
-            missing -= {n for n in missing if any(spelling in text for spelling in words[n])}
-            before = text[-overlap:]
+        is_archive = opened.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
+        opened.seek(0)
+        for each in archive_members(opened) if is_archive else [opened]:
+            while missing and (piece := each.read(_PIECE)):
+                text = before + piece.lower()
+                missing -= {n for n in missing if any(spelling in text for spelling in words[n])}
+                before = text[-overlap:]
     return not missing
 
 

@@ -22,8 +22,8 @@ import os
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -60,7 +60,7 @@ _BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
 compress to about a tenth."""
 _MESSAGE_BYTES = 10_000
 """Bytes of a card's picture that count as a message."""
-_ZIP = b"PK\x03\x04"
+ZIP_SIGNATURE = b"PK\x03\x04"
 MAX_SKIPPED = 20
 """Maximum files that are named as skipped; further ones are counted."""
 _MAX_FAULTS = 100
@@ -315,10 +315,10 @@ def _found_in(
         with open_file(report.path) as file:
             start = file.read(len(PNG))
             name = report.path.name
-            if start == PNG or (start.startswith(_ZIP) and _has_card(file)):
+            if start == PNG or (start.startswith(ZIP_SIGNATURE) and _has_card(file)):
                 yield _read_card(file, name)
                 return
-            if start.startswith(_ZIP):
+            if start.startswith(ZIP_SIGNATURE):
                 yield from _in_archive(file, report, taker)
                 return
             report.size = file.seek(0, 2)
@@ -367,7 +367,7 @@ def _in_folder(
     files: list[Path] = []
     for name, below, names in os.walk(folder):
         below[:] = sorted(each for each in below if not each.startswith("."))
-        files += [Path(name, each) for each in sorted(names) if _may_hold(each)]
+        files += [Path(name, each) for each in sorted(names) if _may_hold(each) or is_zip(each)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     files.sort(key=lambda file: not _is_named_as_card(file.name))
     report.size = sum(file.stat().st_size for file in files)
@@ -379,8 +379,12 @@ def _in_folder(
         place = file.relative_to(folder).as_posix()
         try:
             with open_file(file) as opened:
-                source = ImportSource(file, file.name, companions)
-                for found in _read_one_of_many(place, opened, report, source, taker):
+                if is_zip(file.name):
+                    of_file = _archive_of_many(place, opened, report, taker)
+                else:
+                    source = ImportSource(file, file.name, companions)
+                    of_file = _read_one_of_many(place, opened, report, source, taker)
+                for found in of_file:
                     is_empty = False
                     yield found
         except OSError as error:
@@ -390,27 +394,84 @@ def _in_folder(
         raise InputError("the folder contains no conversations or character cards", advice=KNOWN)
 
 
+def is_zip(name: str) -> bool:
+    """Return True for the name of an archive."""
+    return name.lower().endswith(".zip")
+
+
+def _archive_of_many(
+    name: str, file: IO[bytes], report: Report, taker: LibraryImport | None
+) -> Iterator[FoundConversation | _FoundCard]:
+    """Yield the conversations and cards of an archive in a folder; one without any is no error."""
+    inner = Report(report.path)
+    try:
+        for found in _in_archive(file, inner, taker):
+            if isinstance(found, FoundConversation):
+                found = replace(found, place=f"{name}: {found.place}" if found.place else name)
+            yield found
+    except _NoConversations:
+        report.skip(name)
+    except InputError as error:
+        yield FoundConversation(name, fault=str(error), advice=error.advice)
+    else:
+        for skipped in inner.skipped:
+            report.skip(f"{name}: {skipped}")
+        report.more_skipped += inner.more_skipped
+    report.files |= inner.files
+    report.notes.update(inner.notes)
+    report.read += file.seek(0, 2)
+
+
+def conversations_in_archive(file: IO[bytes]) -> Iterator[FoundConversation]:
+    """Yield the conversations of all files in an archive. Raises InputError if it has none."""
+    for found in _in_archive(file, Report(Path()), None):
+        if isinstance(found, FoundConversation):
+            yield found
+
+
+def archive_members(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Yield the files in an archive that may hold conversations, open for reading. Raises
+    InputError for an archive that cannot be read.
+    """
+    with _archive_faults(), zipfile.ZipFile(file) as archive:
+        members = [each for each in archive.infolist() if _may_hold(each.filename)]
+        _refuse_bomb(sum(m.file_size for m in members), sum(m.compress_size for m in members))
+        for member in members:
+            with archive.open(member) as inner:
+                yield inner
+
+
+class _NoConversations(InputError):
+    """An archive that can be read has nothing to import."""
+
+
+@contextmanager
+def _archive_faults() -> Generator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(f"the archive cannot be read: {error}") from error
+
+
 def _in_archive(
     file: IO[bytes], report: Report, taker: LibraryImport | None
 ) -> Iterator[FoundConversation | _FoundCard]:
     """Yield the conversations and cards of all files in an archive."""
     is_empty = True
-    try:
-        with zipfile.ZipFile(file) as archive:
-            members = [each for each in archive.infolist() if _may_hold(each.filename)]
-            members.sort(key=lambda member: not _is_named_as_card(member.filename))
-            report.size = sum(member.file_size for member in members)
-            _refuse_bomb(report.size, sum(member.compress_size for member in members))
-            for member in members:
-                with archive.open(member) as inner:
-                    source = ImportSource(name=member.filename.rpartition("/")[2])
-                    for found in _read_one_of_many(member.filename, inner, report, source, taker):
-                        is_empty = False
-                        yield found
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-        raise InputError(f"the archive cannot be read: {error}") from error
+    with _archive_faults(), zipfile.ZipFile(file) as archive:
+        members = [each for each in archive.infolist() if _may_hold(each.filename)]
+        members.sort(key=lambda member: not _is_named_as_card(member.filename))
+        report.size = sum(member.file_size for member in members)
+        _refuse_bomb(report.size, sum(member.compress_size for member in members))
+        for member in members:
+            with archive.open(member) as inner:
+                source = ImportSource(name=member.filename.rpartition("/")[2])
+                for found in _read_one_of_many(member.filename, inner, report, source, taker):
+                    is_empty = False
+                    yield found
     if is_empty and not report.files:
-        raise InputError("the archive contains no conversations or character cards", advice=KNOWN)
+        sentence = "the archive contains no conversations or character cards"
+        raise _NoConversations(sentence, advice=KNOWN)
 
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:
@@ -450,7 +511,7 @@ def _read_one_of_many(
     if _is_named_as_card(name):
         report.read += file.seek(0, 2)
         file.seek(0)
-        if file.read(len(PNG)).startswith((PNG, _ZIP)):
+        if file.read(len(PNG)).startswith((PNG, ZIP_SIGNATURE)):
             yield from _card_of_many(name, file, report)
         else:
             report.skip(name)

@@ -144,21 +144,26 @@ class SessionFiles:
                 unknown.append(file.session_id)
                 self._files.pop(file.session_id, None)
             elif file.read_as is None and heading.title:
-                file.folder = _project(heading.project) or file.folder
+                file.folder = _project(heading.project) or file.folder or heading.program
                 changes[file.session_id] = {
                     "title": heading.title,
                     "model": heading.model,
                     "folder": file.folder,
-                    **self._own_time(heading.updated),
+                    "tags": _tags(file.session().tags, heading.program),
+                    **self._own_time(heading.created, heading.updated),
                 }
         store = self._workspace.store
         await store.sessions.update_each(changes)
         if unknown:
             await store.sessions.delete(unknown)
 
-    def _own_time(self, updated: float) -> SessionChanges:
-        """Return the change to the time that a file itself gives, if it gives one."""
-        return {"updated": updated} if 0 < updated <= self._workspace.now().timestamp() else {}
+    def _own_time(self, created: float, updated: float) -> SessionChanges:
+        """Return the change to the times that a file itself gives. The file's own time says when
+        it was last written, and nothing of when the conversation began.
+        """
+        now = self._workspace.now().timestamp()
+        begun: SessionChanges = {"created": created if 0 < created <= now else 0.0}
+        return {**begun, "updated": updated} if 0 < updated <= now else begun
 
     async def stop(self) -> None:
         """Stop listing."""
@@ -227,13 +232,15 @@ class SessionFiles:
         self._known_session = file.session_id
         self._known = {entry.message.id: _hash(entry) for entry in first.entries}
         changes: dict[str, SessionChanges] = {}
-        for transcript, project in zip(content.transcripts, content.projects, strict=True):
+        for transcript, program, project in zip(
+            content.transcripts, content.programs, content.projects, strict=True
+        ):
             session = transcript.session
             changes[session.session_id] = {
                 "title": session.title or file.path.name,
-                "folder": _project(project) or file.folder,
-                "tags": session.tags,
-                **self._own_time(session.updated),
+                "folder": _project(project) or file.folder or program,
+                "tags": _tags(session.tags, program),
+                **self._own_time(session.created, session.updated),
             }
         await store.sessions.update_each(changes)
         if first.session.head_id is not None:
@@ -351,6 +358,11 @@ def _heading(file: ListedFile) -> FileHeading:
         return heading_of(file)
     except (OSError, ValueError):
         return FileHeading()
+
+
+def _tags(own: tuple[str, ...], program: str) -> tuple[str, ...]:
+    """Return the tags of a session, the program that wrote it among them."""
+    return (*own, program) if program and program not in own else own
 
 
 def _project(folder: str) -> str:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.models.message import ToolCall
-from tui_chat.ui.areas.chat.tool_calls import call_lines, diff, searchable_text, summary
+from tui_chat.models.tool_call_summary import diff, summary
+from tui_chat.ui.areas.chat.tool_calls import call_lines, searchable_text
 
 PATCH = "*** Begin Patch\n*** Update File: wick.txt\n@@\n-dry\n+oiled\n*** End Patch"
 

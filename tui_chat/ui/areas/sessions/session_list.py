@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.cells import cell_len
@@ -153,6 +153,9 @@ class SessionList(Vertical, OnePassWidget):
         """What sessions are grouped by, from the next `show` on."""
         self._groups: tuple[SessionGroup, ...] = ()
         self._grouped_for: tuple[object, ...] = ()
+        self._typed = ""
+        self._found_ids: Set[str] = frozenset()
+        """The words of the filter, and the sessions that it showed for them."""
         self._current: str | None = None
         self._streaming: Collection[str] = ()
         self._now = 0.0
@@ -196,7 +199,7 @@ class SessionList(Vertical, OnePassWidget):
         wanted = (self._find, typed, self.grouping, day_of(self._now))
         if wanted != self._grouped_for:
             self._grouped_for = wanted
-            self._groups = grouped(self._find(typed), self.grouping, self._now)
+            self._groups = grouped(self._matching(typed), self.grouping, self._now)
         self.rows.show(
             self._groups,
             self._current,
@@ -207,6 +210,17 @@ class SessionList(Vertical, OnePassWidget):
             shows_pins=self.grouping != "time",
         )
         self._show_count()
+
+    def _matching(self, typed: str) -> Sequence[SessionSummary]:
+        """Return the sessions that the filter finds. Those that were found by their words stay
+        while the words stay: one that is opened may get its real title only then.
+        """
+        found = self._find(typed)
+        if typed and typed == self._typed and "#" not in typed:
+            found_ids = {each.session_id for each in found} | self._found_ids
+            found = [each for each in self._summaries if each.session_id in found_ids]
+        self._typed, self._found_ids = typed, {each.session_id for each in found}
+        return found
 
     @on(SessionRows.SelectionChanged)
     def _show_count(self) -> None:
