@@ -31,7 +31,7 @@ _LARGEST_JSON = 16 * 2**20
 _KEYWORDS = ("ccv3", "chara")
 _ZIP = b"PK\x03\x04"
 _V1 = ("description", "personality", "scenario", "first_mes", "mes_example")
-_PYGMALION = {
+PYGMALION = {
     "name": "char_name",
     "description": "char_persona",
     "scenario": "world_scenario",
@@ -58,7 +58,7 @@ class CardFile:
     def fields(self) -> JsonObject:
         """The card's fields by their V2 names, whatever its version."""
         if "char_name" in self.json and "name" not in self.json:
-            return {name: self.json.get(old, "") for name, old in _PYGMALION.items()}
+            return {name: self.json.get(old, "") for name, old in PYGMALION.items()}
         data = as_object(self.json.get("data"))
         return {**self.json, **data} if as_string(self.json.get("spec")) else self.json
 

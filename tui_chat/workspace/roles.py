@@ -16,13 +16,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, Role
 from tui_chat.models.setting_json import settings_json
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.text import clean
 from tui_chat.workspace.events import BranchChanged, Done, Failed
 
 if TYPE_CHECKING:
+    from tui_chat.library.typed_fields import Values
     from tui_chat.workspace.workspace import Workspace
 
 FIRST_ROLE = Role(
@@ -133,6 +134,31 @@ class Roles:
         character = role_of_card(CardFile(card), role_id, f"the card of {role.name}").character
         await self._workspace.store.roles.save(replace(role, character=character))
         await self._show_changed(role_id, await self._workspace.store.roles.get(role_id))
+
+    async def edit_character(self, role_id: str, shown: Values, values: Values) -> None:
+        """Give the character of a role the typed values that differ from those that were shown; can
+        be undone. Raises InputError.
+        """
+        changed = {name: value for name, value in values.items() if value != shown[name]}
+        if not changed:
+            return
+        name, before = await self._change_character(role_id, changed)
+
+        async def restore() -> None:
+            await self._change_character(role_id, before)
+
+        self._workspace.push_undo(f"the character of {name}", restore, done="Changed")
+
+    async def _change_character(self, role_id: str, changed: Values) -> tuple[str, Values]:
+        """Give the character of a role these values; return the role's name, and those before."""
+        from tui_chat.library.character_edits import character_values, edit_character
+
+        role = await self._workspace.store.roles.get(role_id)
+        if role is None:
+            raise InputError("This role does not exist.")
+        now = character_values(role.character or Character())
+        await self.save_card(role_id, edit_character(role, {**now, **changed}))
+        return role.name, {name: now[name] for name in changed}
 
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, say so, and work without it."""

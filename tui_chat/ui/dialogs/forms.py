@@ -53,7 +53,8 @@ class Form(Dialog[T]):
         }
         Input:focus, TextArea:focus { background: $primary 20%; }
         Checkbox { border: none; padding: 0; background: $surface; margin-top: 1; }
-        .pair { height: auto; }
+        .pair, .parts { height: auto; }
+        .parts Button { margin-right: 2; }
         .pair Vertical { height: auto; width: 1fr; margin-right: 1; }
         #fault { color: $text-error; }
     }
@@ -214,13 +215,16 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
         role: Role,
         presets: tuple[str, ...],
         picture: bytes = b"",
-        view_picture: Callable[[], None] = lambda: None,
+        open_part: Callable[[str], None] = lambda part: None,
     ) -> None:
+        """`open_part` is called with `picture`, `character` or `lorebook` to show that part of a
+        stored role.
+        """
         super().__init__()
         self._role = role
         self._presets = presets
         self._picture = picture
-        self._view_picture = view_picture
+        self._open_part = open_part
 
     def compose(self) -> ComposeResult:
         """Lay out the fields."""
@@ -247,9 +251,15 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                         yield Static("Max output tokens", classes="label")
                         yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
                 yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
-                if self._picture:
-                    yield Static("Picture", classes="label")
-                    yield Static(_picture_facts(self._picture), id="picture")
+                if role.role_id:
+                    yield Static("Character card", classes="label")
+                    if self._picture:
+                        yield Static(_picture_facts(self._picture), id="picture")
+                    with Horizontal(classes="parts"):
+                        yield Button("Character…", id="part-character", compact=True)
+                        yield Button("Lorebook…", id="part-lorebook", compact=True)
+                        if self._picture:
+                            yield Button("Picture", id="part-picture", compact=True)
                 if role.character is not None and role.character.creator_notes.strip():
                     by = one_line(role.character.creator, 60)
                     yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
@@ -257,15 +267,13 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
             yield from self.buttons()
 
     def more_buttons(self) -> ComposeResult:
-        """Offer to view the picture of a character card, and to delete an existing role."""
-        if self._picture:
-            yield Button("Picture", id="view-picture", compact=True)
+        """Offer to delete an existing role."""
         if self._role.role_id:
             yield Button("Delete…", id="delete", variant="error", compact=True)
 
-    @on(Button.Pressed, "#view-picture")
-    def _view(self) -> None:
-        self._view_picture()
+    @on(Button.Pressed, ".parts Button")
+    def _show_part(self, event: Button.Pressed) -> None:
+        self._open_part((event.button.id or "").removeprefix("part-"))
 
     @on(Button.Pressed, "#delete")
     def _delete(self) -> None:

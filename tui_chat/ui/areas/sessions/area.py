@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,7 @@ from textual import on, work
 from textual.app import ComposeResult
 
 from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
@@ -20,6 +22,8 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
 
 if TYPE_CHECKING:
+    from tui_chat.library.typed_fields import Values
+    from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.exporter import Format
@@ -263,7 +267,6 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
         """Write, change, disable or delete roles."""
-        from tui_chat.ui.areas.file_views import view_file
         from tui_chat.ui.dialogs.forms import RoleForm
         from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
 
@@ -271,17 +274,49 @@ class SessionsArea(Area):
         if workspace is None or (role := await ask_role_to_edit(self.tui, workspace)) is None:
             return
         picture = await workspace.roles.picture(role.role_id)
+        role = await workspace.store.roles.get(role.role_id) or role
 
-        def view() -> None:
-            self.run_worker(view_file(self, f"{role.name}.png", picture), group="picture")
+        def open_part(part: str) -> None:
+            self._open_part(workspace, role, part, picture)
 
-        form = RoleForm(role, workspace.library.names("presets"), picture, view)
+        form = RoleForm(role, workspace.library.names("presets"), picture, open_part)
         changed = await self.tui.push_screen_wait(form)
         if changed == "delete":
             if await confirm_delete_role(self.tui, workspace, role):
                 await workspace.roles.delete(role.role_id)
-        elif changed is not None:
-            await workspace.roles.save(changed)
+        elif changed is not None:  # its card was kept by its own form
+            await workspace.roles.save(replace(changed, character=None))
+
+    @work(group="role part", exclusive=True, description="show a part of a role")
+    async def _open_part(self, workspace: Workspace, role: Role, part: str, picture: bytes) -> None:
+        """Show the picture, the character or the lorebook of a role over its form."""
+        from tui_chat.library.character_edits import character_fields, character_values
+        from tui_chat.models.role import Character
+        from tui_chat.ui.areas.file_views import view_file
+        from tui_chat.ui.dialogs.forms import FieldsForm
+
+        if part == "picture":
+            await view_file(self, f"{role.name}.png", picture)
+            return
+        stored = await workspace.store.roles.get(role.role_id)
+        character = (stored.character if stored is not None else None) or Character()
+        if part == "character":
+            shown, rows = character_values(character), character_fields(character)
+            title = f"Character: {one_line(role.name, 40)}"
+
+            async def keep(values: Values, overwrite: bool) -> None:
+                del overwrite
+                await workspace.roles.edit_character(role.role_id, shown, values)
+
+            await self.tui.push_screen_wait(FieldsForm(title, rows, shown, keep))
+        elif not character.card:
+            self.notify("It has no character card. “Character…” writes one.", markup=False)
+        else:
+            from tui_chat.ui.dialogs.lorebooks import EntriesDialog
+            from tui_chat.workspace.lorebooks import BookPlace
+
+            place = BookPlace(role.name, role.role_id)
+            await self.tui.push_screen_wait(EntriesDialog(workspace, place))
 
     # --- organizing ----------------------------------------------------------------------
 
