@@ -2,15 +2,20 @@
 
     uv run python docs/dev/picture.py
 
-A row of the screen that stays the same over several frames is in the file once, with the times at
-which it is visible. Without animation the last frame is shown.
+It shows what the README claims: the origin of each part, a macro that breaks the prompt cache, and
+what another protocol merges. A row of the screen that stays the same over several frames is in the
+file once, with the times at which it is visible. Without animation the last frame is shown.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import sys
 import tempfile
+from datetime import timedelta
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -23,13 +28,46 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.ui.app_under_test import make_app, opened, replied  # noqa: E402
+from tui_chat.models.prices import Prices  # noqa: E402
+from tui_chat.offline.models.script import read_script  # noqa: E402
 
 COLUMNS, ROWS = 150, 40
 WIDTH, HEIGHT = 8.4, 18
 """Pixels of a cell."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Browsers draw several spaces as one."""
-DRAFT = "Tell me about the river, and what to pack."
+MODEL = "claude-opus-5-5"
+PRESET = {
+    "name": "code-review",
+    "systemPlacement": "in_place",
+    "presetMessages": [
+        {
+            "id": "reviewer",
+            "name": "Reviewer",
+            "role": "system",
+            "content": "You review code for {{user}}. It is {{time}}. Name the worst fault first, "
+            "then show the smallest fix.",
+        },
+        {"id": "history", "type": "chat_history"},
+        {
+            "id": "reminder",
+            "name": "Reminder",
+            "role": "system",
+            "content": "At most three sentences.",
+            "anchorPoint": "after",
+        },
+    ],
+}
+QUESTIONS = (
+    "for row in rows: db.execute(f'... {row}') - is this safe?",
+    "And how do I make it faster?",
+)
+REPLIES = (
+    "No. `row` becomes part of the SQL text, so a quote in it changes the statement: that is an "
+    "**SQL injection**. Pass it as a parameter:\n\n"
+    '```python\nfor row in rows:\n    db.execute("insert into log values (?)", (row,))\n```',
+    "Use `executemany` within one transaction.",
+)
 
 Row = tuple[tuple[str, Style], ...]
 Frame = tuple[float, list[Row]]
@@ -51,8 +89,16 @@ def rows(pilot: Pilot[None]) -> list[Row]:
 async def frames() -> list[Frame]:
     """Hold a short conversation and look at its request."""
     found: list[Frame] = []
-    with tempfile.TemporaryDirectory() as folder:
-        app = make_app(Path(folder), model="lorem:max:160")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "presets").mkdir()
+        (folder / "presets" / "code-review.json").write_text(json.dumps(PRESET))
+        app = make_app(
+            folder,
+            model=MODEL,
+            prices=Prices(input=Decimal(5), output=Decimal(25), cached=Decimal("0.5")),
+            script=read_script(json.dumps(REPLIES).encode()),
+        )
         async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
 
             async def show(seconds: float, *keys: str) -> None:
@@ -60,21 +106,31 @@ async def frames() -> list[Frame]:
                 await pilot.pause()
                 found.append((seconds, rows(pilot)))
 
+            async def write(text: str, seconds: float) -> None:
+                for piece in re.findall(r"\s?\S+", text):
+                    await show(seconds, *("space" if key == " " else key for key in piece))
+
             await opened(pilot)
+            await app.workspace.presets.choose("code-review")
+            await pilot.press("f4", *["alt+left"] * 12, "escape")  # a wider inspector
+            await pilot.pause()
             await show(1.2)
-            for word in DRAFT.split():
-                await show(0.25, *word, *([] if word.endswith("pack.") else ["space"]))
-            await show(1.2)
-            await show(0.3, "enter")
+            await write(QUESTIONS[0], 0.12)
+            await show(0.6)
+            await pilot.press("enter")
             await replied(pilot)
-            await show(1.5)
-            await show(0.8, "f4")
-            for protocol in "345":
-                await show(1.3, protocol)
-            await show(1.2, "1")
-            for view in "cb":
-                await show(1.6, view)
-            await show(2.5, "p")
+            await show(1.8)
+            start = app.workspace.now()
+            app.workspace.now = lambda: start + timedelta(minutes=7)
+            await write(QUESTIONS[1], 0.2)
+            await show(2.6)
+            await show(1.2, "f4")
+            await show(2.2, "g")
+            await show(1.6, "4")
+            await show(3.2, "o")
+            await show(2.4, "c")
+            await show(0.2, "1")
+            await show(3.0, "p")
             await app.action_quit()
     return found
 

@@ -21,6 +21,7 @@ from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
+from tui_chat.offline.models.script import Script
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
@@ -51,10 +52,11 @@ def make_app(
     environ: Mapping[str, str] = MappingProxyType({}),
     key_clock: Callable[[], float] = lambda: 0.0,
     prices: Prices | None = None,
+    script: Script | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits. By
     default no time passes between keys, so that no question takes the focus by itself. `prices` are
-    those of every model.
+    those of every model; every model without a name of its own plays `script`.
     """
     endpoints = tuple(replace(each, retries=Retries(retries)) for each in BUILT_IN_ENDPOINTS)
     if prices is not None:
@@ -88,7 +90,10 @@ def make_app(
             HttpClient(
                 {
                     "loopback.invalid": lambda: LoopbackTransport(
-                        on_request=on_request, dependencies=dependencies
+                        on_request=on_request,
+                        dependencies=dependencies,
+                        alias="script" if script else "",
+                        script=script,
                     )
                 }
             ),

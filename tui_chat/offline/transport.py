@@ -19,6 +19,7 @@ from tui_chat.offline.http_messages import (
     play,
     wait_forever,
 )
+from tui_chat.offline.models.script import Script
 from tui_chat.offline.reply_pieces import Stall, Wait
 from tui_chat.offline.service import OfflineService
 
@@ -31,8 +32,11 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
         *,
         on_request: Callable[[HttpRequest], None] | None = None,
         dependencies: OfflineDependencies | None = None,
+        alias: str = "",
+        script: Script | None = None,
     ) -> None:
-        self._service = OfflineService(dependencies, on_request)
+        """`alias` and `script` are those of `OfflineService`."""
+        self._service = OfflineService(dependencies, on_request, alias, script)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response, its body not yet sent. Raises `httpx.ReadTimeout`."""
