@@ -149,6 +149,18 @@ async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
     )
 
 
+async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    await send(workspace, heard, "short")
+    assert not workspace.live_request.takes_long
+    await send(workspace, heard, "long " * 30_000)
+    assert workspace.live_request.takes_long
+    await workspace.live_request.compose_in_thread()
+    assert not workspace.live_request.takes_long
+    await send(workspace, heard, "short again")
+    assert not workspace.live_request.takes_long
+
+
 async def test_only_accepted_requests_of_the_session_are_compared_with(make_workspace):
     workspace, heard = await make_workspace()
     await send(workspace, heard, "one")

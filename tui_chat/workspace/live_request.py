@@ -4,7 +4,8 @@ shows in its place: a what-if, a request that was sent, or a captured one.
 1. Whatever changes the request publishes an event, and whoever shows it calls `compose`, at most
    once a frame. `WorkspaceState.request` then holds the result, and `RequestComposed` is published.
 2. Composing after a keystroke takes a few milliseconds. The first request with a vocabulary, the
-   first one of a long session and a very long draft take longer than a frame: `takes_long` says
+   first one of a long session, a very long draft and a new message that is very long take longer than a
+   frame: `takes_long` says
    so, and `compose_in_thread` keeps the event loop free.
 3. Looking at another request changes nothing in the session.
 4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
@@ -54,6 +55,9 @@ LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 LONG_TEXT = 1_000_000
 """Characters of a branch from which composing after a keystroke may take longer than a frame."""
+LONG_MESSAGE = 100_000
+"""Characters of a new message from which composing for the first time may take longer than a
+frame: its tokens are counted, 40,000 characters in up to 15 ms."""
 LONG_BRANCH = 500
 """Messages from which composing for the first time may take longer than a frame."""
 
@@ -170,6 +174,8 @@ class LiveRequest:
         """The id of the long session whose first request is being composed in a thread."""
         self._measured: tuple[tuple[Entry, ...], bool] = (), False
         """The branch that was measured last, and whether it is long."""
+        self._has_long_message = False
+        """True if that branch has a long message which no request was composed with yet."""
 
     def _change(self, **changes: Any) -> None:
         workspace = self._workspace
@@ -243,13 +249,18 @@ class LiveRequest:
 
     def _has_long_text(self, entries: tuple[Entry, ...]) -> bool:
         if self._measured[0] is not entries:
-            sizes = (
+            known = set(map(id, self._measured[0]))
+            sizes = [
                 len(entry.message.content)
                 + sum(len(call.arguments) for call in entry.message.tool_calls)
                 for entry in entries
+            ]
+            self._has_long_message = self._has_long_message or any(
+                size > LONG_MESSAGE and id(entry) not in known
+                for entry, size in zip(entries, sizes, strict=True)
             )
             self._measured = entries, sum(sizes) > LONG_TEXT
-        return self._measured[1]
+        return self._measured[1] or self._has_long_message
 
     def compose(self) -> None:
         """Compose the live request and what is shown, and publish `RequestComposed`.
@@ -309,6 +320,8 @@ class LiveRequest:
     def _show(self, live: Composed) -> None:
         """Store the live request and what is shown in its place."""
         workspace = self._workspace
+        if workspace.state.entries is self._measured[0]:
+            self._has_long_message = False
         request, session_id = workspace.state.request, workspace.state.session_id
         shown: Composed | None = live
         fault = ""
