@@ -1,6 +1,7 @@
 """Claude Code's sessions: `~/.claude/projects/PROJECT/SESSION.jsonl`.
 
-The format is internal to the program; this was read from files of its version 2.1.197.
+The format is internal to the program; this was read from files of its versions 2.1.197 and
+2.1.330. The requests that newer versions keep are read by `claude_code_requests`.
 
 1. Records form a tree by `uuid` and `parentUuid`. One answer of the model is several records with
    one `message.id`, and tool results are user records; joined by these ids, parallel calls do not
@@ -18,11 +19,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
+from tui_chat.interop.claude_code_requests import RequestRecords
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.steps import (
@@ -40,6 +42,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
@@ -57,6 +60,7 @@ _TYPES = frozenset({
     "user", "assistant", "system", "attachment", "summary", "custom-title", "ai-title",
     "last-prompt", "queue-operation", "mode", "permission-mode", "file-history-snapshot",
     "progress", "tag", "pr-link", "agent-name", "agent-color",
+    "api-request", "api-request-blob", "api-request-shape",
 })  # fmt: skip
 _CHAINED = frozenset({"sessionId", "parentUuid", "leafUuid", "isSidechain"})
 _INSERTED = re.compile(
@@ -113,6 +117,9 @@ class _SessionReader:
     notes: list[str] = field(default_factory=list[str])
     subagents: dict[str, str] = field(default_factory=dict[str, str])
     """By the calls that started them."""
+    requests: RequestRecords = field(default_factory=RequestRecords)
+    answered: dict[str, Step] = field(default_factory=dict[str, Step])
+    """Answers by the ids of their requests."""
 
     def take(self, data: JsonObject) -> str:
         """Take in a record; return why it cannot be used, empty if it can."""
@@ -126,6 +133,8 @@ class _SessionReader:
                 if not isinstance(data.get("message"), dict):
                     return f"must have a message, as a record of type {kind}"
                 self._message(data, kind)
+            case "api-request" | "api-request-blob" | "api-request-shape":
+                self.requests.take(data, kind)
             case "custom-title":
                 self.titles[kind] = as_string(data.get("customTitle"))
             case "ai-title":
@@ -175,8 +184,10 @@ class _SessionReader:
         if uuid in talk.by_uuid:
             return  # a session that was resumed can repeat its records
         if kind == "assistant":
+            self.requests.take_answer(message)
             self._answer(talk, data, message, uuid)
         else:
+            self.requests.take_user(message)
             self._user(talk, data, message, uuid)
 
     def _answer(
@@ -190,6 +201,8 @@ class _SessionReader:
                 talk.by_message[message_id] = step
         if uuid:
             talk.by_uuid[uuid] = step
+        if request := as_string(data.get("requestRef")):
+            self.answered[request] = step
         is_synthetic = model == "<synthetic>"
         step.model = "" if is_synthetic else model
         step.usage = _usage(as_object(message.get("usage")))
@@ -261,6 +274,15 @@ class _SessionReader:
             for block in blocks
             if as_string(block.get("type")) not in ("text", "image", "document")
         )
+
+    def with_requests(
+        self, transcript: SessionTranscript, tree: TranscriptBuilder
+    ) -> SessionTranscript:
+        """Return a transcript with the requests of its replies."""
+        ids = {entry.message.id for entry in transcript.entries}
+        replies = {name: tree.id_of(step.key) for name, step in self.answered.items()}
+        known = {name: reply for name, reply in replies.items() if reply in ids}
+        return replace(transcript, requests=self.requests.rebuilt(known))
 
     def head(self, ends: dict[Step, str]) -> str | None:
         """Return the last message of the branch that the program would show."""
@@ -389,6 +411,7 @@ def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[Fou
     _connect(reader.main)
     ends = add_steps(tree, reader.main.steps)
     transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
+    transcript = reader.with_requests(transcript, tree)
     notes = (*reader.notes, *tree.notes)
     if transcript.entries:
         beside = tuple(reader.subagents.items())
@@ -423,6 +446,7 @@ def _subagent(
     tree = TranscriptBuilder("claude-code", reader.session, side.agent)
     ends = add_steps(tree, side.steps)
     transcript = tree.transcript(title=title, head_id=ends.get(side.steps[-1]), tags=(_SUBAGENT,))
+    transcript = reader.with_requests(transcript, tree)
     parent = parent or stable_id("claude-code", reader.session)
     place = f"subagent {side.agent}"
     if not transcript.entries:

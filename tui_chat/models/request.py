@@ -94,7 +94,7 @@ class RequestRecord:
         missing = self.recipe.get("missing")
         return RecordedRequest(
             self.method,
-            self.url,
+            "" if self.recipe.get("source") == TRANSCRIPT else self.url,
             _header_pairs(self.recipe.get("headers")),
             self.body,
             self.recipe.get("masked") is True,
@@ -102,7 +102,8 @@ class RequestRecord:
         )
 
 
-RECORDED_SOURCES = ("tap", "transcript")
+TRANSCRIPT = "transcript"
+RECORDED_SOURCES = ("tap", TRANSCRIPT)
 """The values of `source` in the recipe of a recorded request: recorded on its way, or kept by the
 program that sent it.
 """

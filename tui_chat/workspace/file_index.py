@@ -471,7 +471,12 @@ def _renamed(transcript: SessionTranscript, session_id: str) -> SessionTranscrip
         session_id=session_id,
         head_id=None if head_id is None else renamed(head_id),
     )
-    return replace(transcript, session=session, entries=entries, requests=(), revisions=())
+    recorded = tuple(
+        replace(each, message_id=renamed(each.message_id))
+        for each in transcript.requests
+        if each.request.is_recorded
+    )
+    return replace(transcript, session=session, entries=entries, requests=recorded, revisions=())
 
 
 def _pieces(opened: IO[bytes], progress: Callable[[int], object]) -> Iterator[bytes]:
