@@ -13,8 +13,8 @@ from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.session import Entry
-from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.models.session import Entry, EntryStatus
+from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
 SideRequestKind = Literal["title", "summary", "impersonate", "quiet"]
 
@@ -151,6 +151,27 @@ class Exchange:
     """None when a reply is regenerated."""
     reply: Entry
     """Empty and `streaming`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary:
+    """A request and its reply, as the list of calls shows it."""
+
+    message_id: str
+    """Of the reply."""
+    session_id: str
+    program: str
+    """The program that sent it; empty if it was this one, or is unknown."""
+    model: str
+    created: float
+    """When it was sent, in seconds since the epoch, UTC."""
+    status: EntryStatus
+    error: str
+    usage: Usage
+    cost: Decimal | None
+    loss: CacheLoss | None
+    is_side: bool
+    """True for a call of a side conversation of the session."""
 
 
 MAX_RESPONSE_BYTES = 1024 * 1024

@@ -59,11 +59,15 @@ class CacheLoss:
     """What they cost more than cached ones, in US dollars; None if unknown."""
 
     @property
+    def amount(self) -> str:
+        """The tokens and what they cost."""
+        more = "" if self.cost is None else f", ${self.cost:.4f} more"
+        return f"{self.tokens:,} cached token{'s' * (self.tokens != 1)} lost{more}"
+
+    @property
     def sentence(self) -> str:
         """The tokens, what they cost, and why."""
-        more = "" if self.cost is None else f", ${self.cost:.4f} more"
-        tokens = f"{self.tokens:,} cached token{'s' * (self.tokens != 1)} lost{more}"
-        return f"{tokens}. {self.cause}" if self.cause else f"{tokens}."
+        return f"{self.amount}. {self.cause}".strip()
 
 
 @dataclass(frozen=True, slots=True)

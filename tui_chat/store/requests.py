@@ -17,6 +17,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.request import (
     RECORDED_SOURCES,
+    CallSummary,
     RawResponse,
     RequestRecord,
     SideRequest,
@@ -26,7 +27,7 @@ from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import cost_of_text, cost_text, usage_values
+from tui_chat.store.rows import cost_of_text, cost_text, loss_of_text, usage_values
 
 SIDE_BODIES_KEPT = 50
 """The number of exact bodies that are kept; that of a summary holds a conversation."""
@@ -218,6 +219,22 @@ class RequestStore:
         """Return the requests of a session, oldest first, without their bodies."""
         return await self._database.read(lambda tx: find_requests(tx, session_id))
 
+    async def calls(self, session_id: str) -> tuple[CallSummary, ...]:
+        """Return the calls of a session and of its side conversations, oldest first."""
+        rows = await self._database.read(
+            lambda tx: tx.rows(
+                "SELECT r.message_id, s.session_id, s.client, m.model, r.created, m.status, "
+                "m.error, m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, "
+                "m.usage_reasoning, m.cost, m.cache_loss, s.session_id <> ?1 "
+                "FROM sessions AS s JOIN messages AS m USING (session_id) "
+                "JOIN requests AS r USING (message_id) "
+                "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND s.deleted IS NULL "
+                "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
+                session_id,
+            )
+        )
+        return tuple(map(_call_of, rows))
+
     async def get_response(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
         row = await self._database.read(
@@ -286,6 +303,19 @@ async def insert_response(tx: Transaction, entry_id: str, received: RawResponse)
         *(json.dumps(received.times, separators=(",", ":")), received.body),
     )
     await tx.run(_PRUNE_RESPONSES, RESPONSES_KEPT, RESPONSE_BYTES_KEPT)
+
+
+def _call_of(row: Row) -> CallSummary:
+    with decoding("call"):
+        message_id, session_id, program, model, created, status, error = row[:7]
+        cost, loss, is_side = row[12:]
+        return CallSummary(
+            *(message_id, session_id, program, model, created, status, error),
+            usage=Usage(*row[7:12]),
+            cost=cost_of_text(cost),
+            loss=loss_of_text(loss),
+            is_side=bool(is_side),
+        )
 
 
 def _sent_of(row: Row) -> StoredRequest:

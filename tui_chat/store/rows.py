@@ -68,7 +68,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
         dollars = cost_of_text(cost)
-        cache_loss = unpack(CacheLoss, loss) if loss else None
+        cache_loss = loss_of_text(loss)
         message = Message(
             role=_shared(message_role),
             content=content,
@@ -147,6 +147,11 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
         return _NO_USAGE
     counts = (usage.input, usage.output, usage.cached, usage.cache_write, usage.reasoning)
     return tuple(None if count is None else max(0, min(count, _MOST_TOKENS)) for count in counts)
+
+
+def loss_of_text(text: str) -> CacheLoss | None:
+    """Return the cache loss of its column. Raises ValueError or TypeError."""
+    return unpack(CacheLoss, text) if text else None
 
 
 def loss_text(loss: CacheLoss | None) -> str:

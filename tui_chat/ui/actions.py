@@ -299,6 +299,7 @@ ACTIONS = (
         "Request of",
         "Show the request of regenerate, continue, compact, a title …",
     ),
+    Action("calls", "", "inspector.show_calls", "Calls", "List the calls of this session"),
     Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     Action(
         "keep-captured", "", "inspector.save_captured", "Keep", "Save captured request as session"

@@ -33,6 +33,7 @@ from tui_chat.models.payload import Payload
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import CacheLoss
 from tui_chat.tokens import Counter, counter_for, is_loaded
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
@@ -446,11 +447,14 @@ class LiveRequest:
             return viewed
         known = (await workspace.replies.prices()).prices_of_request(now, workspace.now())
         forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
-        lost, cost = forecast.lost, lost_cost(forecast, known(""))
+        entry = viewed.entry
+        loss = entry.cache_loss if entry is not None else None
+        if loss is None and (entry is None or entry.usage.cached is None):
+            lost = forecast.lost
+            loss = CacheLoss(lost, "", lost_cost(forecast, known(""))) if lost else None
         description = viewed.description
-        if lost:
-            price = "" if cost is None else f", ${cost:.4f} more"
-            description = f"{lost:,} cached tokens lost{price} · {description}"
+        if loss is not None:
+            description = f"{loss.amount} · {description}"
         return replace(viewed, description=description, before=before, forecast=forecast)
 
     # --- the response --------------------------------------------------------------------

@@ -252,6 +252,9 @@ def footer_lines(
         if (more := len(refusal) - REFUSAL_SHOWN) > 0:
             lines.append(TextLine((TextRun(f"… {more:,} more characters", ("quiet",)),)))
     lines += _ending(entry, width, retry_key)
+    if entry.cache_loss is not None:
+        text = one_line(entry.cache_loss.sentence, 300)
+        lines += [BLANK, *_marked("!", "warning", text, width)]
     if entry.unsaved:
         text = f"Not saved yet: {one_line(entry.unsaved, 300)}"
         lines += [BLANK, *_marked("!", "warning", text, width)]

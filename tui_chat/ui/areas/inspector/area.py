@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
+    from tui_chat.ui.areas.inspector.views import CallsView
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
@@ -75,6 +76,8 @@ class InspectorArea(Area):
                 self._show_request(pane, workspace)
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
+            case events.BranchChanged() | events.SessionsChanged() if pane.shows_calls:
+                self._load_calls(pane, workspace)
             case events.ResponseLoaded():
                 self._show_reply(pane, workspace)
             case events.ReplyGrew() if pane.shows_reply:
@@ -97,6 +100,7 @@ class InspectorArea(Area):
         if is_other_session:
             self._session_id, self._pinned_in, self._lore = state.session_id, (), None
             pane.forget()
+        pane.mark_recorded(bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(self._banner(request), is_past=viewed is not None)
         pane.in_protocol = workspace.requests.in_protocol
@@ -119,6 +123,8 @@ class InspectorArea(Area):
             pane.compare_with(base.name, base.payload, base.reason)
         if pane.shows_lore:
             self._explain_lore(pane, composed)
+        if pane.shows_calls:
+            self._load_calls(pane, workspace)
 
     def _why_nothing(self, foreign: ForeignReply) -> str:
         """Return why no request of a branch that another program wrote is shown, as markup."""
@@ -157,6 +163,38 @@ class InspectorArea(Area):
                 shown = now
             await sleep(LORE_REST)
         pane.show_lore(table)
+
+    @work(group="calls", exclusive=True, description="list calls")
+    async def _load_calls(self, pane: Inspector, workspace: Workspace) -> None:
+        """Read the calls of the session for the calls view."""
+        calls = await workspace.request_history.calls()
+        if calls is not None:
+            pane.show_calls(calls)
+
+    @work(group="inspect", exclusive=True)
+    async def on_calls_view_call_chosen(self, event: CallsView.CallChosen) -> None:
+        """Go to the reply of a call, and show its request."""
+        from tui_chat.ui.areas.inspector.tabs import View
+
+        call, pane = event.call, self.pane
+        if self.workspace is None or pane is None:
+            return
+        await self.host.switch_session(
+            lambda opened: opened.sessions.open_at(call.session_id, call.message_id)
+        )
+        self.host.panes.show_message(call.message_id)
+        pane.view_shown = View.REQUEST
+        self.show_message_request(call.message_id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_show_calls(self) -> None:
+        """Show the calls of the session."""
+        from tui_chat.ui.areas.inspector.tabs import View
+
+        await self.host.opened_workspace()
+        if self.pane is not None:
+            self._show_pane()
+            self.pane.action_view(View.CALLS)
 
     @work(group="recall")
     async def _recall(self, workspace: Workspace, endpoint: str) -> None:

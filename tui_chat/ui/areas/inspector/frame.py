@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Self
 
 from textual import events
@@ -34,6 +34,7 @@ from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
 from tui_chat.ui.areas.inspector.views import (
     SETTLED,
     BudgetView,
+    CallsView,
     ContextView,
     DiffView,
     InProtocol,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
     from tui_chat.models.payload import Payload
+    from tui_chat.models.request import CallSummary
 
 _EMPTY = """[bold]Nothing to send yet[/]
 
@@ -69,6 +71,7 @@ _VIEWS: dict[View, type[RowsView]] = {
     View.REPLY: ReplyView,
     View.BUDGET: BudgetView,
     View.LORE: LoreView,
+    View.CALLS: CallsView,
 }
 
 
@@ -249,6 +252,20 @@ class InspectorFrame(OnePassWidget):
         if isinstance(view := self.view_now, LoreView):
             view.show(table, has_books=self._view_tabs.has_lore)
 
+    @property
+    def shows_calls(self) -> bool:
+        """True if the calls view is visible."""
+        return self.view_shown is View.CALLS and self.is_on_screen
+
+    def show_calls(self, calls: Sequence[CallSummary] | None) -> None:
+        """Show the calls of the session in the calls view."""
+        if isinstance(view := self.view_now, CallsView):
+            view.show(calls)
+
+    def mark_recorded(self, is_recorded: bool) -> None:
+        """Show the tab of the calls, or hide it."""
+        self._view_tabs.has_calls = is_recorded
+
     def show_forecast(self, forecast: Forecast | None) -> None:
         """Show a cache forecast."""
         self._forecast.forecast = forecast
@@ -389,6 +406,8 @@ class InspectorFrame(OnePassWidget):
                 view.show(composed, self._pinned)
             case LoreView() as view if view.table is not self._lore or view.table is None:
                 view.show(self._lore, has_books=self._view_tabs.has_lore)
+            case CallsView():
+                pass  # its calls are those of the session, not of the request
             case LoreView():
                 pass  # the table of this request comes when typing pauses
             case _:

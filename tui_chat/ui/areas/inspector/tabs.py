@@ -108,6 +108,7 @@ class View(StrEnum):
     REPLY = "reply"
     BUDGET = "budget"
     LORE = "lore"
+    CALLS = "calls"
 
 
 VIEW_KEYS = {
@@ -118,6 +119,7 @@ VIEW_KEYS = {
     View.REPLY: "e",
     View.BUDGET: "b",
     View.LORE: "L",
+    View.CALLS: "C",
 }
 """The key of each view, a letter of its name."""
 
@@ -129,6 +131,7 @@ _SHORT = {
     View.REPLY: "Re",
     View.BUDGET: "Bud",
     View.LORE: "Lore",
+    View.CALLS: "Calls",
 }
 
 
@@ -148,6 +151,9 @@ class ViewTabs(OnePassWidget):
     """The view that is shown."""
     has_lore: reactive[bool] = reactive(False)
     """True if lorebooks are searched; else there is no tab for them."""
+
+    has_calls: reactive[bool] = reactive(False)
+    """True if the session was recorded; else there is no tab for its calls."""
 
     class ViewChosen(Message):
         """The user wants to see another view."""
@@ -176,8 +182,11 @@ class ViewTabs(OnePassWidget):
     @property
     def views(self) -> tuple[View, ...]:
         """The views that have a tab."""
-        shows_lore = self.has_lore or self.active is View.LORE
-        return tuple(view for view in View if shows_lore or view is not View.LORE)
+        hidden = {view for view, has in self._optional() if not has and view is not self.active}
+        return tuple(view for view in View if view not in hidden)
+
+    def _optional(self) -> tuple[tuple[View, bool], ...]:
+        return (View.LORE, self.has_lore), (View.CALLS, self.has_calls)
 
     def _labels(self) -> list[tuple[View, str]]:
         labels: list[tuple[View, str]] = []

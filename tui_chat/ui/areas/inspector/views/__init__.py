@@ -8,10 +8,12 @@ diff       DiffView: compared with another request
 reply      ReplyView: the reply and the response as received
 budget     BudgetView: tokens by origin
 lore       LoreView: the entries of lorebooks over the turns, each with the reason
+calls      CallsView: the calls of a recorded session, and what broke the cache
 """
 
 from tui_chat.ui.areas.inspector.tabs import View, ViewTabs
 from tui_chat.ui.areas.inspector.views.budget import BudgetView
+from tui_chat.ui.areas.inspector.views.calls import CallsView
 from tui_chat.ui.areas.inspector.views.context import ContextView
 from tui_chat.ui.areas.inspector.views.diff import DiffView
 from tui_chat.ui.areas.inspector.views.lore import LoreView
@@ -23,6 +25,7 @@ from tui_chat.ui.areas.inspector.views.settings_rows import InProtocol
 __all__ = [
     "SETTLED",
     "BudgetView",
+    "CallsView",
     "ContextView",
     "DiffView",
     "InProtocol",

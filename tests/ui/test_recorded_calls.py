@@ -1,0 +1,101 @@
+"""The calls of a recorded session in the app: the list, the mark on a reply, the way to a call."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import Session
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.usage import CacheLoss, Usage
+from tui_chat.store import Store
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import CallsView, View
+
+BODY = b'{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
+LOSS = CacheLoss(6191, "Setting “tools” has changed.", Decimal("0.0235"))
+
+
+async def add_call(store: Store, session_id: str, usage: Usage, loss: CacheLoss | None) -> str:
+    request = RequestRecord(
+        "tap",
+        Protocol.ANTHROPIC,
+        "POST",
+        "https://x.invalid/v1/messages",
+        "",
+        {"source": "tap"},
+        BODY,
+    )
+    begun = await store.replies.begin(
+        session_id,
+        parent_id=None,
+        user=None,
+        model="claude-opus-5-5",
+        endpoint="tap",
+        request=request,
+    )
+    reply = begun.reply.message.id
+    await store.replies.finish(
+        reply,
+        message=Message("assistant", f"Reply of {session_id}"),
+        status="complete",
+        usage=usage,
+        cost=Decimal("0.0512"),
+        priced="x",
+        cache_loss=loss,
+    )
+    return reply
+
+
+async def recorded(store: Store) -> tuple[str, str, str]:
+    """Store a session with two calls and a side conversation; return the ids of the replies."""
+    for session in (
+        Session("main", "Build it", client="Claude Code", updated=2.0, tags=("tap",)),
+        Session("side", "Write a title", client="Claude Code", parent_id="main", updated=1.0),
+    ):
+        await store.transcripts.add(SessionTranscript(session, ()))
+    usage = Usage(22_734, 91, cached=16_543, cache_write=6_191)
+    side = await add_call(store, "side", Usage(368, 8, cached=0), None)
+    one = await add_call(store, "main", usage, None)
+    return side, one, await add_call(store, "main", usage, LOSS)
+
+
+async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        *_, two = await recorded(app.workspace.store)
+        await app.workspace.sessions.open_at("main", two)
+        await settle(pilot)
+        inspector = app.query_one(Inspector)
+        inspector.focus()
+        await pilot.press("C")
+        await until(pilot, lambda: len(rows_shown(inspector.view_now)) > 5)
+        view = inspector.view_now
+        assert isinstance(view, CallsView)
+        rows = [row.strip() for row in rows_shown(view)]
+        table = rows.index("")
+        total = "Claude Code · 3 calls · 45.8k input, 72% cached · 6.2k lost · $0.1536"
+        assert " ".join(rows[:table]) == total
+        head, figures, *calls = rows[table + 1 :]
+        assert head == "time     program · model"
+        assert figures.split() == ["input", "cached", "written", "lost", "cost"]
+        assert calls[0][9:] == "└ Claude Code · claude-opus-5-5"
+        assert calls[1].split() == ["368", "0", "$0.0512"]
+        assert calls[2][9:] == "Claude Code · claude-opus-5-5"
+        assert calls[3].split() == ["22.7k", "16.5k", "6.2k", "$0.0512"]
+        assert calls[5].split() == ["22.7k", "16.5k", "6.2k", "6.2k", "$0.0512"]
+        assert " ".join(calls[6:]).strip() == LOSS.sentence
+        shown = "\n".join(line.text for line in pilot.app.screen._compositor.render_strips())
+        assert "! 6,191 cached tokens lost, $0.0235 more." in shown
+        await pilot.press("home", *["down"] * (table + 3), "enter")
+        await until(pilot, lambda: app.workspace.state.session_id == "side")
+        await until(pilot, lambda: app.workspace.state.request.viewed is not None)
+        assert inspector.view_shown is View.REQUEST
+        assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.view_now))

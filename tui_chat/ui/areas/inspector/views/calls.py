@@ -1,0 +1,156 @@
+"""The calls view: the requests of a session and its side conversations, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from textual.message import Message
+
+from tui_chat.models.request import CallSummary
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import short_number
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    Piece,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    line,
+    text_part,
+)
+
+_TIME, _PROGRAM, _COST = 9, 14, 8
+_FIGURES = (("input", 6), ("cached", 7), ("written", 8), ("lost", 6))
+_LEAST_MODEL = 20
+_CALL = "call "
+
+
+class CallsView(RowsView):
+    """Shows time, program, model, tokens and cost of each call, and what broke the cache."""
+
+    class CallChosen(Message):
+        """The user wants to see a call's reply and request."""
+
+        def __init__(self, call: CallSummary) -> None:
+            super().__init__()
+            self.call = call
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._calls: Sequence[CallSummary] | None = None
+
+    def show(self, calls: Sequence[CallSummary] | None) -> None:
+        """Show calls; None while they are read."""
+        if calls != self._calls or not self._built_for:
+            self._calls = calls
+            self.rebuild()
+
+    def forget(self) -> None:
+        """Drop the calls."""
+        super().forget()
+        self._calls = None
+
+    def choose(self, row: ViewRow) -> bool:
+        """Request a call's reply and request."""
+        if self._calls is None or not row.action.startswith(_CALL):
+            return False
+        self.post_message(self.CallChosen(self._calls[int(row.action.removeprefix(_CALL))]))
+        return True
+
+    def build(self, width: int) -> ViewRows:
+        """Lay the calls out."""
+        calls = self._calls
+        if calls is None:
+            return ViewRows()
+        if not calls:
+            return ViewRows([text_part("No request of this session is known.", width, "", "muted")])
+        return ViewRows(self._parts(calls, width))
+
+    def _parts(self, calls: Sequence[CallSummary], width: int) -> Iterator[Part]:
+        yield text_part(_total(calls), width, "", "heading")
+        yield BLANK
+        head = _Row("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
+        yield from _lines(head, width, action="", hint="", is_head=True)
+        for number, call in enumerate(calls):
+            hint = f"{call.status} · Enter goes to its reply and request."
+            yield from _lines(_row(call), width, action=f"{_CALL}{number}", hint=hint)
+            if call.loss is not None:
+                lead = " " * _TIME
+                yield text_part(call.loss.sentence, width, lead, "warning")
+            if call.error:
+                yield text_part(one_line(call.error, 300), width, " " * _TIME, "error")
+
+
+class _Row(NamedTuple):
+    time: str
+    program: str
+    model: str
+    figures: tuple[str, ...]
+    cost: str
+
+
+def _row(call: CallSummary) -> _Row:
+    usage, loss = call.usage, call.loss
+    lost = loss.tokens if loss is not None else None
+    figures = (usage.input, usage.cached, usage.cache_write, lost)
+    name = call.program or "unknown"
+    return _Row(
+        f"{datetime.fromtimestamp(call.created).astimezone():%H:%M:%S}",
+        f"└ {name}" if call.is_side else name,
+        call.model or "unknown",
+        tuple("" if figure is None else short_number(figure) for figure in figures),
+        "" if call.cost is None else _dollars(call.cost),
+    )
+
+
+def _lines(
+    row: _Row, width: int, *, action: str, hint: str, is_head: bool = False
+) -> Iterator[Part]:
+    """Yield a call as one line, or as two where that is too narrow."""
+    plain = "muted" if is_head else ""
+    names = [name for name, _ in _FIGURES]
+    figures: list[Piece] = [
+        (text.rjust(cells), plain or ("warning" if name == "lost" else ""))
+        for text, name, cells in zip(row.figures, names, dict(_FIGURES).values(), strict=True)
+    ]
+    figures.append((row.cost.rjust(_COST), plain))
+    time: Piece = (row.time.ljust(_TIME), "muted")
+    room = width - _TIME - sum(cells for _, cells in _FIGURES) - _COST
+    if room >= _PROGRAM + _LEAST_MODEL:
+        program: Piece = (_cell(row.program, _PROGRAM), "muted")
+        model: Piece = (_cell(row.model, room - _PROGRAM), plain)
+        yield line(time, program, model, *figures, action=action, hint=hint)
+        return
+    who = cut(one_line(f"{row.program} · {row.model}", 200), width - _TIME)
+    yield line(time, (who, plain), action=action, hint=hint)
+    indent = max(width - sum(len(text) for text, _ in figures), 0)
+    yield line((" " * indent, ""), *figures, action=action, hint=hint)
+
+
+def _cell(text: str, width: int) -> str:
+    return cut(one_line(text, 80), max(width - 1, 0)).ljust(width)
+
+
+def _dollars(cost: Decimal) -> str:
+    return f"${cost:.4f}" if cost < 10 else f"${cost:.2f}"
+
+
+def _total(calls: Sequence[CallSummary]) -> str:
+    """Return programs, number of calls and what they took together."""
+    words = list(dict.fromkeys(one_line(call.program, 40) for call in calls if call.program))
+    words.append(counted(len(calls), "call"))
+    if total := sum(call.usage.input or 0 for call in calls):
+        cached = sum(call.usage.cached or 0 for call in calls)
+        words.append(f"{short_number(total)} input, {cached / total:.0%} cached")
+    lost = [call.loss for call in calls if call.loss is not None]
+    if lost:
+        words.append(f"{short_number(sum(loss.tokens for loss in lost))} lost")
+    costs = [call.cost for call in calls if call.cost is not None]
+    if costs:
+        words.append(_dollars(sum(costs, Decimal(0))))
+    return " · ".join(words)
