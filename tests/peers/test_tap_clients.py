@@ -1,30 +1,43 @@
-"""Real clients through the tap, against the offline provider: SDKs are in `tests/tap`.
+"""Real clients through the tap, against an upstream of ours: SDKs are in `tests/tap`.
 
     TUI_CHAT_PEERS=1 uv run pytest tests/peers/test_tap_clients.py
 
-Claude Code, Codex, Gemini CLI and pi are installed from npm and llm from PyPI, into a temporary
-folder; `TUI_CHAT_CLIENTS=FOLDER` takes one that is there (with `node_modules` and `llm/bin`). They
-run with an empty home, an invented key, and nothing but the offline provider to talk to.
+What the JSON lines and the app's Request view show of each call is what the upstream received,
+credentials aside. Claude Code, Codex, Gemini CLI, opencode and pi are installed from npm and llm
+from PyPI, into a temporary folder; `TUI_CHAT_CLIENTS=FOLDER` takes one that is there (with
+`node_modules` and `llm/bin`). They run with an empty home, an invented key, and nothing but the
+offline provider to talk to.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ui.app_under_test import make_app, opened, until
+from tui_chat.offline import HttpRequest, serve
+from tui_chat.offline.models.script import read_script
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.views import RowsView, View
 
 KEY = "sk-planted-0123456789abcdefghij"
 PACKAGES = (
     "@anthropic-ai/claude-code",
     "@openai/codex",
     "@google/gemini-cli",
+    "opencode-ai",
     "@mariozechner/pi-coding-agent",
 )
 PORT = 18_788
@@ -54,6 +67,88 @@ def run(*command: str, seconds: float = 120) -> subprocess.CompletedProcess[str]
     return done
 
 
+@contextmanager
+def upstream(script: Any, received: list[HttpRequest]) -> Iterator[str]:
+    """Serve a script from a thread; yield the address."""
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    address, stop = [""], asyncio.Event()
+
+    async def run() -> None:
+        played = read_script(json.dumps(script).encode())
+        async with serve(alias="script", script=played, on_request=received.append) as server:
+            address[0] = server.base_url
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        loop.close()
+
+
+def fields(headers: Any) -> list[tuple[str, str]]:
+    """Return headers without the host, and without the values of credentials."""
+    secret = ("authorization", "x-api-key", "x-goog-api-key")
+    pairs = [(name.lower(), value) for name, value in headers if name.lower() != "host"]
+    return [(name, "[key]" if name in secret else value) for name, value in pairs]
+
+
+def check_received(calls: list[dict[str, Any]], received: list[HttpRequest], base: str) -> None:
+    """Each call has the URL, the headers and the body that the upstream received."""
+    posts = [each for each in received if each.method == "POST"]
+    assert len(calls) == len(posts)
+    for call in calls:
+        request = call["request"]
+        same = next(
+            each
+            for each in posts
+            if each.body == request["body"].encode()
+            and fields(each.headers) == fields(request["headers"])
+        )
+        posts.remove(same)
+        assert request["url"] == base + same.target
+        assert request["bytes"] == len(same.body)
+        tokens = call["explained"]["tokens"]["total"]
+        assert len(same.body) < 10_000 or tokens >= len(same.body) / 8, "not all is counted"
+
+
+def shown(app: TuiChat) -> str:
+    """Return the text of the inspector's view without white space, which wrapping changes."""
+    view = app.query_one(Inspector).view_now
+    assert isinstance(view, RowsView)
+    return "".join("".join(row.text for row in view.rows).split())
+
+
+async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:
+    """The app shows the URL, the headers and the body of each call."""
+    app = make_app(folder)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        by_session = {call["conversation"]["session_id"]: call for call in calls}
+        for session_id, call in by_session.items():
+            request = call["request"]
+            listed = [c for c in await workspace.store.requests.calls(session_id) if not c.is_side]
+            await workspace.sessions.open_at(session_id, listed[-1].message_id)
+            assert await workspace.live_request.view_sent(listed[-1].message_id)
+            inspector = app.query_one(Inspector)
+            inspector.view_shown = View.REQUEST
+            size = str(len(request["body"].encode()))
+            await until(pilot, lambda size=size: size in shown(app))
+            assert "".join(request["url"].split()) in shown(app)
+            for name, value in request["headers"]:
+                text = "" if "[key]" in value else "".join(value.split())
+                assert f"{name}:{text}" in shown(app)
+            assert inspector.composed is not None
+            assert inspector.composed.body == request["body"].encode()
+
+
 Result = tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]
 Tapped = Callable[..., Result]
 
@@ -66,24 +161,26 @@ def tapped(tmp_path: Path) -> Iterator[Tapped]:
     lines = tmp_path / "calls.jsonl"
 
     def call(script: Any, *command: str, listen: int = 0, code: int = 0, **environ: str) -> Result:
-        file = tmp_path / "script.json"
-        file.write_text(json.dumps(script))
+        received: list[HttpRequest] = []
         lines.unlink(missing_ok=True)
         tap = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data"), "tap"]
-        flags = ["--upstream", "offline", "--alias", "script", "--script", str(file)]
-        address = [] if not listen else ["--listen", str(listen)]
-        done = subprocess.run(
-            [*tap, *flags, *address, "--output", str(lines), "--", *command],
-            env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
-            cwd=home / "work",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        address = ["--listen", str(listen)] if listen else []
+        with upstream(script, received) as base:
+            done = subprocess.run(
+                [*tap, *address, "--upstream", base, "--output", str(lines), "--", *command],
+                env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
+                cwd=home / "work",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
         assert done.returncode == code, done.stderr[-2000:]
         assert "Traceback" not in done.stderr
-        return done, [json.loads(line) for line in lines.read_text().splitlines()]
+        calls = [json.loads(line) for line in lines.read_text().splitlines()]
+        check_received(calls, received, base)
+        asyncio.run(check_shown(tmp_path / "data", calls))
+        return done, calls
 
     yield call
     data = b"".join(
@@ -132,12 +229,12 @@ def test_codex_with_a_tool(clients: Path, tapped: Tapped):
     call = {"name": "exec_command", "arguments": {"cmd": "echo the ferry"}}
     first = {"reasoning": "Hm.", "text": "I run it.", "tool_calls": [call]}
     (codex,) = clients.glob("node_modules/@openai/codex-linux-x64/vendor/*/bin/codex")
-    url = f"http://127.0.0.1:{PORT}/v1"
+    url = "{OPENAI_BASE_URL}"
     provider = f'{{name="tap",base_url="{url}",env_key="OPENAI_API_KEY",wire_api="responses"}}'
     settings = ("-c", f"model_providers.tap={provider}", "-c", "model_provider=tap")
     command = (str(codex), "exec", "--skip-git-repo-check", *settings, "-m", "gpt-x", "run it")
     script = [first, "It said: the ferry."]
-    done, calls = tapped(script, *command, listen=PORT, OPENAI_API_KEY=KEY)
+    done, calls = tapped(script, *command, OPENAI_API_KEY=KEY)
     assert "It said: the ferry." in done.stdout
     one, two = main_calls(calls)
     assert one["request"]["protocol"] == "openai_responses"
@@ -160,13 +257,26 @@ def test_gemini_cli(clients: Path, tapped: Tapped, tmp_path: Path):
     assert call["request"]["model"] == "gemini-x"
 
 
+def test_opencode(clients: Path, tapped: Tapped):
+    options = {"baseURL": "{OPENAI_BASE_URL}", "apiKey": KEY}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"gpt-5": {}}}
+    configuration = json.dumps({"provider": {"tap": provider}})
+    program = str(clients / "node_modules/opencode-linux-x64/bin/opencode")
+    variable = f"OPENCODE_CONFIG_CONTENT={configuration}"
+    command = ("env", variable, program, "run", "-m", "tap/gpt-5", "Hi")
+    done, calls = tapped(["Hello."], *command)
+    assert "Hello." in done.stdout
+    (call,) = main_calls(calls)
+    assert call["program"]["name"] == "opencode"
+
+
 def test_pi(clients: Path, tapped: Tapped, tmp_path: Path):
     folder = tmp_path / "home/.pi/agent"
     folder.mkdir(parents=True)
     model = {"id": "m", "name": "m", "contextWindow": 100_000, "maxTokens": 1000}
     model |= {"reasoning": False, "input": ["text"]}
     model |= {"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
-    provider = {"baseUrl": f"http://127.0.0.1:{PORT + 1}/v1", "api": "openai-completions"}
+    provider = {"baseUrl": f"http://127.0.0.1:{PORT}/v1", "api": "openai-completions"}
     provider |= {"apiKey": KEY, "models": [model]}
     (folder / "models.json").write_text(json.dumps({"providers": {"tap": provider}}))
     command = (
@@ -178,18 +288,15 @@ def test_pi(clients: Path, tapped: Tapped, tmp_path: Path):
         "m",
         "Hi",
     )
-    done, calls = tapped(["Hello."], *command, listen=PORT + 1, PI_OFFLINE="1")
+    done, calls = tapped(["Hello."], *command, listen=PORT, PI_OFFLINE="1")
     assert "Hello." in done.stdout
     assert main_calls(calls)[0]["request"]["protocol"] == "openai_chat"
 
 
-def test_llm(clients: Path, tapped: Tapped, tmp_path: Path):
-    folder = tmp_path / "home/llm"
-    folder.mkdir()
-    model = f"- model_id: m\n  model_name: m\n  api_base: http://127.0.0.1:{PORT + 2}/v1\n"
-    (folder / "extra-openai-models.yaml").write_text(model)
-    environ = {"LLM_USER_PATH": str(folder), "OPENAI_API_KEY": KEY}
-    command = (str(clients / "llm/bin/llm"), "-m", "m", "Hi")
-    done, calls = tapped(["Hello."], *command, listen=PORT + 2, **environ)
+def test_llm(clients: Path, tapped: Tapped):
+    program = str(clients / "llm/bin/llm")
+    done, calls = tapped(["Hello."], program, "-m", "gpt-4o-mini", "Hi", OPENAI_API_KEY=KEY)
     assert done.stdout.strip() == "Hello."
-    assert main_calls(calls)[0]["seconds"]["first_token"] is not None
+    (call,) = calls
+    assert call["program"] == {"name": "llm", "version": None}
+    assert call["seconds"]["first_token"] is not None
