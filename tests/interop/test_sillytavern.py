@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import sillytavern as reader
-from tui_chat.interop.readable_parts import siblings
-from tui_chat.models.settings import AuthorNote, LoreTimer
+from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.interop.sillytavern_chat import chat_lines
+from tui_chat.models.settings import AuthorNote, CharacterTexts, Injection, LoreTimer
 
 
 def chat(*messages: dict[str, Any], **facts: Any) -> bytes:
@@ -219,3 +222,36 @@ def test_a_broken_line_is_named():
 def test_an_invalid_message_is_named():
     [found] = read(chat(tavern("Hello."), {"name": "Ada"}))
     assert (found.place, found.fault) == ("line 3", "must be a message with text in “mes”")
+
+
+def test_what_a_chat_sets_instead_of_the_card_is_a_setting_and_is_written_back():
+    facts = {
+        "scenario": "A storm.",
+        "mes_example": "<START>",
+        "script_injects": {
+            "a": {"value": "Rain.", "position": 1, "depth": 2, "role": 1, "scan": True},
+            "searched": {"value": "Only searched.", "position": -1},
+            "empty": {"value": ""},
+        },
+    }
+    found = only(chat(tavern("Hi."), **facts))
+    settings = found.session.settings
+    assert settings.character == CharacterTexts("A storm.", example_dialogues="<START>")
+    assert settings.injections == (Injection("a", "Rain.", 2, "user", "depth", True),)
+    header = json.loads(next(chat_lines(found)))
+    assert header["chat_metadata"].items() >= facts.items(), "as it was"
+    changed = replace(settings, character=None, injections=None)
+    session = replace(found.session, settings=changed)
+    header = json.loads(next(chat_lines(replace(found, session=session))))["chat_metadata"]
+    assert (header["scenario"], header["script_injects"]) == ("", {})
+
+
+def test_guests_keep_their_names_and_hidden_narration_is_aside():
+    guest = tavern("Aye.") | {"name": "Tomas", "force_avatar": "/x.png"}
+    hidden = tavern("Night.") | {"is_system": True, "extra": {"type": "narrator"}}
+    found = only(chat(tavern("Hi."), hidden, guest))
+    branch = active_branch(found)
+    assert [entry.message.content for entry in branch] == ["Hi.", "Aye."]
+    message = branch[-1].message
+    assert (message.name, message.semantics.is_speaker_chosen) == ("Tomas", True)
+    assert not branch[0].message.semantics.is_speaker_chosen

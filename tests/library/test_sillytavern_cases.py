@@ -25,3 +25,15 @@ def test_every_capture_gives_the_same_messages():
         if messages != json.loads(text)["messages"]:
             different.append(path.stem)
     assert different == sorted(DIFFERENT)
+
+
+def test_the_entries_of_a_lorebook_may_be_a_list():
+    entry = {"uid": 3, "key": [], "constant": True, "content": "Rain.", "position": 0}
+    case = {
+        "preset": {"prompts": []},
+        "card": {"name": "Ada", "description": "", "first_mes": ""},
+        "lorebooks": {"active_global": ["Sea"], "files": {"Sea": {"entries": [entry]}}},
+        "user_input": "Hi.",
+    }
+    messages, _ = build_case(json.dumps(case), "case")
+    assert {"role": "system", "content": "Rain."} in messages

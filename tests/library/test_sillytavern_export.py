@@ -21,7 +21,11 @@ from tui_chat.library.editing import (
 )
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.library.sillytavern_export import export_preset
-from tui_chat.library.sillytavern_presets import import_preset, parse_sillytavern_preset
+from tui_chat.library.sillytavern_presets import (
+    import_preset,
+    parse_sillytavern_preset,
+    with_texts,
+)
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import Settings
 from tui_chat.paths import bundled
@@ -293,3 +297,6 @@ def test_secrets_are_not_kept() -> None:
     assert "hush" not in dump_preset(imported.preset)
     sentences = [note.sentence for note in imported.notes]
     assert "“proxy_password” may hold a secret: it is not kept." in sentences
+    later = import_preset(with_texts(imported.preset), "x").notes
+    assert [note.sentence for note in later] == sentences, "a later report says the same"
+    assert "proxy_password" not in json.loads(export_preset(imported.preset).text)

@@ -11,7 +11,6 @@ import pytest
 
 from tests.library.test_character_cards import PIXEL, picture, text_chunk
 from tests.workspace.test_characters import CARD
-from tui_chat.workspace.importer import SKIPPED
 
 
 def archive(path: Path, card: dict[str, Any] = CARD) -> None:
@@ -85,7 +84,7 @@ async def test_a_folder_has_cards_chats_and_other_pictures(make_workspace, tmp_p
     for dry_run in (True, False):
         [report] = await workspace.import_export.import_files([path], dry_run=dry_run)
         assert [role.name for role in report.cards] == ["Ada", "Bo", "Cy"]
-        assert report.notes == {SKIPPED: 2}
+        assert sorted(report.skipped) == ["characters/no.png", "characters/plain.png"]
         assert [fault.place for fault in report.faults] == [
             "characters/broken.png",
             "characters/no.charx",

@@ -58,6 +58,7 @@ from tui_chat.workspace.file_index import require_conversations
 from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skipped_names
 
 if TYPE_CHECKING:
+    from tui_chat.library.library import Library
     from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
@@ -295,6 +296,7 @@ async def _export_sessions(
     everything: bool,
     force: bool,
 ) -> None:
+    library = library_in(common.config_folder)
     async with open_store(common) as store:
         if everything:
             chosen = list(await store.sessions.list())
@@ -305,13 +307,13 @@ async def _export_sessions(
             await _name_unwritten(store, chosen)
         if everything and kind not in MULTI_SESSION_FORMATS:
             assert output is not None  # checked before
-            await _write_each(store, chosen, kind, output, force)
+            await _write_each(store, library, chosen, kind, output, force)
         elif output is None:
-            async for text in exported_texts(store, ids, kind, _local_zone()):
+            async for text in exported_texts(store, ids, kind, _local_zone(), library):
                 write_export(text)
             finish()
         else:
-            await write_file(exported_texts(store, ids, kind, _local_zone()), output)
+            await write_file(exported_texts(store, ids, kind, _local_zone(), library), output)
 
 
 async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> None:
@@ -327,14 +329,20 @@ async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> N
 
 
 async def _write_each(
-    store: Store, sessions: Sequence[SessionSummary], kind: Format, folder: Path, force: bool
+    store: Store,
+    library: Library,
+    sessions: Sequence[SessionSummary],
+    kind: Format,
+    folder: Path,
+    force: bool,
 ) -> None:
     _make_folder(folder)
     for session in sessions:
         target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ENDINGS[kind]}"
         if target.exists() and not force:
             raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
-        await write_file(exported_texts(store, [session.session_id], kind, _local_zone()), target)
+        ids = [session.session_id]
+        await write_file(exported_texts(store, ids, kind, _local_zone(), library), target)
 
 
 def _make_folder(folder: Path) -> None:

@@ -200,7 +200,9 @@ def show(common: CommonOptions, name: str | None, *, as_json: bool) -> None:
                 return
             zone = datetime.now().astimezone().tzinfo
             assert zone is not None  # astimezone sets it
-            texts = exported_texts(workspace.store, [summary.session_id], "markdown", zone)
+            texts = exported_texts(
+                workspace.store, [summary.session_id], "markdown", zone, workspace.library
+            )
             write_markdown([text async for text in texts])
 
     asyncio.run(run())

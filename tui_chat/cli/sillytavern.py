@@ -210,8 +210,8 @@ def _check_card(checked: CheckedFile, content: bytes) -> None:
     checked.taken += [_counted(scripts, "regex script")] if scripts else []
     unused: tuple[tuple[object, str], ...] = (
         (
-            character.world and character.book is None,
-            f"The lorebook “{character.world}” is only linked: choose it in the session.",
+            character.world,
+            f"The lorebook “{character.world}” is linked: a new chat chooses it if it is there.",
         ),
         (script_names(extensions)[1], "Regex scripts that only change what is shown are not run."),
         (as_list(card.fields.get("assets")), "Its assets are kept, but not used."),

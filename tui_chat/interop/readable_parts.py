@@ -52,9 +52,13 @@ def about(transcript: SessionTranscript, shown: int, zone: tzinfo) -> list[tuple
 
 def sender(message: Message, transcript: SessionTranscript) -> str:
     """Return the name of the sender."""
-    name = one_line(message.name, 80)
-    if message.role == "assistant" and not name and transcript.role:
-        name = one_line(transcript.role.name, 80)
+    settings, name = transcript.session.settings, message.name
+    if message.role == "assistant":
+        by_role = transcript.role.name if transcript.role else ""
+        name = name or settings.char_name or by_role or transcript.character
+    elif message.role == "user":
+        name = name or settings.user_name or transcript.user
+    name = one_line(name, 80)
     if message.role == "tool":
         return f"Tool: {name}" if name else "Tool"
     return name or _NAMES[message.role]

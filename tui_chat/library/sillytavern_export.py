@@ -28,7 +28,7 @@ from tui_chat.library.sillytavern_presets import (
     import_preset,
     with_texts,
 )
-from tui_chat.library.sillytavern_settings import setting_changes
+from tui_chat.library.sillytavern_settings import SECRETS, setting_changes
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line, sanitize
@@ -95,6 +95,7 @@ class _PresetExporter:
     def __init__(self, preset: Preset) -> None:
         self.preset = preset
         source = with_texts(preset) if preset.sillytavern else {**_NEW}
+        source = {key: value for key, value in source.items() if key not in SECRETS or value}
         self.whole: dict[str, Any] = deepcopy(source)
         self.before = import_preset(self.whole, preset.name).preset
         self.old = {message.id: message for message in self.before.messages}

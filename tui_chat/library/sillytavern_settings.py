@@ -147,8 +147,10 @@ def setting_changes(before: Settings, after: Settings) -> dict[str, Any]:
 
 
 def kept(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a preset without the keys that may hold secrets."""
-    return {key: value for key, value in found.items() if key not in SECRETS or not value}
+    """Return a preset with null for the secrets that it may hold, so that a later report still
+    names them.
+    """
+    return {key: None if key in SECRETS and value else value for key, value in found.items()}
 
 
 def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
@@ -193,7 +195,7 @@ def _is_connection(key: str) -> bool:
 
 def _connection_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     for key in SECRETS:
-        if found.get(key):
+        if found.get(key) or (key in found and found[key] is None):
             sentence = f"“{key}” may hold a secret: it is not kept."
             yield ImportNote(Level.WARNING, sentence, lost=True)
     source = found.get("chat_completion_source")

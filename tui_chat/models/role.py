@@ -18,6 +18,8 @@ PROFILE_PLACEMENTS: tuple[ProfilePlacement, ...] = (
 )
 PROFILE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 MAX_PROFILE_DEPTH = 1_000_000
+FIRST_ROLE_NAME = "Assistant"
+"""The name of the role that an empty database starts with."""
 PROFILE_DEPTH = 2
 """Depth of a profile that names none, as in SillyTavern."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

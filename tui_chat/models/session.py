@@ -114,6 +114,14 @@ class Session:
     """The session that it is a side conversation of: a title call, a subagent; empty for none."""
 
 
+class SpeakerNames(NamedTuple):
+    """The names of those who speak in a session; empty where nothing gives one."""
+
+    user: str = ""
+    character: str = ""
+    """Of who replies."""
+
+
 class SessionSummary(NamedTuple):
     """A session as the list shows it.
 

@@ -7,14 +7,18 @@ export without it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat import __version__
+from tui_chat.errors import InputError
 from tui_chat.files import open_for_replacement
 
 if TYPE_CHECKING:
+    from tui_chat.library.library import Library
     from tui_chat.models.transcript import SessionTranscript
     from tui_chat.store import Store
 
@@ -36,9 +40,14 @@ MULTI_SESSION_FORMATS: frozenset[Format] = frozenset(("json", "shared"))
 
 
 async def exported_texts(
-    store: Store, session_ids: Sequence[str], kind: Format, zone: tzinfo
+    store: Store,
+    session_ids: Sequence[str],
+    kind: Format,
+    zone: tzinfo,
+    library: Library | None = None,
 ) -> AsyncIterator[str]:
     """Yield the text of a file with these sessions; only our JSON can hold more than one.
+    `library` has the profiles, whose names are those of the users in a text to be read.
 
     `zone` is the time zone of the times in the file. A session that is deleted meanwhile is
     skipped. One session at a time is in memory.
@@ -52,6 +61,10 @@ async def exported_texts(
     for session_id in session_ids:
         transcript = await store.transcripts.get(session_id, requests=kind == "json")
         if transcript is not None:
+            profile = transcript.session.profile
+            if library is not None and profile and not is_ours:
+                with suppress(InputError):  # it is gone or damaged: the user has no name
+                    transcript = replace(transcript, user=library.profile(profile).name)
             for text in _texts(transcript, kind, zone, first):
                 yield text
             first = False

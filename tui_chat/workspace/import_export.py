@@ -75,7 +75,8 @@ class ImportExport:
         from tui_chat.workspace.exporter import exported_texts
 
         store = self._workspace.store_of(session_id)
-        texts = exported_texts(store, [session_id], kind, self._zone)
+        library = self._workspace.library
+        texts = exported_texts(store, [session_id], kind, self._zone, library)
         return await self._write(texts, path, overwrite=overwrite)
 
     async def export_part(
@@ -90,10 +91,12 @@ class ImportExport:
         session = self._workspace.state.session
         if session is None or not entries:
             return False
-        first, last = entries[0], entries[-1]
+        first, last, names = entries[0], entries[-1], self._workspace.state.speakers
         part = SessionTranscript(
             replace(session, role_id=None, head_id=last.message.id),
             (replace(first, parent_id=None), *entries[1:]),
+            character=names.character,
+            user=names.user,
         )
 
         async def texts() -> AsyncIterator[str]:

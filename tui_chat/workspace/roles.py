@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
-from tui_chat.models.role import Character, Role
+from tui_chat.models.role import FIRST_ROLE_NAME, Character, Role
 from tui_chat.models.setting_json import settings_json
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.text import clean
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_ROLE = Role(
     role_id="assistant",
-    name="Assistant",
+    name=FIRST_ROLE_NAME,
     system_prompt=(
         "You are a helpful assistant. Answer in Markdown, precisely and to the point, and say so "
         "when you do not know."

@@ -17,8 +17,8 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
-from tui_chat.models.role import Profile, Role
-from tui_chat.models.session import Entry, Session, SessionSummary, last_reply
+from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role
+from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames, last_reply
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
@@ -322,6 +322,24 @@ class WorkspaceState:
         if character.world in self.lorebook_names:
             return self.lorebooks
         return _with_book(self.lorebooks, character.book)
+
+    @property
+    def speakers(self) -> SpeakerNames:
+        """The names of the user and of who replies, as far as a setting, a profile or a role other
+        than the first one gives them.
+        """
+        role = self.role if self.role is not None and not self.role_fault else None
+        places = (
+            self.settings,
+            self.preset.settings,
+            *((role.settings,) if role is not None else ()),
+            self.endpoint.settings,
+        )
+        user = next(filter(None, (each.user_name for each in places)), "")
+        character = next(filter(None, (each.char_name for each in places)), "")
+        by_role = role.name if role is not None and role.name != FIRST_ROLE_NAME else ""
+        by_profile = self.profile.name if self.profile is not None else ""
+        return SpeakerNames(user or by_profile, character or by_role)
 
     @property
     def effective_model(self) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
-MOST_NOTES = 3
+MOST_NOTES = 8
 """Notes on an imported file that are shown."""
 
 FORMATS: dict[Format, str] = {
@@ -143,10 +143,20 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     elif roles:
         listed = ", ".join(roles[:5]) + (", …" if len(roles) > 5 else "")
         lines.append(f"{name}: {len(roles):,} characters are now roles: {listed}.")
-    if not count and not roles and not report.faults:
+    for kind in ("presets", "lorebooks", "profiles"):
+        if names := [one_line(each, 60) for each in report.names(kind)]:
+            listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            what = kind if len(names) > 1 else kind.removesuffix("s")
+            lines.append(f"{name}: {len(names):,} {what}: {listed}.")
+    if not count and not roles and not report.files and not report.faults:
         lines.append(f"{name}: no conversations in it.")
     notes = list(report.notes.items())
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
+    if report.skipped:
+        skipped = len(report.skipped) + report.more_skipped
+        names = ", ".join(one_line(each, 60) for each in report.skipped[:3])
+        listed = f"{names}, …" if skipped > 3 else names
+        lines.append(f"Skipped, since nothing known is in it: {listed}")
     if len(notes) > MOST_NOTES:
         lines.append("`tui-chat import` shows the rest.")
     for fault in report.faults[:3]:

@@ -16,11 +16,11 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
 from tui_chat.ui.areas.chat import sections
-from tui_chat.ui.areas.chat.header_footer import ReplyProgress
+from tui_chat.ui.areas.chat.header_footer import ReplyProgress, header_lines
 from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
@@ -497,3 +497,23 @@ def test_code_breaks_after_a_space_and_loses_nothing(text: str, lines: list[str]
 def test_a_very_long_line_of_code_is_cut_in_linear_time() -> None:
     text = "word " * 100_000 + "\u0301" * 2_000
     assert "".join(line.text for line in chop([TextRun(text)], 78)) == text
+
+
+@pytest.mark.parametrize(
+    ("message", "model", "speakers", "name"),
+    [
+        (Message("user", "x"), "", SpeakerNames(), "You"),
+        (Message("user", "x"), "", SpeakerNames("Kim", "Ada"), "Kim"),
+        (Message("user", "x", name="Zoë"), "", SpeakerNames("Kim", "Ada"), "Zoë"),
+        (Message("assistant", "x"), "model-x", SpeakerNames("Kim"), "model-x"),
+        (Message("assistant", "x"), "model-x", SpeakerNames("Kim", "Ada"), "Ada"),
+        (Message("assistant", "x", name="Tomas"), "", SpeakerNames("Kim", "Ada"), "Tomas"),
+        (Message("assistant", "x"), "", SpeakerNames(), "Assistant"),
+    ],
+)
+def test_a_message_is_headed_by_its_speaker(
+    message: Message, model: str, speakers: SpeakerNames, name: str
+) -> None:
+    lines = header_lines(Entry(message, model=model), 60, "", None, speakers=speakers)
+    assert lines[-1].text.startswith(name)
+    assert not model or model in lines[-1].text, "the model stays among the facts"

@@ -147,7 +147,7 @@ async def test_the_conversation_is_copied_whole() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0, "**q**"), entry(1, "a")))
         await pilot.press("Y")
-        assert copied(app) == [("User:\n\n**q**\n\nmodel-x:\n\na", "conversation")]
+        assert copied(app) == [("You:\n\n**q**\n\nmodel-x:\n\na", "conversation")]
 
 
 async def test_links_are_opened_one_after_the_other() -> None:

@@ -92,6 +92,8 @@ class ChatArea(Area):
                 self.drafts.compose_soon()
             case events.RequestComposed():
                 self.show_budget()
+                if self.workspace is not None:  # another role, profile or setting
+                    self.pane.transcript.set_speakers(self.workspace.state.speakers)
             case events.ReplyRetrying(pause):
                 # Without “The provider refused the request”: a narrow line has the cause.
                 why = _LABEL.sub(r"\1", str(pause.why))
@@ -145,6 +147,7 @@ class ChatArea(Area):
             subtitle = f"nothing is stored · {subtitle}"
         if state.role_fault:
             subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
+        self.pane.transcript.set_speakers(state.speakers)
         endpoints = state.config.endpoints
         keys = keys_found(endpoints, self.context.environ) if not entries else ()
         self.pane.show(

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.session import SpeakerNames
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 
@@ -57,6 +58,7 @@ class LayoutOptions:
     code: CodeView = WRAPPED
     subagents: frozenset[str] = frozenset()
     """Ids of the calls that started subagents whose sessions can be opened."""
+    speakers: SpeakerNames = SpeakerNames()
 
 
 class BranchLayout:
@@ -132,6 +134,12 @@ class BranchLayout:
     def set_subagents(self, calls: frozenset[str]) -> None:
         """Name the key at the calls that started subagents; heights stay."""
         self.options.subagents = calls
+        for _, layout in self._layouts.values():
+            layout.assemble()
+
+    def set_speakers(self, speakers: SpeakerNames) -> None:
+        """Name who speaks; heights stay."""
+        self.options.speakers = speakers
         for _, layout in self._layouts.values():
             layout.assemble()
 

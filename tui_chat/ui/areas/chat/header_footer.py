@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import SpeakerNames
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.tokens.counter import media_tokens
 from tui_chat.ui.areas.chat.markdown import plain_lines
@@ -51,6 +52,7 @@ _FILTER_FINISH = {
     *("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
 }
 
+NO_SPEAKERS = SpeakerNames()
 _Fact = tuple[int, str]
 """A fact with its weight; the lightest is left out first if there is no room."""
 
@@ -95,6 +97,7 @@ def header_lines(
     day: str,
     progress: ReplyProgress | None,
     timing: Timing = NO_TIMING,
+    speakers: SpeakerNames = NO_SPEAKERS,
 ) -> list[TextLine]:
     """Lay out what is above a message.
 
@@ -107,7 +110,7 @@ def header_lines(
         side = "─" * max(2, (width - cell_len(label)) // 2)
         runs = (TextRun(side, ("rule",)), safe_run(label, "meta"), TextRun(side, ("rule",)))
         lines += [TextLine(wrap(runs, width)[0].runs, bare=True), TextLine(bare=True)]
-    name = clipped(one_line(_speaker(entry), 80), max(width - 8, 4))
+    name = clipped(one_line(speaker_of(entry, speakers), 80), max(width - 8, 4))
     left = [TextRun(name, (_SPEAKER_STYLE[entry.message.role],))]
     if entry.siblings > 1 and width > 20:
         left += _version_switch(entry)
@@ -123,22 +126,25 @@ def header_lines(
     room = width - width_of(left)
     if room < 0:
         left, room = left[:1], width - cell_len(name)
-    facts = _facts(entry, timing) if progress is None else _pace(progress.timing, live=True)
+    facts = (
+        _facts(entry, timing, speakers) if progress is None else _pace(progress.timing, live=True)
+    )
     meta = _fitting(facts, room - 2)
     right = [TextRun(" " * (room - cell_len(meta))), TextRun(meta, ("meta",))] if meta else []
     return [*lines, TextLine((*left, *right))]
 
 
-def _speaker(entry: Entry) -> str:
+def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
+    """Return who a message is by: its own speaker, else the session's, else the model or “You”."""
     message = entry.message
     match message.role:
         case "assistant":
-            return entry.model or message.name or "Assistant"
+            return message.name or speakers.character or entry.model or "Assistant"
         case _ if message.semantics.summary is not None:
             count = message.semantics.summary.messages
             return f"Summary of {count:,} message{'s' * (count != 1)}"
         case "user":
-            return message.name or "You"
+            return message.name or speakers.user or "You"
         case "system":
             return "System"
         case "tool":
@@ -156,9 +162,11 @@ def _version_switch(entry: Entry) -> list[TextRun]:
     ]
 
 
-def _facts(entry: Entry, timing: Timing) -> list[_Fact]:
+def _facts(entry: Entry, timing: Timing, speakers: SpeakerNames) -> list[_Fact]:
     """Return the facts about a message that is not streaming."""
     facts: list[_Fact] = []
+    if entry.model and speaker_of(entry, speakers) != entry.model:
+        facts.append((2, one_line(entry.model, 40)))
     if entry.usage.input is not None or entry.usage.output is not None:
         facts.append((3, _tokens(entry.usage)))
     facts += _pace(timing, live=False)

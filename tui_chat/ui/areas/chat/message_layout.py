@@ -298,7 +298,9 @@ class MessageLayout:
 
     def _header(self) -> LayoutPart:
         day, progress = self._neighbors.day, self._progress
-        return finished_part(header_lines(self.entry, self._width, day, progress, self._timing))
+        speakers = self._options.speakers
+        lines = header_lines(self.entry, self._width, day, progress, self._timing, speakers)
+        return finished_part(lines)
 
     def _replaced_parts(self) -> list[LayoutPart]:
         """Return the line about attempts that the provider gave up, and their unfolded texts."""

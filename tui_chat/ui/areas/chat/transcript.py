@@ -22,7 +22,7 @@ from tui_chat.ui.areas.chat.transcript_messages import KEYS, WRITING_ACTIONS
 from tui_chat.ui.areas.chat.viewport import START, LinePosition
 
 if TYPE_CHECKING:
-    from tui_chat.models.session import Entry
+    from tui_chat.models.session import SpeakerNames
     from tui_chat.ui.areas.chat.transcript_search import Hit
 
 NO_MESSAGE = "There is no message yet."
@@ -69,6 +69,12 @@ class Transcript(TranscriptCanvas):
         self._is_subagent = is_subagent
         if calls != self._layouts.options.subagents:
             self._layouts.set_subagents(calls)
+            self._redraw()
+
+    def set_speakers(self, speakers: SpeakerNames) -> None:
+        """Set the names of who speaks."""
+        if speakers != self._layouts.options.speakers:
+            self._layouts.set_speakers(speakers)
             self._redraw()
 
     def _refuse(self, why: str) -> None:
@@ -249,7 +255,10 @@ class Transcript(TranscriptCanvas):
     def action_copy_all(self) -> None:
         """Copy the conversation, each message under its speaker's name."""
         if self.entries:
-            texts = [f"{_speaker(entry)}:\n\n{entry.message.content}" for entry in self.entries]
+            from tui_chat.ui.areas.chat.header_footer import speaker_of
+
+            names = self._layouts.options.speakers
+            texts = [f"{speaker_of(e, names)}:\n\n{e.message.content}" for e in self.entries]
             self.post_message(messages.CopyRequested("\n\n".join(texts), "conversation"))
         else:
             self._refuse("There is nothing to copy yet.")
@@ -514,10 +523,3 @@ class Transcript(TranscriptCanvas):
         """Report the cursor; in `on_focus`, `has_focus` is not set yet."""
         super().watch_has_focus(value)
         self.report_cursor()
-
-
-def _speaker(entry: Entry) -> str:
-    message = entry.message
-    if message.role == "assistant":
-        return entry.model or message.name or "Assistant"
-    return message.name or message.role.title()
