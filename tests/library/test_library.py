@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,11 +39,13 @@ def test_an_unknown_name_lists_the_available_ones(shelf: Library):
 def test_a_saved_profile_is_read_back(shelf: Library):
     profile = Profile("Zoë “Z”", "Two\nlines, and 中文")
     assert shelf.profile(shelf.save_profile(profile)) == profile
+    with pytest.raises(InputError, match="exists already"):
+        shelf.save_profile(profile)
     for placed in (
         Profile("At a depth", "x", "depth", 0, "user"),
         Profile("At the note", "x", "note_top"),
     ):
-        assert shelf.profile(shelf.save_profile(placed)) == placed
+        assert shelf.profile(shelf.save_profile(placed, placed.name)) == placed
 
 
 @pytest.mark.parametrize(
@@ -62,3 +65,13 @@ def test_file_names_are_valid_on_every_system(name: str, file: str | None):
             file_name(name)
     else:
         assert file_name(name) == file
+
+
+def test_an_edited_profile_keeps_its_file_and_its_unknown_keys(tmp_path: Path):
+    (tmp_path / "profiles").mkdir()
+    path = tmp_path / "profiles" / "me.json"
+    path.write_text('{"name": "Kim", "content": "Old.", "note": "kept", "placement": "none"}')
+    shelf = Library(tmp_path, tmp_path)
+    assert shelf.save_profile(Profile("Kim Lee", "New."), "me") == "me"
+    assert json.loads(path.read_text()) == {"name": "Kim Lee", "content": "New.", "note": "kept"}
+    assert shelf.names("profiles") == ("me",)

@@ -167,18 +167,23 @@ class Library:
         write_text(text.rstrip("\n") + "\n", path)
         return path
 
-    def save_profile(self, profile: Profile) -> str:
-        """Write a profile to a file with its name; return that name.
+    def save_profile(self, profile: Profile, name: str = "") -> str:
+        """Write a profile to the file `name`, whose unknown keys stay, or to a new one with its
+        name; return the file's name.
 
-        Raises InputError for an empty name, or if the file cannot be written.
+        Raises InputError for an empty name, if a new one would replace another, or if the file
+        cannot be written.
         """
-        name = file_name(profile.name)
-        folder = self._own / "profiles"
-        _make_folder(folder)
         from tui_chat.library.roles_and_profiles import dump_profile  # loads pydantic
 
-        write_text(dump_profile(profile), folder / f"{name}.json")
-        return name
+        path = self.files("profiles").get(name)
+        before = read_text(path, max_bytes=MAX_BYTES) if path is not None else ""
+        path = path or self._own / "profiles" / f"{file_name(profile.name)}.json"
+        if not before and path.exists():
+            raise InputError(f"A profile “{path.stem}” exists already.")
+        _make_folder(path.parent)
+        write_text(dump_profile(profile, before), path)
+        return path.stem
 
     def add_preset(self, preset: Preset) -> str:
         """Write a preset to a new file with its name, numbered if that name is taken; return the

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PlainValidator, StrictInt, StrictStr
 
@@ -93,9 +93,11 @@ def parse_profile(text: str, source: str) -> Profile:
     return Profile(found.name, found.content, found.placement, found.depth, found.role)
 
 
-def dump_profile(profile: Profile) -> str:
-    """Return a profile as JSON text."""
-    body: dict[str, str | int] = {"name": profile.name, "content": profile.content}
+def dump_profile(profile: Profile, before: str = "") -> str:
+    """Return a profile as JSON text, with the unknown keys of the text `before` it."""
+    known = as_object(JsonFile(before).value) or {}
+    unknown = {key: value for key, value in known.items() if key not in _PROFILE_KEYS.field_of}
+    body: dict[str, Any] = {"name": profile.name, "content": profile.content, **unknown}
     if profile.placement != "anchor":
         body["placement"] = profile.placement
     if profile.placement == "depth":

@@ -160,10 +160,10 @@ class SessionSetup:
         with self._workspace.reporting():
             await self._use_profile(name)
 
-    async def save_profile(self, profile: Profile) -> None:
-        """Write a profile to the user's profiles, and use it."""
+    async def save_profile(self, profile: Profile, name: str = "") -> None:
+        """Write a profile to the user's file `name`, or to a new one, and use it."""
         with self._workspace.reporting():
-            await self._use_profile(self._workspace.library.save_profile(profile))
+            await self._use_profile(self._workspace.library.save_profile(profile, name))
 
     async def _use_profile(self, name: str) -> None:
         workspace = self._workspace

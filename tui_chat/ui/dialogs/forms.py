@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -327,9 +327,11 @@ def _picture_facts(content: bytes) -> str:
 class ProfileForm(Form[Profile | None]):
     """Edits a profile: the user's name and description."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, taken: Collection[str] = ()) -> None:
+        """`taken` are the names that it must not have, in lower case."""
         super().__init__()
         self._profile = profile
+        self._taken = taken
 
     def compose(self) -> ComposeResult:
         """Lay out the fields."""
@@ -362,6 +364,8 @@ class ProfileForm(Form[Profile | None]):
         depth = self.value("depth")
         if not name:
             self.show_fault("A profile needs a name.", "name")
+        elif name.casefold() in self._taken:
+            self.show_fault(f"There is a profile “{name}” already.", "name")
         elif placement not in PROFILE_PLACEMENTS:
             words = ", ".join(PROFILE_PLACEMENTS)
             self.show_fault(f"The place must be one of {words}.", "placement")

@@ -180,10 +180,17 @@ class PresetsArea(Area):
         if chosen not in (NEW_ITEM, EDIT_ITEM):
             await workspace.settings.set_profile(chosen)
             return
-        before = workspace.state.profile if chosen == EDIT_ITEM else None
-        form = ProfileForm(before or Profile("", ""))
-        if profile := await self.tui.push_screen_wait(form):
-            await workspace.settings.save_profile(profile)
+        file, before = "", Profile("", "")
+        if chosen == EDIT_ITEM:
+            try:
+                file = workspace.state.profile_name
+                before = workspace.library.profile(file)  # as it is now
+            except InputError as error:
+                self.show_error(error)
+                return
+        taken = [] if file else [each.casefold() for each in workspace.library.names("profiles")]
+        if profile := await self.tui.push_screen_wait(ProfileForm(before, taken)):
+            await workspace.settings.save_profile(profile, file)
 
     @work(group="dialog", exclusive=True)
     async def action_choose_lorebooks(self, name: str = "") -> None:
