@@ -4,9 +4,8 @@ shows in its place: a what-if, a request that was sent, or a captured one.
 1. Whatever changes the request publishes an event, and whoever shows it calls `compose`, at most
    once a frame. `WorkspaceState.request` then holds the result, and `RequestComposed` is published.
 2. Composing after a keystroke takes a few milliseconds. The first request with a vocabulary, the
-   first one of a long session, a very long draft and a new message that is very long take longer than a
-   frame: `takes_long` says
-   so, and `compose_in_thread` keeps the event loop free.
+   first one of a long session or with a new long message, and a very long draft take longer than a
+   frame: `takes_long` says so, and `compose_in_thread` keeps the event loop free.
 3. Looking at another request changes nothing in the session.
 4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
    request. It is shown while its command is typed, or when it is chosen; sending it sends the same
