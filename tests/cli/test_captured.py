@@ -362,3 +362,35 @@ def test_a_transcript_of_another_program_is_named(run: Run, tmp_path: Path, comm
     shown = run("sessions", "show", str(file))
     assert shown.code
     assert "is a file, not a session" in shown.err
+
+
+EVENTS = {
+    "openai_chat": 'data: {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n',
+    "openai_responses": 'event: response.created\ndata: {"type": "response.created"}\n\n',
+    "anthropic": 'event: message_start\ndata: {"type": "message_start", "message": {}}\n\n',
+    "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\r\n\r\n',
+    "ollama": '{"message": {"content": "Hi"}, "done": false}\n{"message": {}, "done": true}\n',
+}
+BODIES = {
+    "openai_chat": '{"choices": [{"message": {"content": "Hi"}}]}',
+    "openai_responses": '{"object": "response", "output": []}',
+    "anthropic": '{"type": "message", "content": []}',
+    "gemini": '{"candidates": []}',
+    "ollama": '{"message": {"content": "Hi"}, "done": true}',
+}
+
+
+@pytest.mark.parametrize("protocol", EVENTS)
+def test_the_protocol_of_a_reply_is_detected(protocol: str, tmp_path: Path, run: Run):
+    for number, text in enumerate((EVENTS[protocol], BODIES[protocol])):
+        path = tmp_path / str(number)
+        path.write_text(text)
+        assert run("read", path).out == run("read", path, "--protocol", protocol).out != ""
+
+
+def test_a_reply_that_tells_no_protocol_is_refused(tmp_path: Path, run: Run):
+    path = tmp_path / "reply"
+    path.write_text('{"text": "Hi"}')
+    done = run("read", path)
+    assert (done.code, done.out) == (2, "")
+    assert "--protocol" in done.err

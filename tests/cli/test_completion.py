@@ -71,6 +71,7 @@ def test_commands_options_and_names(complete: Complete):
     assert found.startswith("plain,claude-haiku-")
     assert complete("ask", "--endpoint", "google", "--model", "cl") == []
     assert "plain,temperature=" in complete("ask", "--set", "temp")
+    assert "plain,effort=high" in complete("ask", "--set", "effort=")
     assert complete("build", "--preset", "my") == ["file,my", "plain,my preset"]
     assert complete("completion", "f") == ["plain,fish"]
 
@@ -156,4 +157,8 @@ def test_a_real_shell_completes(shell: str, home: Path, filled: Run):
         app.until(lambda: app.shows("--profile"))
         app.type("k\t")
         app.until(lambda: app.shows("kim"))
+        app.type("\x03")
+        app.until(lambda: app.shows("^C") or shell != "bash")
+        app.type(f"tui-chat {folders} export 0\t\t\t")  # ids begin alike: titles tell them apart
+        app.until(lambda: app.shows("About foxes"))
         app.type("\x03")

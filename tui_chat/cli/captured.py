@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -141,10 +141,18 @@ def _take_terminal() -> None:
     os.close(terminal)
 
 
-def run_read(file: Path, protocol: Protocol) -> None:
-    """Print a reply as JSON. Raises InputError if the file cannot be read."""
+def run_read(file: Path, protocol: Protocol | None) -> None:
+    """Print a reply as JSON; without a protocol, it is detected. Raises InputError if the file
+    cannot be read.
+    """
     content = read_content(file, LARGEST_REQUEST)
     _name_file(file, content, "reply")
+    protocol = protocol or detect_reply(content)
+    if protocol is None:
+        raise InputError(
+            f"{input_name(file)}: The protocol of the reply cannot be told from its keys.",
+            advice="Name it with --protocol.",
+        )
     reply, error = read_reply(content, protocol)
     write_json(reply_json(reply, error))
 
@@ -164,6 +172,47 @@ def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | 
     except ProviderError as error:
         return reply, error
     return reply, None
+
+
+_SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
+    (Protocol.OPENAI_CHAT, lambda data: "choices" in data),
+    (Protocol.GEMINI, lambda data: "candidates" in data or "promptFeedback" in data),
+    (
+        Protocol.OPENAI_RESPONSES,
+        lambda data: (
+            data.get("object") == "response" or str(data.get("type", "")).startswith("response.")
+        ),
+    ),
+    (
+        Protocol.ANTHROPIC,
+        lambda data: (
+            str(data.get("type", "")).startswith(("message", "content_block"))
+            or (data.get("type") == "error" and "error" in data)
+        ),
+    ),
+    (Protocol.OLLAMA, lambda data: "done" in data and ("message" in data or "response" in data)),
+)
+"""What only replies of a protocol have, at the top of a body or of an event."""
+
+
+def detect_reply(body: bytes) -> Protocol | None:
+    """Return the protocol of a recorded reply; None if nothing in it tells."""
+    body = body.removeprefix(b"\xef\xbb\xbf").strip()
+    texts: list[str | bytes] = [body]
+    if _is_stream(body, ""):
+        texts = [data for _, data in recorded_events(body)]
+    if body[:1] == b"{":
+        texts = [*texts, body.partition(b"\n")[0]]  # JSON lines
+    for text in texts[:100]:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        for data in cast("list[Any]", found)[:1] if isinstance(found, list) else [found]:
+            for protocol, is_sign in _SIGNS if isinstance(data, dict) else ():
+                if is_sign(cast("dict[str, Any]", data)):
+                    return protocol
+    return None
 
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")

@@ -351,9 +351,12 @@ def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) 
 @cli.command()
 @file_argument
 @click.option(
-    "--protocol", type=click.Choice(PROTOCOLS), required=True, help="The protocol of the reply."
+    "--protocol",
+    "--from",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of the reply; default: detected.",
 )
-def read(file: Path, protocol: str) -> None:
+def read(file: Path, protocol: str | None) -> None:
     """Parse a recorded reply and print it as JSON.
 
     FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
@@ -363,11 +366,11 @@ def read(file: Path, protocol: str) -> None:
 
     \b
     Example:
-      tui-chat read reply.sse --protocol anthropic
+      tui-chat read reply.sse
     """
     from tui_chat.cli.captured import run_read
 
-    run_read(file, Protocol(protocol))
+    run_read(file, Protocol(protocol) if protocol else None)
 
 
 @cli.command()

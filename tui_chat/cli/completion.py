@@ -45,13 +45,31 @@ _Named: TypeAlias = "tuple[str, str]"
 
 @add_completion_class
 class _QuotingBashComplete(BashComplete):
-    """Completion for Bash of names with spaces and other special characters."""
+    """Completion for Bash of names with spaces and other special characters. Explanations, such as
+    the titles of sessions, are shown behind the names as long as several names fit.
+    """
 
-    source_template = BashComplete.source_template.replace(
-        "COMPREPLY+=($value)",
-        "if [[ ${COMP_WORDS[COMP_CWORD]} != [\\\"\\']* ]]; then "
-        'printf -v value "%%q" "$value"; fi; COMPREPLY+=("$value")',
+    source_template = (
+        BashComplete.source_template.replace(
+            "COMPREPLY+=($value)",
+            "IFS=$'\\t' read value about <<< \"$value\"; "
+            "if [[ ${COMP_WORDS[COMP_CWORD]} != [\\\"\\']* ]]; then "
+            'printf -v value "%%q" "$value"; fi; names+=("$value"); '
+            'COMPREPLY+=("$value${about:+  ($about)}")',
+        )
+        .replace(
+            "    return 0\n",
+            # Keys that put in a whole name (menu-complete, insert-completions) are 37 and 42.
+            "    if (( ${#names[@]} == 1 )) || [[ $COMP_TYPE == 37 || $COMP_TYPE == 42 ]]; then\n"
+            '        (( ${#names[@]} )) && COMPREPLY=("${names[@]}")\n    fi\n\n    return 0\n',
+        )
+        .replace("    local response\n", "    local response about names=()\n")
     )
+
+    def format_completion(self, item: Item) -> str:
+        """Return type and name, and behind a tab the explanation of a session's id."""
+        about = item.help if len(item.value) == 32 and item.help else ""
+        return f"{item.type},{item.value}" + (f"\t{about}" if about else "")
 
 
 def script(command: click.Command, shell: str) -> str:
@@ -161,7 +179,10 @@ def _models(context: click.Context) -> Iterator[_Named]:
 def _settings(_: click.Context) -> Iterator[_Named]:
     from tui_chat.models.setting_types import SETTINGS
 
-    return ((f"{name}=", each.accepts) for name, each in SETTINGS.items())
+    for name, each in SETTINGS.items():
+        yield f"{name}=", each.accepts
+        for word in each.words:
+            yield f"{name}={word}", ""
 
 
 complete_session = _completing(_sessions, titles=True)

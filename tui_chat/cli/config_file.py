@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,10 @@ def edit(common: CommonOptions) -> None:
 
     path = common.config_file
     command = editor_command(os.environ)
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or sys.stdin.isatty()):
+        raise InputError(
+            "There is no terminal for an editor.", advice=f"Edit {path}, or set EDITOR."
+        )
     create_config_file(path)
     try:
         code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603

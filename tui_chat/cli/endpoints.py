@@ -114,7 +114,14 @@ def run_facts(common: CommonOptions, name: str, models: tuple[str, ...], *, as_j
 
     The text has the form of `config.toml`, so that a line can be copied there and changed.
     """
-    endpoint = common.config().endpoint_named(name)
+    config = common.config()
+    offering = [each.name for each in config.endpoints if name in each.models]
+    if offering and name not in [each.name for each in config.endpoints]:
+        raise InputError(
+            f"“{one_line(name, 80)}” is a model, not an endpoint.",
+            advice=f"Name both: `tui-chat endpoints facts {offering[0]} {one_line(name, 80)}`.",
+        )
+    endpoint = config.endpoint_named(name)
     models = models or endpoint.models
     if as_json:
         write_json({model: _known(endpoint.facts_of(model)) for model in models})
