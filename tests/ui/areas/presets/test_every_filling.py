@@ -1,0 +1,127 @@
+"""A walk over what a row of the preset editor can say of its place, and why a preset message is not
+in a request: a state that shows each sentence, and one close to it that does not. The sentences are
+read from the sources, so that a new one without states fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.ui.areas.presets.test_request_facts import CARD, MESSAGES, ROLE, request
+from tui_chat.analysis import unsent_messages as unsent
+from tui_chat.models.policies import Policies
+from tui_chat.models.role import Profile, Role
+from tui_chat.ui.areas.inspector.views.context import ContextCounts
+from tui_chat.ui.areas.presets.request_facts import Fillings, facts_of
+
+PLAIN = Policies(depths="joined", role_prompt="description")
+BARE = Role("v", "Vesna")
+PROMPT = Role("v", "Vesna", "She is tall.")
+NUMBERS = {message.id: index for index, message in enumerate(MESSAGES)}
+
+
+def templates(function: Callable[..., Any] | type) -> list[str]:
+    """The sentences that a function returns, as patterns: what is put into one is anything."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    found: list[str] = []
+    for value in filter(None, returned):
+        inner = {part for text in ast.walk(value) if isinstance(text, ast.JoinedStr)
+                 for part in ast.walk(text) if part is not text}  # fmt: skip
+        for node in ast.walk(value):
+            if isinstance(node, ast.JoinedStr):
+                parts = (
+                    re.escape(str(each.value)) if isinstance(each, ast.Constant) else ".*"
+                    for each in node.values
+                )
+                found.append("".join(parts))
+            elif isinstance(node, ast.Constant) and node not in inner and " " in str(node.value):
+                found.append(re.escape(str(node.value)))
+    return [pattern for pattern in found if re.search(r"[a-z]{2}", pattern)]
+
+
+def filling(name: str, **inputs: Any) -> str:
+    """What the row of a message says."""
+    facts = facts_of(request(PLAIN, **inputs))
+    return facts.fillings.words_for(MESSAGES[NUMBERS[name]], 7)
+
+
+def role_words(**inputs: Any) -> str:
+    return facts_of(request(PLAIN, **inputs)).fillings.role_words
+
+
+def reason(name: str, policies: Policies = PLAIN, **inputs: Any) -> str:
+    """Why a message is not sent; empty if it is."""
+    composed, counts = request(policies, **inputs), ContextCounts()
+    counts.update(composed.envelope.turns)
+    found = unsent.unsent_messages(composed, counts.ids, counts.anchors)
+    return next((why for message, why in found if message.id == name), "")
+
+
+SET = {"description": "Somebody."}
+NO_SYSTEM = replace(ROLE, character=replace(CARD, system_prompt=""))
+NO_EXAMPLES = replace(ROLE, character=replace(CARD, example_dialogues=""))
+FILLINGS: list[tuple[Callable[[], str], Callable[[], str]]] = [
+    (lambda: filling("main"), lambda: filling("main", role=NO_SYSTEM)),
+    (lambda: filling("lore"), lambda: filling("lore", lorebooks=())),
+    (lambda: filling("lore", lorebooks=()), lambda: filling("lore")),
+    (lambda: filling("card", role=PROMPT), lambda: filling("card")),
+    (lambda: filling("card"), lambda: filling("card", role=PROMPT)),
+    (lambda: filling("card", role=None), lambda: filling("card")),
+    (lambda: filling("card", role=None, variables=SET), lambda: filling("card", variables=SET)),
+    (lambda: filling("scene"), lambda: filling("card")),
+    (lambda: filling("examples"), lambda: filling("examples", role=NO_EXAMPLES)),
+    (lambda: filling("examples", role=NO_EXAMPLES), lambda: filling("examples")),
+    (lambda: filling("who", profile=None), lambda: filling("who")),
+    (lambda: filling("who", profile=Profile("Ada", "")), lambda: filling("who")),
+    (
+        lambda: filling("who", profile=Profile("Ada", "x", placement="depth")),
+        lambda: filling("who"),
+    ),
+    (lambda: role_words(role=None), lambda: role_words(role=PROMPT)),
+    (lambda: role_words(role=BARE), lambda: role_words(role=PROMPT)),
+    (lambda: role_words(role=PROMPT), lambda: role_words(role=BARE)),
+]
+REASONS: list[tuple[Callable[[], str], Callable[[], str]]] = [
+    (lambda: reason("who", profile=None), lambda: reason("who")),
+    (
+        lambda: reason("main", role=replace(ROLE, character=replace(CARD, system_prompt="Be."))),
+        lambda: reason("main"),
+    ),
+    (lambda: reason("scene"), lambda: reason("card")),
+    (lambda: reason("later"), lambda: reason("deep")),
+    (lambda: reason("style"), lambda: reason("deep")),
+]
+NEEDS_ANOTHER_PRESET = {  # the presets of this walk cannot show them
+    *map(re.escape, ("says nothing", "its macros leave nothing", "left out to fit", "not sent")),
+    *map(re.escape, ("the role's prompt", " of “")),
+}
+
+
+@pytest.mark.parametrize("number", range(len(FILLINGS) + len(REASONS)))
+def test_a_sentence_is_shown_where_it_is_true_and_nowhere_else(number: int) -> None:
+    shows, silent = [*FILLINGS, *REASONS][number]
+    assert shows()
+    assert shows() != silent()
+
+
+def test_every_sentence_has_a_state() -> None:
+    shown, missing = [shows() for shows, _ in (*FILLINGS, *REASONS)], list[str]()
+    for function in (Fillings, unsent._reason):
+        for pattern in templates(function):
+            is_shown = any(re.search(pattern, words) for words in shown)
+            if not is_shown and pattern not in NEEDS_ANOTHER_PRESET:
+                missing.append(pattern)
+    assert missing == []
+
+
+def test_the_check_can_fail() -> None:
+    assert "only\\ on\\ .*" in templates(unsent.only_on)
