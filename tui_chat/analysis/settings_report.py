@@ -135,7 +135,10 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
                 name, value, sourced.origin, tuple(sent), _notes(composed, sourced.origin)
             )
         )
+    named = {each.name for each in reports}
     for origin, sent in found.items():
+        if origin.id in named:  # a text that a setting puts in front of the messages
+            continue
         notes = _notes(composed, origin)
         value = sent[0].text
         reports.append(SettingReport(origin.id, value, origin, tuple(sent), notes, is_set=False))
@@ -207,9 +210,9 @@ def parameter_json(value: Any) -> Any:
     """Return a parameter's value as the JSON value that a person writes as a setting; false for no
     hosted tools, and a list for several.
     """
-    if not isinstance(value, tuple):
-        return setting_json(value)
     many = cast("tuple[HostedTool | str, ...]", value)
+    if not isinstance(value, tuple) or not all(isinstance(each, HostedTool | str) for each in many):
+        return setting_json(value)
     plain = [
         each
         if isinstance(each, str)
@@ -254,7 +257,7 @@ def _is_message(tree: Tree) -> bool:
     return _origin_of(tree).kind not in _STRUCTURE
 
 
-_STRUCTURE = frozenset({OriginKind.SETTING, OriginKind.GLUE})
+_STRUCTURE = frozenset({OriginKind.SETTING, OriginKind.GLUE, OriginKind.TOOL})
 
 
 def _origin_of(tree: Tree) -> Origin:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -30,7 +31,6 @@ from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import Forecasts, LiveRequest
-from tui_chat.workspace.lorebooks import Lorebooks
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
@@ -49,6 +49,7 @@ from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
+    from tui_chat.workspace.lorebooks import Lorebooks
     from tui_chat.workspace.session_files import SessionFiles
 
 MAX_UNDO_STEPS = 100
@@ -97,7 +98,6 @@ class Workspace:
         self.settings = SessionSetup(self)
         self.presets = Presets(self)
         self.roles = Roles(self)
-        self.lorebooks = Lorebooks(self)
         self.sessions = Sessions(self)
         self.organization = SessionOrganization(self)
         self.temporary = TemporarySession(self)
@@ -114,6 +114,13 @@ class Workspace:
         """The files that a viewer lists; None for one's own conversations."""
         self.external_changes = ExternalChanges(self)
         self.unsaved_writes = UnsavedWrites(self)
+
+    @cached_property
+    def lorebooks(self) -> Lorebooks:
+        """The lorebooks that the user edits; their files are read by pydantic, not at the start."""
+        from tui_chat.workspace.lorebooks import Lorebooks
+
+        return Lorebooks(self)
 
     # --- the state -----------------------------------------------------------------------
 
