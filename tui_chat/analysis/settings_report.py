@@ -210,9 +210,12 @@ def parameter_json(value: Any) -> Any:
     """Return a parameter's value as the JSON value that a person writes as a setting; false for no
     hosted tools, and a list for several.
     """
-    many = cast("tuple[HostedTool | str, ...]", value)
-    if not isinstance(value, tuple) or not all(isinstance(each, HostedTool | str) for each in many):
+    values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    if not isinstance(value, tuple) or not all(
+        isinstance(each, HostedTool | str) for each in values
+    ):
         return setting_json(value)
+    many = cast("tuple[HostedTool | str, ...]", value)
     plain = [
         each
         if isinstance(each, str)
