@@ -105,6 +105,28 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(
         await until(pilot, lambda: kept(path)[0]["content"] == "The pool is closed.")
 
 
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    town(tmp_path, FOX)
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        app.panes.show_area(app.inspector)
+        inspector.view_shown = View.LORE
+        await until(pilot, lambda: "No lorebook is searched for this request." in shown(inspector))
+        assert "".join(str(tmp_path / "lorebooks").split()) in "".join(shown(inspector).split())
+        inspector.focus()
+        await pilot.press("enter")
+        await on(pilot, LorebooksDialog)
+        await pilot.press("space", "escape")
+        await until(pilot, lambda: "Type a message to see what it activates." in shown(inspector))
+        app.query_one(Composer).text = "a fox"
+        await until(pilot, lambda: "● fox" in shown(inspector))
+        assert "Type a message" not in shown(inspector)
+
+
 def body(inspector: Inspector) -> bytes:
     return inspector.composed.payload.body if inspector.composed is not None else b""
 

@@ -62,6 +62,8 @@ class InspectorArea(Area):
 
         if self.pane is None:
             self.pane = Inspector()
+            if not self.context.read_only:
+                self.pane.lore_folder = str(self.context.config.config_dir / "lorebooks")
             await self.mount(self.pane)
 
     def handle(self, event: WorkspaceEvent) -> None:
@@ -312,6 +314,10 @@ class InspectorArea(Area):
         if self.pane is not None and self.workspace is not None:
             with self.context.report_errors("The request cannot be shown."):
                 self._show_request(self.pane, self.workspace)
+
+    async def on_inspector_lorebooks_wanted(self) -> None:
+        """Choose, create and edit lorebooks."""
+        await self.tui.run_action("presets.choose_lorebooks")
 
     def on_inspector_kind_wanted(self) -> None:
         """Ask which action's request to show."""

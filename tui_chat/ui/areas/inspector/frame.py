@@ -137,6 +137,8 @@ class InspectorFrame(OnePassWidget):
         self._tabs = ProtocolTabs()
         self._view_tabs = ViewTabs()
         self._banner = Static(id="inspector-banner")
+        self.lore_folder = ""
+        """Where the user's lorebooks are; empty if none can be chosen."""
         self._banner_words = ""
         self._size_timer: Timer | None = None
         """Runs while the size of a long body waits for a pause in typing."""
@@ -250,7 +252,15 @@ class InspectorFrame(OnePassWidget):
         """Show the entries of the lorebooks in the lore view."""
         self._lore = table
         if isinstance(view := self.view_now, LoreView):
-            view.show(table, has_books=self._view_tabs.has_lore)
+            self._fill_lore(view)
+
+    def _fill_lore(self, view: LoreView) -> None:
+        view.show(
+            self._lore,
+            has_books=self._view_tabs.has_lore,
+            folder=self.lore_folder,
+            follows_draft=not self.is_banner_up,
+        )
 
     @property
     def shows_calls(self) -> bool:
@@ -405,7 +415,7 @@ class InspectorFrame(OnePassWidget):
             case BudgetView() as view:
                 view.show(composed, self._pinned)
             case LoreView() as view if view.table is not self._lore or view.table is None:
-                view.show(self._lore, has_books=self._view_tabs.has_lore)
+                self._fill_lore(view)
             case CallsView():
                 pass  # its calls are those of the session, not of the request
             case LoreView():

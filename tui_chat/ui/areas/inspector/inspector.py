@@ -95,6 +95,9 @@ class Inspector(InspectorFrame):
     class AgainstWanted(Message):
         """The user wants to compare with something else."""
 
+    class LorebooksWanted(Message):
+        """The user wants to choose lorebooks."""
+
     class KindWanted(Message):
         """The user wants to see what another action than sending would send."""
 
@@ -207,6 +210,8 @@ class Inspector(InspectorFrame):
                 self.action_copy("curl")
             case requests.COPY_HTTP:
                 self.action_copy("http")
+            case lores.CHOOSE_BOOKS:
+                self.post_message(self.LorebooksWanted())
             case lores.SHOW_MESSAGE if isinstance(view := self.view_now, LoreView):
                 self.post_message(self.OriginChosen(view.message_origin or GLUE, None))
             case _ if event.row.origin is not None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 SHOW_MESSAGE = "show message"
 """The action of the row of an entry."""
+CHOOSE_BOOKS = "choose lorebooks"
+"""The action of the row that is shown where no lorebook is searched."""
 _UNKNOWN = 255
 _MARKS: dict[int, Piece] = {
     EntryState.ACTIVE: ("●", "good"),
@@ -102,6 +104,10 @@ class LoreView(RowsView):
         self.table: LoreTable | None = None
         """What is shown; None while it is computed."""
         self._has_books = False
+        self._folder = ""
+        """Where the user's lorebooks are; empty if none can be chosen."""
+        self._follows_draft = False
+        """True if the request is the one that Enter would send."""
         self._turn: int | None = None
         """The chosen turn; None for the request itself."""
         self._first = 0
@@ -113,9 +119,19 @@ class LoreView(RowsView):
         self._shown: list[int | None] = []
         """The entry of each row."""
 
-    def show(self, table: LoreTable | None, *, has_books: bool = True) -> None:
-        """Show a table; None while it is computed."""
+    def show(
+        self,
+        table: LoreTable | None,
+        *,
+        has_books: bool = True,
+        folder: str = "",
+        follows_draft: bool = False,
+    ) -> None:
+        """Show a table; None while it is computed. `folder` is where the user's lorebooks are,
+        empty if none can be chosen; `follows_draft` is True for the request of the draft.
+        """
         self.table, self._has_books = table, has_books
+        self._folder, self._follows_draft = folder, follows_draft
         if table is not None and self._turn is not None and self._turn >= table.turns - 1:
             self._turn = None
         self.rebuild()
@@ -170,13 +186,27 @@ class LoreView(RowsView):
         self._shown = []
         table = self.table
         if table is None or not table.entries:
-            words = "The lorebooks are being searched." if self._has_books else _NO_BOOKS
-            return ViewRows([text_part(words, width, "", "muted")])
+            return ViewRows(self._without_entries(width))
         parts: list[Part] = []
         for entries, part in self._parts(table, width):
             parts.append(part)
             self._shown += entries or [None] * part[0]
         return ViewRows(parts)
+
+    def _without_entries(self, width: int) -> Iterator[Part]:
+        if self._has_books:
+            words = "The lorebooks are being searched."
+            if self.table is not None:
+                words = "The lorebooks have no entries."
+            yield text_part(words, width, "", "muted")
+            return
+        action = CHOOSE_BOOKS if self._folder else ""
+        words = cut("No lorebook is searched for this request.", width)
+        yield line((words, "muted"), action=action)
+        if action:
+            yield line((cut("Enter: choose or create one", width), "link"), action=action)
+            yield BLANK
+            yield text_part(f"Files go into {self._folder}", width, "", "muted")
 
     def _parts(self, table: LoreTable, width: int) -> Iterator[tuple[list[int | None], Part]]:
         turn = self.turn
@@ -189,6 +219,8 @@ class LoreView(RowsView):
         missing = table.missing
         words = f"{counted(missing, 'turn')} not searched yet" if missing else _LEGEND
         yield [], line((cut(words, width), "muted"))
+        if self._follows_draft and self._turn is None and not table.inputs.has_draft:
+            yield [], line((cut(_TRY, width), "muted"))
         for state, name in _SECTIONS.items():
             entries = [e for e in table.with_state(turn, state) if self._is_found(table, e)]
             if entries:
@@ -272,7 +304,7 @@ class LoreView(RowsView):
         return Origin(OriginKind.DRAFT)
 
 
-_NO_BOOKS = "No lorebook is searched in this session. /lorebook chooses or creates one."
+_TRY = "Type a message to see what it activates."
 
 
 def _until_known(table: LoreTable) -> str:
