@@ -37,6 +37,9 @@ _REDUNDANT = frozenset({"model", "stream"})
 """Fields that repeat a unified field; see `SILENT`."""
 
 
+_MARKS = "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them"
+
+
 def turn_notes(
     turn: Turn, protocol: Protocol, *, lost: Sequence[ReasoningBlock] = (), named: bool
 ) -> Iterator[Note]:
@@ -79,7 +82,7 @@ def turn_notes(
             yield part_note(turn, piece.name or "a block", protocol)
         yield from _extras_note(turn, piece.extras, layout.protocol)
         if piece.cache and protocol is not Protocol.ANTHROPIC:
-            sentence = "Cache marks are sent to Anthropic only; this one is left out."
+            sentence = f"{_MARKS}; this one is left out."
             yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
 
 
@@ -154,7 +157,7 @@ def failure_note(turn: Turn) -> Note:
 
 def blank_message_note(turn: Turn) -> Note:
     """Return the note for a turn without any content."""
-    sentence = "A message of white space alone is refused, so it is left out."
+    sentence = "A message that is empty or white space alone is refused, so it is left out."
     return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
 
 
@@ -249,7 +252,7 @@ def envelope_notes(
     """
     semantics = envelope.semantics
     if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
-        sentence = f"Cache marks are sent to Anthropic only; {envelope.cache_marks} of the preset "
+        sentence = f"{_MARKS}; {envelope.cache_marks} of the preset "
         sentence += f"{'is' if envelope.cache_marks == 1 else 'are'} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
     if semantics.source is None:

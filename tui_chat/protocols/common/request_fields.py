@@ -360,11 +360,13 @@ def captured_envelope(
         provider_extras={protocol: rest} if rest else {},
     )
     parameters = replace(parameters, **meanings.values)
-    notes = (*notes, *_unknown_notes(turns, known))
+    notes = (*notes, *_unknown_notes(turns, known, protocol))
     return ChatEnvelope(turns, parameters, functions, notes=notes, semantics=semantics)
 
 
-def _unknown_notes(turns: Iterable[Turn], known: Collection[str]) -> Iterator[Note]:
+def _unknown_notes(
+    turns: Iterable[Turn], known: Collection[str], source: Protocol
+) -> Iterator[Note]:
     """Yield a note for each unknown type of content."""
     places: dict[str, list[Turn]] = {}
     for turn in turns:
@@ -373,9 +375,9 @@ def _unknown_notes(turns: Iterable[Turn], known: Collection[str]) -> Iterator[No
             if piece.kind == "other" and piece.name not in known:
                 places.setdefault(piece.name, []).append(turn)
     for name, found in places.items():
-        what = f"Content of the type “{excerpt(name)}” is" if name else "Content without a type is"
+        what = f"Content of the type {excerpt(name)} is" if name else "Content without a type is"
         times = f" ({len(found)} times)" if len(found) > 1 else ""
-        sentence = f"{what} not known here{times}: it is kept and counted as it came."
+        sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
         yield Note(Level.WARNING, "unknown-content", sentence, found[0].origin)
 
 
