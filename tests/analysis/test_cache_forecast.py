@@ -310,3 +310,27 @@ def test_tools_are_part_of_the_prompt(tools, common: int, sentence: str):
     assert forecast.after > 500
     assert forecast.at.sentence.startswith(sentence)
     assert Forecaster()(request(TOOLS), request(TOOLS), counter).after == 0
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_a_new_first_message_is_named_although_the_draft_became_history(
+    protocol: Protocol,
+) -> None:
+    last = composed((), "Hello there", HISTORY, protocol=protocol)
+    now = composed(talk("Hello there", "Hi"), "", NOTE_FIRST, HISTORY, protocol=protocol)
+    found = forecast(last, now)
+    assert found.common < found.total // 2
+    assert found.at.kind == "added"
+    assert found.at.sentence.startswith("Preset message “Opening” was added: ")
+    assert found.lost > 0
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_a_draft_that_a_message_follows_is_no_whole_request(protocol: Protocol) -> None:
+    last = composed((), "Hello", HISTORY, NOTE_LAST, protocol=protocol)
+    now = composed(talk("Hello", "Hi"), "More", HISTORY, NOTE_LAST, protocol=protocol)
+    assert forecast(last, now).at.kind == "added"
+
+
+NOTE_FIRST = PresetMessage("opening", role="user", content="A play.", name="Opening")
+NOTE_LAST = PresetMessage("closing", role="user", content="Stay brief.", name="Closing")

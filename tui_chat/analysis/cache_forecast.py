@@ -164,6 +164,7 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
     if equal < was.tools or equal < prompt.tools:
         at = _tool_break(was, prompt, one, other)
     else:
+        inside.is_in_last = equal == len(was.segments) - 1
         at = _break(last, now, one, other, inside)
     measure = _Measure(last, was, now)
     whole = _read_tokens(now, prompt)
@@ -250,6 +251,10 @@ class _SegmentComparison:
         self.was: Origin | None = None
         self.now: Origin | None = None
         """The origins of the first difference, in the last request and in this one."""
+        self.is_ended = False
+        """True if the earlier segment ends where the difference begins."""
+        self.is_in_last = False
+        """True if the earlier segment is the last one of its request."""
 
     def compare(self, key: str, one: Tree, other: Tree) -> bool:
         """Add up the common tokens; return False at the first difference."""
@@ -258,19 +263,22 @@ class _SegmentComparison:
                 return self._strings(key, one, other)
             case Obj(), Obj():
                 pairs = list(zip(one.items, other.items, strict=False))
-                for (name, value), (other_name, other_value) in pairs:
+                for at, ((name, value), (other_name, other_value)) in enumerate(pairs, 1):
                     if name == other_name == "cache_control":
                         continue
                     if name != other_name:
                         return self._differ(_origin(value), _origin(other_value))
                     if not self.compare(name, value, other_value):
+                        self.is_ended &= at == len(one.items)
                         return False
                 return self._lengths(
                     [value for _, value in one.items], [value for _, value in other.items]
                 )
             case Arr(), Arr():
-                for value, other_value in zip(one.items, other.items, strict=False):
+                pairs = zip(one.items, other.items, strict=False)
+                for at, (value, other_value) in enumerate(pairs, 1):
                     if not self.compare(key, value, other_value):
+                        self.is_ended &= at == len(one.items)
                         return False
                 return self._lengths(one.items, other.items)
             case _:
@@ -287,6 +295,7 @@ class _SegmentComparison:
             return self._differ(_origin(one), _origin(other))
         self.tokens += self.counter.alike(text, other_text)
         end = common_prefix(text, other_text)
+        self.is_ended = end == len(text)
         return self._differ(_at(one.text, end), _at(other.text, end))
 
     def _lengths(
@@ -295,6 +304,7 @@ class _SegmentComparison:
         if len(one) == len(other):
             return True
         n = min(len(one), len(other))
+        self.is_ended = n == len(one)
         return self._differ(
             _origin(one[n]) if n < len(one) else None,
             _origin(other[n]) if n < len(other) else None,
@@ -340,8 +350,10 @@ def _break(
         return CacheBreak("moved", mover)
     if stays:
         return CacheBreak("added", now_origin)
-    if was_origin.kind is OriginKind.DRAFT:
-        return CacheBreak("grown", now_origin)
+    if was_origin.kind is OriginKind.DRAFT:  # now a message of the history
+        if inside.is_ended and inside.is_in_last:
+            return CacheBreak("grown", now_origin)
+        return CacheBreak("added" if came else "moved", now_origin)
     return CacheBreak("gone" if not came else "other", was_origin)
 
 

@@ -15,6 +15,7 @@ from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, target_at
 from tui_chat.ui.areas.inspector.origins import origin_phrase, placement_rule
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
@@ -125,3 +126,9 @@ def test_a_lore_entry_is_one_of_its_lorebook() -> None:
     assert origin_phrase(CursorTarget(macro, macro, "", 0)) == (
         "macro “user” in lore entry “Pool” of the lorebook “Team facts”"
     )
+
+
+def test_a_field_of_a_message_is_called_one_of_the_message() -> None:
+    message = Origin(OriginKind.HISTORY, "7", "user 7")
+    mark = field_origin(message, "cache mark")
+    assert origin_phrase(CursorTarget(mark, mark, "", 0)) == "cache mark of message “user 7”"

@@ -12,6 +12,7 @@ from tui_chat.models.payload import Payload, render
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.areas.inspector.payload_places import draft_row
 
 
 def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:
@@ -179,3 +180,11 @@ def test_an_offset_leads_back_into_the_source() -> None:
             assert line.text[start:end].rstrip('"') == source[offset:][: end - start]
     assert offsets[:2] == [0, source.index("\u200b")]
     assert offsets == sorted(offsets)
+
+
+def test_the_newest_message_is_found_before_system_text_and_tools() -> None:
+    newest = said("user", history(1, "The newest"), Origin(OriginKind.HISTORY, "m1"))
+    system = Obj((("type", Str(Text.glue("text"))), ("text", Str(history(0, "Rules")))))
+    tree = Obj((("messages", Arr((newest,))), ("system", Arr((system,)))))
+    layout = PayloadLayout(render(tree), 50)
+    assert "The newest" in rows_of(layout)[draft_row(layout)][1]

@@ -19,6 +19,9 @@ from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE
 
 Part = Literal["open", "close", "leaf"]
 
+SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")
+"""Keys of a body that hold the system prompt apart from the messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class PathStep:

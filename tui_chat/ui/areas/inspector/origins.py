@@ -23,7 +23,7 @@ from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
+from tui_chat.ui.areas.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, cut_front
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -40,8 +40,6 @@ LETTERS: dict[OriginKind, str] = {
     OriginKind.GLUE: "·",
 }
 """Lower case; a highlighted row has the capital."""
-_SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")
-"""Keys of a body that hold the system prompt apart from the messages."""
 
 
 def is_colourless(widget: Widget) -> bool:
@@ -142,10 +140,10 @@ def placement_rule(
     top, item = _item(tree, under.pointer)
     role = item.get("role") if isinstance(item, Obj) else None
     role_word = role.text.plain if isinstance(role, Str) else turn.role
-    adapted = SYSTEM_INSTRUCTION if top in _SYSTEM_KEYS else role_word
+    adapted = SYSTEM_INSTRUCTION if top in SYSTEM_KEYS else role_word
     sentences = [turn.placement.rule]
     sentences.append(describe_adapted_role(turn.role, adapted, protocol))
-    if top not in _SYSTEM_KEYS and item is not None and (count := len(_turns_in(item))) > 1:
+    if top not in SYSTEM_KEYS and item is not None and (count := len(_turns_in(item))) > 1:
         sentences.append(f"{protocol.label} has it in one message with {_others(count - 1)}.")
     return " ".join(words for words in sentences if words)
 
@@ -262,8 +260,10 @@ def _wrapped(text: str, width: int, lines: int) -> list[str]:
 
 def origin_phrase(under: CursorTarget) -> str:
     """Return an origin in words: `macro “date” in preset message “Style”`."""
-    words = under.origin.label
     inner, around = under.origin, under.origin.within
+    words = inner.label
+    if around is not None and (around.kind, around.id) == (inner.kind, inner.id):
+        words, inner, around = f"{inner.name} of {around.label}", around, around.within
     while around is not None:
         is_book = inner.kind is OriginKind.LORE
         words += f" of the lorebook “{around.id}”" if is_book else f" in {around.label}"

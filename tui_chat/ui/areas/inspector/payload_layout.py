@@ -21,6 +21,7 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import LinePiece, Payload, last_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import (
+    SYSTEM_KEYS,
     BodyPosition,
     BodyRow,
     DrawnLine,
@@ -331,11 +332,16 @@ class PayloadLayout:
         return bool(sources.numbers(node.items, (kind, name)))
 
     def last_row(self, kind: OriginKind) -> int | None:
-        """Return the last row with a character of a kind."""
+        """Return the last row with a character of a kind, apart from the system prompt, which some
+        bodies have after the messages.
+        """
         for row, node in self.leaves(kind, backwards=True):
+            spot = self.spot(row)
+            if spot.place.steps[0].key in SYSTEM_KEYS:
+                continue
             if isinstance(node, Lit):
                 return row
-            line = self.line(self.spot(row))
+            line = self.line(spot)
             ends = [run.end for run in line.runs if run.piece.origin.kind is kind]
             return row + bisect_right(line.breaks, ends[-1] - 1) if ends else row
         return None

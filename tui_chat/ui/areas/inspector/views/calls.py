@@ -98,7 +98,7 @@ def _row(call: CallSummary) -> _Row:
     usage, loss = call.usage, call.loss
     lost = loss.tokens if loss is not None else None
     figures = (usage.input, usage.cached, usage.cache_write, lost)
-    name = call.program or "unknown"
+    name = call.program
     return _Row(
         f"{datetime.fromtimestamp(call.created).astimezone():%H:%M:%S}",
         f"└ {name}" if call.is_side else name,
@@ -126,7 +126,8 @@ def _lines(
         model: Piece = (_cell(row.model, room - _PROGRAM), plain)
         yield line(time, program, model, *figures, action=action, hint=hint)
         return
-    who = cut(one_line(f"{row.program} · {row.model}", 200), width - _TIME)
+    who = " · ".join(part for part in (row.program, row.model) if part)
+    who = cut(one_line(who, 200), width - _TIME)
     yield line(time, (who, plain), action=action, hint=hint)
     indent = max(width - sum(len(text) for text, _ in figures), 0)
     yield line((" " * indent, ""), *figures, action=action, hint=hint)

@@ -351,7 +351,7 @@ def _anchor_name(anchor: str) -> str:
 
 def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
     kind = turn.origin.kind
-    pieces = [("▎", kind), (f"{_ROLES[turn.role]:<7}", "strong")]
+    pieces = [("▎", kind), (f"{_ROLES[turn.role]} ".ljust(7), "strong")]
     if where := _placement(turn):
         pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
     if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
@@ -402,7 +402,7 @@ def _dropped_link(envelope: ChatEnvelope, width: int) -> Part:
 def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
     pieces = (
         ("┆", "bar"),
-        (f"{_ROLES[dropped.role]:<7}", "muted"),
+        (f"{_ROLES[dropped.role]} ".ljust(7), "muted"),
         (first_words(dropped.preview, width), "muted"),
     )
     return ViewRow(
