@@ -17,7 +17,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
 from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import CONTEXT_SETTINGS, Settings, WebSearch
+from tui_chat.models.settings import CONTEXT_SETTINGS, AuthorNote, Injection, Settings, WebSearch
 from tui_chat.protocols.registry import protocol_of
 
 MODELS = {
@@ -116,6 +116,46 @@ def test_a_value_that_happens_anyway_needs_nothing():
     off = Settings(web_search=WebSearch(enabled=False))
     report = reported(request(Protocol.GEMINI, off, role=role))["web_search"]
     assert (report.value, report.outcome) == ("off", "nothing to send")
+
+
+TEXTS: list[tuple[str, Settings, Settings]] = [
+    (
+        "author_note",
+        Settings(author_note=AuthorNote("NOTE")),
+        Settings(author_note=AuthorNote("NOTE", interval=2)),
+    ),
+    (
+        "injections",
+        Settings(injections=(Injection("i", "INJECTED"),)),
+        Settings(injections=(Injection("i", "{{// nothing}}"),)),
+    ),
+    ("reply_start", Settings(reply_start="START"), Settings(reply_start="{{// nothing}}")),
+]
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+@pytest.mark.parametrize(("name", "sent", "held"), TEXTS, ids=[each[0] for each in TEXTS])
+def test_a_text_of_a_setting_is_said_to_be_sent_where_it_is(
+    name: str, sent: Settings, held: Settings, protocol: Protocol
+):
+    composed = request(protocol, sent)
+    text = next(word for word in ("NOTE", "INJECTED", "START") if word in str(sent))
+    assert text in composed.payload.body.decode()
+    report = reported(composed)[name]
+    assert report.outcome == "in the messages"
+    assert report.sentence.endswith("set by the session. Its text is sent in the messages.")
+    composed = request(protocol, held)
+    assert text not in composed.payload.body.decode()
+    report = reported(composed)[name]
+    assert report.outcome == "not in this request"
+    assert report.sentence.endswith("set by the session. Its text is not in this request.")
+
+
+@pytest.mark.parametrize("name", ["context_limit", "user_name", "lore"])
+def test_a_setting_without_a_text_of_its_own_decides_what_is_sent(name: str):
+    report = reported(request(Protocol.OPENAI_CHAT, EVERY_SETTING))[name]
+    assert report.outcome == "decides what is sent"
+    assert report.sentence.endswith("It decides what is sent; the body has no field for it.")
 
 
 def test_messages_are_not_searched_and_cost_nothing():

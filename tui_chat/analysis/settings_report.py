@@ -15,6 +15,7 @@ from typing import Any, cast
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.session_texts import AUTHOR_NOTE, INJECTION
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
@@ -83,6 +84,8 @@ class SettingReport:
     """Why it is not sent, or was changed."""
     is_set: bool = True
     """False if nobody set it and the protocol requires it, or the program sends it always."""
+    is_text: bool | None = None
+    """For a setting that adds a text of its own to the messages: True if the request has it."""
 
     @property
     def by(self) -> str:
@@ -99,6 +102,8 @@ class SettingReport:
         """What became of it in a few words: its places in the body with their values, or `not
         sent`; `nothing to send` if its value is what happens anyway.
         """
+        if self.is_text is not None:
+            return "in the messages" if self.is_text else "not in this request"
         if self.name in CONTEXT_SETTINGS:
             return "decides what is sent"
         if not self.sent:
@@ -109,8 +114,11 @@ class SettingReport:
     def sentence(self) -> str:
         """The setting, who set it, and what became of it, in sentences."""
         sentences = [f"{self.name}: {self.value}, {self.by}."]
-        if self.name in CONTEXT_SETTINGS:
-            sentences.append("It decides what is sent, and is not in the body itself.")
+        if self.is_text is not None:
+            where = "is sent in the messages" if self.is_text else "is not in this request"
+            sentences.append(f"Its text {where}.")
+        elif self.name in CONTEXT_SETTINGS:
+            sentences.append("It decides what is sent; the body has no field for it.")
         elif self.sent or not self.notes:
             places = ", ".join(f"{each.text} at {each.pointer}" for each in self.sent)
             sentences.append(f"Sent as {places}." if places else "There is nothing to send.")
@@ -130,11 +138,11 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         value = setting_text(parameter_json(sourced.value))
         if not sent and name == "model" and value and value in composed.encoded.path:
             sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
-        reports.append(
-            SettingReport(
-                name, value, sourced.origin, tuple(sent), _notes(composed, sourced.origin)
-            )
-        )
+        notes, is_text = _notes(composed, sourced.origin), None
+        if name in _TEXTS:
+            is_text = _has_text(composed, *_TEXTS[name])
+        report = SettingReport(name, value, sourced.origin, tuple(sent), notes, is_text=is_text)
+        reports.append(report)
     named = {each.name for each in reports}
     for origin, sent in found.items():
         if origin.id in named:  # a text that a setting puts in front of the messages
@@ -143,6 +151,24 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         value = sent[0].text
         reports.append(SettingReport(origin.id, value, origin, tuple(sent), notes, is_set=False))
     return tuple(reports)
+
+
+_TEXTS = {
+    "author_note": (OriginKind.LORE, AUTHOR_NOTE),
+    "injections": (OriginKind.SETTING, INJECTION),
+    "reply_start": (OriginKind.SETTING, "reply_start"),
+}
+"""The settings that add texts to the messages, with the kind and the start of the id of the origin
+that these have."""
+
+
+def _has_text(composed: Composed, kind: OriginKind, start: str) -> bool:
+    """Return True if a request has text of such an origin."""
+    return any(
+        (origin := span.origin.outermost).kind is kind and origin.id.startswith(start)
+        for turn in reversed(composed.envelope.turns)
+        for span in turn.text.spans
+    )
 
 
 def refused_settings(inputs: Inputs) -> dict[str, str]:

@@ -27,6 +27,8 @@ from tui_chat.models.text import Origin, OriginKind, Text
 
 AUTHOR_NOTE = "author_note"
 """The id of the author's note."""
+INJECTION = "script_inject_"
+"""The start of the ids of injected texts."""
 NO_NOTE = AuthorNote("")
 _NOTE, _DEPTH_PROMPT, _PROFILE = "2_floating_prompt", "DEPTH_PROMPT", "PERSONA_DESCRIPTION"
 _ROLE_NUMBERS: Mapping[MessageRole, int] = {"system": 0, "user": 1, "assistant": 2, "tool": 0}
@@ -162,12 +164,14 @@ def note_line(note: AuthorNote, by: str) -> ResolvedMessage:
 
 @lru_cache(maxsize=256)
 def _injection_line(injection: Injection) -> ResolvedMessage:
-    slot = f"script_inject_{injection.id}"
+    slot = f"{INJECTION}{injection.id}"
     message = _message(
         slot, injection.content, injection.placement, injection.depth, injection.role
     )
     origin = Origin(OriginKind.SETTING, slot, f"injected text {injection.id}")
-    return ResolvedMessage(message, origin, "A script injected it.", slot=slot, stays=True)
+    return ResolvedMessage(
+        message, origin, "The setting “injections” has it.", slot=slot, stays=True
+    )
 
 
 @lru_cache(maxsize=256)

@@ -193,6 +193,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         return JsonError("is not JSON: it is empty", 0)
     if not here:
         return JsonError("is not JSON: it ends too early", offset)
+    if _YAML.match(text):
+        return JsonError("is not JSON: it looks like YAML", offset)
     if here in "/#":
         return JsonError("is not JSON: comments are not allowed", offset)
     if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 and newer; at the comma
@@ -221,6 +223,8 @@ _SYNTAX = {
     "Invalid \\escape": "write a backslash in a string as \\\\",
 }
 
+_YAML = re.compile(r"(?:\s*#[^\n]*\n)*\s*(?:---\s|(?:- +)?[\w-]+:(?:\s|$))")
+"""The beginning of a YAML document: its marker, or a key without quotes."""
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 
 

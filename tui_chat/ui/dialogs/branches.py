@@ -83,7 +83,7 @@ class BranchScreen(Dialog[str | None]):
                 )
             )
             with Horizontal(id="sides"):
-                for name, title in (("left", _SHOWN), ("marked", "The marked one")):
+                for name, title in (("left", _SHOWN), ("marked", "The branch marked above")):
                     with VerticalScroll(id=name, classes="side") as side:
                         side.can_focus = False
                         side.border_title = title
@@ -134,7 +134,7 @@ class BranchScreen(Dialog[str | None]):
         held = self._left[-1].message.id if self._left else ""
         is_held = entries[-1].message.id == held if entries else False
         self._left = self._shown if is_held else entries
-        title = _SHOWN if self._left is self._shown else "The pinned one"
+        title = _SHOWN if self._left is self._shown else "The pinned branch"
         self.query_one("#left", VerticalScroll).border_title = title
         self._compare(marked.id)
 
@@ -156,7 +156,9 @@ def _line(line: BranchLine, is_shown: bool) -> Text:
     words = sanitize(line.first.words)
     short = words if len(words) <= WORDS else f"{words[:WORDS]}…"
     text.append(f"{_WHO[line.first.message_role]}: {short or '(no text)'}")
-    text.append(f"  from message {line.number:,}, {count:,} long", style="dim")
+    text.append(
+        f"  {count:,} message{'s' * (count != 1)}, from message {line.number:,}", style="dim"
+    )
     if line.leaf.status not in ("complete", "streaming"):
         text.append(f", {line.leaf.status}", style="dim")
     return text
