@@ -10,8 +10,10 @@ import pytest
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.generation import of_kind
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
+from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
 HISTORY = PresetMessage("history", "user", type="chat_history")
@@ -71,3 +73,19 @@ def test_protocols_without_a_prefill_say_so(protocol: Protocol, model: str) -> N
     (note,) = [note for note in found.notes if note.code == "prefill-undefined"]
     assert "“start”" in note.sentence
     assert "prefill-undefined" not in codes(composed(protocol, model, HISTORY))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_begun"),
+    [("swipe", True), ("quiet", True), ("continue", False), ("impersonate", False)],
+)
+def test_what_continues_a_message_or_is_the_users_does_not_begin_so(
+    kind: GenerationKind, is_begun: bool
+) -> None:
+    history = (Message("user", "Hi.", "1"), Message("assistant", "Hello.", "2"))
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=("gpt-5.4",))
+    settings = SessionSettings(model="gpt-5.4", reply_start="Sure,")
+    inputs = Inputs(endpoint, Preset("p", (HISTORY,)), history, "Why?", settings=settings)
+    body = compose(of_kind(inputs, kind)).payload.body
+    contents = [each["content"] for each in json.loads(body)["messages"]]
+    assert ("Sure," in contents) is is_begun

@@ -74,6 +74,7 @@ def test_what_is_merged_or_waits_for_another_action_can_be_sent():
         {"id": "b", "role": "system", "content": "B"},
         {"id": "c", "role": "system", "content": "{{incvar::turns}}{{setglobalvar::x::y}}"},
         {"id": "d", "role": "system", "content": "D", "triggers": ["continue"]},
+        {"id": "g", "role": "system", "content": "", "cardField": "post_history"},
         HISTORY,
         {"id": "e", "role": "user", "content": "E", "insertionPoint": -1},
         {"id": "f", "role": "user", "content": "F", "insertionPoint": -1},

@@ -124,3 +124,23 @@ async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_p
         assert inspector.composed.envelope.turns[-1].text.plain == "And tomorrow?"
         app.query_one(Composer).text = ""
         await until(pilot, lambda: inspector.composed is None)
+
+
+async def test_asking_where_a_preset_message_is_shows_the_request_that_enter_would_send(
+    tmp_path: Path,
+):
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        found = only(write_export(tmp_path).read_bytes())
+        await workspace.store.transcripts.add(found)
+        await workspace.sessions.open(found.session.session_id)
+        await until(pilot, lambda: "No request was recorded" in nothing(app))
+        await pilot.press("f3")
+        await settle(pilot)
+        await pilot.press("home", "w")
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.composed is not None)
+        assert inspector.has_focus_within

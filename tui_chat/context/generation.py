@@ -131,7 +131,7 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
     """Return the turns that end a request of its kind of generation."""
     chat, policies = inputs.chat, inputs.preset.policies
     lines: list[ResolvedMessage] = []
-    if start := inputs.reply_start:
+    if (start := inputs.reply_start) and chat.kind not in ("continue", "impersonate"):
         name = "start of the reply"
         lines.append(_line("reply_start", "assistant", start, name, OriginKind.SETTING))
     if chat.kind == "impersonate" and policies.impersonation_prompt:

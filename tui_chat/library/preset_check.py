@@ -140,6 +140,8 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
     for index, message in enumerate(preset.messages):
         if message.triggers and "normal" not in message.triggers:
             continue  # it is sent with another action
+        if message.card_field in preset.policies.card_prompts:
+            continue  # a card's own prompt can stand for it
         if message.enabled and not message.is_anchor and message.id not in explained:
             sentence = f"“{message.name or message.id}” can never be sent."
             found.file.report(Level.WARNING, "never-sent", sentence, found.path_of(index))

@@ -221,7 +221,7 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
         "name"
     }:
-        sentence = "is a SillyTavern preset: import it with `tui-chat preset import`"
+        sentence = "is a SillyTavern preset: import it with `tui-chat presets import`"
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
     taken = file.sort_keys(found, (), PRESET_KEYS)

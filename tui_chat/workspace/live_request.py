@@ -367,10 +367,11 @@ class LiveRequest:
 
     def return_to_live(self) -> None:
         """Show the live request again, in its own protocol; in place of a request on which the
-        session was opened, if that was not shown.
+        session was opened, and where none is shown since none was recorded.
         """
         viewed = self._workspace.state.request.viewed
-        is_live_chosen = viewed is not None and viewed.is_automatic
+        is_in_place = viewed is not None and viewed.is_automatic
+        is_live_chosen = is_in_place or self._workspace.state.foreign_reply is not None
         self._change(viewed=None, what_if=None, chosen_kind=None, protocol=None)
         if is_live_chosen:
             self._change(is_live_chosen=True)

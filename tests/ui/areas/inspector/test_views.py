@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from tests.ui.areas.inspector.requests import (
@@ -42,7 +43,7 @@ from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
 from tui_chat.ui.areas.inspector.views import ReplyDetails, RowsView, View, ViewTabs
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
-from tui_chat.ui.areas.inspector.views.rows_view import ViewRows
+from tui_chat.ui.areas.inspector.views.rows_view import ViewRows, spread
 
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
@@ -456,3 +457,12 @@ def test_a_keystroke_updates_only_what_it_changed(monkeypatch: pytest.MonkeyPatc
         +fresh.ids,
         +fresh.anchors,
     )
+
+
+def test_a_long_text_at_the_right_edge_leaves_a_third_to_the_left():
+    left = [("┆", "bar"), ("Post-History Instructions  ", "preset")]
+    for right in ("disabled", "the post history of “Vesna Korhal” replaces it"):
+        row = "".join(text for text, _ in spread(46, left, right))
+        assert cell_len(row) == 46
+        assert row.startswith("┆Post-History")
+    assert "".join(text for text, _ in spread(20, [("a", "")], "b" * 30)).startswith("a bb")

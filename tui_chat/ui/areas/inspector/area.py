@@ -265,11 +265,11 @@ class InspectorArea(Area):
         self.call_after_refresh(reveal)
 
     def reveal_in_live(self, origin: Origin) -> None:
-        """Go to the places in the live request, even if another one is shown."""
-        if self.workspace is not None and (
-            self.workspace.state.request.viewed or self.workspace.state.request.what_if
-        ):
-            self.workspace.live_request.return_to_live()
+        """Go to the places in the live request, even if another one or none is shown."""
+        if (workspace := self.workspace) is not None:
+            request = workspace.state.request
+            if request.viewed or request.what_if or request.shown is None:
+                workspace.live_request.return_to_live()
         self.reveal_places(origin)
 
     async def reveal(self, origin: Origin) -> bool:

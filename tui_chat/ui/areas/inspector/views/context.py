@@ -333,7 +333,7 @@ def _placement(turn: Turn) -> str:
     """Return where a turn was placed, if its zone does not say so; at most two words."""
     place = turn.placement
     match place.kind:
-        case "before" | "after":
+        case "before" | "after" if place.anchor:
             return f"{place.kind} {_anchor_name(place.anchor)}"
         case "depth":
             return f"depth {place.depth if place.asked is None else place.asked}"

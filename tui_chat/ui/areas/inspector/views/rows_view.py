@@ -102,7 +102,11 @@ BLANK = line(("", ""))
 def spread(
     width: int, left: Sequence[Piece], right: str, style: str = "muted"
 ) -> tuple[Piece, ...]:
-    """Return pieces with a text at the right edge; the left side is cut to make room for it."""
+    """Return pieces with a text at the right edge; the left side is cut to make room for it, but
+    keeps a third of the width.
+    """
+    needed = sum(cell_len(sanitize(text, "exact")) for text, _ in left)
+    right = cut(right, width - 1 - min(needed, width // 3))
     room = width - cell_len(right) - 1
     fitted: list[Piece] = []
     for text, name in left:
