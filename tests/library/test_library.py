@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_chat import paths
-from tui_chat.errors import InputError
+from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.library import Library, file_name
 from tui_chat.models.role import Profile
 
@@ -75,3 +75,30 @@ def test_an_edited_profile_keeps_its_file_and_its_unknown_keys(tmp_path: Path):
     assert shelf.save_profile(Profile("Kim Lee", "New."), "me") == "me"
     assert json.loads(path.read_text()) == {"name": "Kim Lee", "content": "New.", "note": "kept"}
     assert shelf.names("profiles") == ("me",)
+
+
+def test_edits_of_a_profile_are_merged_with_those_of_another_program(tmp_path: Path):
+    (tmp_path / "profiles").mkdir()
+    path = tmp_path / "profiles" / "me.json"
+    shelf, before = Library(tmp_path, tmp_path), Profile("Kim", "Old.", "anchor", 5, "user")
+    path.write_text(
+        '{"mood": 1, "name": "Kim", "content": "Elsewhere.", "depth": 5, "role": "user"}'
+    )
+    renamed = Profile("Lee", "Old.", "anchor", 5, "user")
+    assert shelf.save_profile(renamed, "me", before=before) == "me"
+    kept = {"mood": 1, "name": "Lee", "content": "Elsewhere.", "depth": 5, "role": "user"}
+    assert json.loads(path.read_text()) == kept
+    edited = Profile("Kim", "Mine.", "anchor", 5, "user")
+    with pytest.raises(ChangedElsewhere, match="changed the content"):
+        shelf.save_profile(edited, "me", before=before)
+    assert json.loads(path.read_text()) == kept
+    shelf.save_profile(edited, "me", before=before, overwrite=True)
+    assert json.loads(path.read_text()) == {**kept, "content": "Mine."}
+    path.unlink()
+    with pytest.raises(ChangedElsewhere, match="deleted"):
+        shelf.save_profile(edited, "me", before=before)
+    assert shelf.save_profile(edited, "me", before=before, overwrite=True) == "me"
+    path.write_text("{")
+    with pytest.raises(InputError):
+        shelf.save_profile(edited, "me", before=before, overwrite=True)
+    assert path.read_text() == "{", "what cannot be read is not replaced"

@@ -18,7 +18,8 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import LoreView, View
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.dialogs.lorebooks import EntriesDialog, LorebooksDialog
+from tui_chat.ui.dialogs.library_lists import LorebooksDialog
+from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
 

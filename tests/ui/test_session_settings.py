@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets import Button, OptionList, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.models.role import Profile, Role
+from tui_chat.models.role import Role
 from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.dialogs.choices import ChoiceDialog, ModelChoiceDialog
-from tui_chat.ui.dialogs.forms import ProfileForm
+from tui_chat.ui.dialogs.choices import ModelChoiceDialog
 from tui_chat.ui.dialogs.session_settings import LABELS, SessionSettingsForm, SettingRow
 
 
@@ -213,33 +212,3 @@ async def test_a_model_is_made_the_default_in_the_chooser_and_unset_in_the_palet
         await pilot.press("ctrl+p", *"unset default", "enter")
         await settle(pilot)
         assert await default() == ""
-
-
-async def test_the_profile_in_use_is_edited_with_its_place(tmp_path: Path):
-    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        assert app.workspace is not None
-        await app.workspace.settings.save_profile(Profile("Kim", "Kim sails."))
-        await app.run_action("presets.choose_profile")
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
-        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 4)
-        app.screen.query_one(Input).value = "Edit"
-        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ProfileForm))
-        await until(pilot, lambda: bool(app.screen.query("#placement")))
-        form = app.screen
-        for faulty in ("somewhere", "depth"):
-            form.query_one("#placement", Input).value = faulty
-            form.query_one("#depth", Input).value = "deep" if faulty == "depth" else "1"
-            await pilot.press("ctrl+s")
-            await until(pilot, lambda: "must be" in str(form.query_one("#fault", Static).render()))
-        form.query_one("#depth", Input).value = "1"
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        placed = Profile("Kim", "Kim sails.", "depth", 1)
-        await until(pilot, lambda: app.workspace.state.profile == placed)
-        await app.workspace.presets.choose("character")
-        turns = app.workspace.requests.compose("Hello").envelope.turns
-        texts = [turn.text.plain for turn in turns]
-        assert texts[texts.index("Hello") - 1] == "Kim sails."

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tests.interop.exports import chatgpt, node
 from tests.store.direct import replace_variables
+from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch
 from tui_chat.workspace.events import Failed
@@ -84,12 +85,38 @@ async def test_the_profile_is_sent_at_its_anchor(make_workspace, tmp_path: Path)
 
 
 async def test_a_profile_created_in_the_app_is_a_file(make_workspace, tmp_path: Path):
-    workspace, heard = await make_workspace()
+    workspace, _ = await make_workspace()
     await workspace.settings.save_profile(Profile("Bo/b: 1", "Likes “quotes”."))
     assert workspace.library.names("profiles") == ("Bo b 1",)
     assert workspace.state.profile == Profile("Bo/b: 1", "Likes “quotes”.")
-    await workspace.settings.save_profile(Profile("  ", ""))
-    assert "name is empty" in str(heard.of(Failed)[-1].error)
+    with pytest.raises(InputError, match="name is empty"):
+        await workspace.settings.save_profile(Profile("  ", ""))
+
+
+async def test_a_deleted_profile_is_used_by_nobody_until_it_is_restored(
+    make_workspace, tmp_path: Path
+):
+    for name in ("me", "other"):
+        put(tmp_path / "profiles", name, {"name": name})
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.settings.set_profile("other")
+    await workspace.sessions.new()
+    await workspace.settings.set_profile("me")
+    await workspace.settings.delete_profile("me")
+    assert workspace.library.names("profiles") == ("other",)
+    assert workspace.state.profile_name == ""
+    await workspace.sessions.new()
+    assert not heard.of(Failed), "new chats do not look for it"
+    await workspace.undo()
+    assert workspace.library.names("profiles") == ("me", "other")
+    await workspace.settings.set_profile("me")
+    await workspace.settings.delete_profile("me")
+    await workspace.undo()
+    assert workspace.state.profile == Profile("me", "")
+    with pytest.raises(InputError, match="no profile"):
+        await workspace.settings.delete_profile("nobody")
 
 
 async def test_lore_entries_are_sent_when_their_keywords_occur(make_workspace, tmp_path: Path):

@@ -153,7 +153,7 @@ def _files(config: Config) -> Iterator[Check]:
                     case "presets":
                         load_preset(path)
                     case "roles":
-                        library.role(name, library.role_text(name))
+                        library.role(name, library.text("roles", name))
                     case "profiles":
                         library.profile(name)
                     case "lorebooks":

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tui_chat.errors import InputError
+from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
 from tui_chat.library.presets import load_preset, save_preset
 from tui_chat.models.lorebook import Lorebook
@@ -116,29 +116,24 @@ class Library:
 
         return load_lorebook(self._path("lorebooks", name))
 
-    def lorebook_text(self, name: str) -> str:
-        """Return the text of a lorebook. Raises InputError if it cannot be read."""
-        return read_text(self._path("lorebooks", name), max_bytes=MAX_BYTES)
+    def text(self, kind: Kind, name: str) -> str:
+        """Return the text of a file. Raises InputError if it cannot be read."""
+        return read_text(self._path(kind, name), max_bytes=MAX_BYTES)
 
-    def save_lorebook(self, text: str, name: str, *, is_new: bool = False) -> str:
-        """Write the text of a lorebook to `name.json`; return the name as a file name. Raises
-        InputError for an empty name, if a new one would replace another, or if that fails.
+    def save_text(self, kind: Kind, text: str, name: str, *, is_new: bool = False) -> str:
+        """Write the text of a file `name.json`; return the name as a file name. Raises InputError
+        for an empty name, if a new one would replace another, or if that fails.
         """
-        path = self.files("lorebooks").get(name)
-        path = path or self._own / "lorebooks" / f"{file_name(name)}.json"
+        path = self.files(kind).get(name) or self._own / kind / f"{file_name(name)}.json"
         if is_new and path.exists():
-            raise InputError(f"A lorebook “{path.stem}” exists already.")
+            raise InputError(f"A {_SINGULAR[kind]} “{path.stem}” exists already.")
         _make_folder(path.parent)
         write_text(text, path)
         return path.stem
 
-    def delete_lorebook(self, name: str) -> None:
-        """Delete a lorebook. Raises InputError if that fails."""
-        _delete(self._path("lorebooks", name))
-
-    def role_text(self, name: str) -> str:
-        """Return the text of a role file. Raises InputError if it cannot be read."""
-        return read_text(self._path("roles", name), max_bytes=MAX_BYTES)
+    def delete(self, kind: Kind, name: str) -> None:
+        """Delete one of the user's files. Raises InputError if that fails."""
+        _delete(self._path(kind, name))
 
     def role(self, name: str, text: str) -> Role:
         """Parse the text of a role file; the role's id defaults to the file's name."""
@@ -167,23 +162,37 @@ class Library:
         write_text(text.rstrip("\n") + "\n", path)
         return path
 
-    def save_profile(self, profile: Profile, name: str = "") -> str:
-        """Write a profile to the file `name`, whose unknown keys stay, or to a new one with its
-        name; return the file's name.
+    def save_profile(
+        self,
+        profile: Profile,
+        name: str = "",
+        *,
+        before: Profile | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Write a profile to the file `name`, whose other keys stay, or to a new one with its
+        name; return the file's name. With `before`, which the file need not have any more, only
+        the fields that differ from it are written.
 
-        Raises InputError for an empty name, if a new one would replace another, or if the file
-        cannot be written.
+        Raises ChangedElsewhere if the file has another value in one of these or is gone, unless
+        `overwrite`, and InputError for an empty name, if a new one would replace another, or if
+        the file cannot be read or written.
         """
         from tui_chat.library.roles_and_profiles import dump_profile  # loads pydantic
+        from tui_chat.library.typed_fields import merge_edit
 
-        path = self.files("profiles").get(name)
-        before = read_text(path, max_bytes=MAX_BYTES) if path is not None else ""
-        path = path or self._own / "profiles" / f"{file_name(profile.name)}.json"
-        if not before and path.exists():
-            raise InputError(f"A profile “{path.stem}” exists already.")
-        _make_folder(path.parent)
-        write_text(dump_profile(profile, before), path)
-        return path.stem
+        is_there = name in self.files("profiles")
+        text = self.text("profiles", name) if is_there else ""
+        if before is not None and is_there:
+            now, what = self.profile(name), "this profile"
+            profile = merge_edit(before, profile, now, what, overwrite=overwrite)
+        elif before is not None and not overwrite:
+            raise ChangedElsewhere(
+                "Another program deleted this profile.", advice="Save again to write it anew."
+            )
+        wanted = name if before is not None or is_there else profile.name
+        text = dump_profile(profile, text)
+        return self.save_text("profiles", text, wanted, is_new=not is_there)
 
     def add_preset(self, preset: Preset) -> str:
         """Write a preset to a new file with its name, numbered if that name is taken; return the

@@ -15,13 +15,14 @@ from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
 
-from tui_chat.errors import ChangedElsewhere, FieldError, InputError
+from tui_chat.errors import FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, to_camel_case
 from tui_chat.library.json_parser import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
 from tui_chat.library.sillytavern_lore_export import export_entry
 from tui_chat.library.sillytavern_world_info import DECORATORS, is_world_info_entry
+from tui_chat.library.typed_fields import merge_edit
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 _LIST = "entries"
@@ -108,19 +109,8 @@ def merge_entry(
     number = next(same, next(renewed, None))
     if number is None:
         raise InputError(f"Another program removed this entry from {file.source}.")
-    now = entries[number]
-    changes = {name: getattr(after, name) for name in _different(before, after, _ENTRY_FIELDS)}
-    others = [
-        name.replace("_", " ")
-        for name, value in changes.items()
-        if getattr(now, name) not in (getattr(before, name), value)
-    ]
-    if others and not overwrite:
-        raise ChangedElsewhere(
-            f"Another program changed the {', '.join(others)} of this entry.",
-            advice="Save again to overwrite that.",
-        )
-    return change_entry(file, number, replace(now, **changes))
+    merged = merge_edit(before, after, entries[number], "this entry", overwrite=overwrite)
+    return change_entry(file, number, merged)
 
 
 def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -> LorebookFile:

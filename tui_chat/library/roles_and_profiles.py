@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PlainValidator, StrictInt, StrictStr
 
+from tui_chat.errors import FieldError
 from tui_chat.files import input_name
 from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import (
@@ -25,10 +26,13 @@ from tui_chat.library.file_reader import (
     read_file_text,
     require_number,
 )
+from tui_chat.library.typed_fields import Field as FormField
+from tui_chat.library.typed_fields import FieldRows, Values, shown_values, typed_values
 from tui_chat.models.envelope import Level
 from tui_chat.models.role import (
     MAX_PROFILE_DEPTH,
     PROFILE_DEPTH,
+    PROFILE_ROLES,
     Profile,
     ProfilePlacement,
     Role,
@@ -59,6 +63,23 @@ class _ProfileFile(FileModel):
 
 _ROLE_KEYS = KnownKeys((*_RoleFile.model_fields, "parameters"), {"role_id": ("id",)})
 _PROFILE_KEYS = KnownKeys(_ProfileFile.model_fields)
+
+_PLACES = (
+    ("anchor", "the preset's anchor"),
+    ("note_top", "top of the author's note"),
+    ("note_bottom", "bottom of the author's note"),
+    ("depth", "at a depth"),
+    ("none", "only where {{persona}} is"),
+)
+PROFILE_FIELDS: FieldRows = (
+    (FormField("name", "Name"),),
+    (FormField("content", "What the model should know about you", "text"),),
+    (FormField("placement", "Place in the request", "choice", _PLACES),
+     FormField("depth", "Depth (messages after it)", "number"),
+     FormField("role", "Role at a depth", "choice", tuple((each, each) for each in PROFILE_ROLES))),
+)  # fmt: skip
+"""The fields of a profile as people edit them, in rows."""
+_FIELDS = {field.name: field for row in PROFILE_FIELDS for field in row}
 
 
 def load_role(path: Path) -> Role:
@@ -94,15 +115,31 @@ def parse_profile(text: str, source: str) -> Profile:
 
 
 def dump_profile(profile: Profile, before: str = "") -> str:
-    """Return a profile as JSON text, with the unknown keys of the text `before` it."""
-    known = as_object(JsonFile(before).value) or {}
-    unknown = {key: value for key, value in known.items() if key not in _PROFILE_KEYS.field_of}
-    body: dict[str, Any] = {"name": profile.name, "content": profile.content, **unknown}
+    """Return a profile as JSON text, with the other keys of the text `before` it."""
+    body: dict[str, Any] = dict(as_object(JsonFile(before).value) or {})
+    body |= {"name": profile.name, "content": profile.content}
+    for key, value in (("depth", profile.depth), ("role", profile.role)):
+        if profile.placement == "depth" or key in body:
+            body[key] = value
+    body.pop("placement", None)
     if profile.placement != "anchor":
         body["placement"] = profile.placement
-    if profile.placement == "depth":
-        body |= {"depth": profile.depth, "role": profile.role}
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def profile_values(profile: Profile) -> Values:
+    """Return what the fields of a profile show."""
+    return shown_values(profile, _FIELDS.values())
+
+
+def typed_profile(values: Values, before: Profile) -> Profile:
+    """Return a profile with other values of its fields. Raises FieldError."""
+    shown = profile_values(before)
+    changed = {name: value for name, value in values.items() if value != shown[name]}
+    after = replace(before, **typed_values(changed, _FIELDS, _ProfileFile, name=before.name))
+    if not after.name:
+        raise FieldError("name", "A profile needs a name.")
+    return after
 
 
 def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> tuple[M, Settings]:

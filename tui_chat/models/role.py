@@ -13,9 +13,6 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
 
 ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
-PROFILE_PLACEMENTS: tuple[ProfilePlacement, ...] = (
-    *("anchor", "note_top", "note_bottom", "depth", "none"),
-)
 PROFILE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 MAX_PROFILE_DEPTH = 1_000_000
 FIRST_ROLE_NAME = "Assistant"

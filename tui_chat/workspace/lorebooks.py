@@ -135,7 +135,7 @@ class Lorebooks:
     async def create(self, name: str) -> BookPlace:
         """Create a lorebook without entries, and use it in the session. Raises InputError."""
         workspace = self._workspace
-        name = workspace.library.save_lorebook(new_lorebook(name), name, is_new=True)
+        name = workspace.library.save_text("lorebooks", new_lorebook(name), name, is_new=True)
         await workspace.settings.set_lorebooks((*workspace.state.lorebook_names, name))
         return BookPlace(name)
 
@@ -147,15 +147,16 @@ class Lorebooks:
     async def delete(self, name: str) -> None:
         """Delete the file of a lorebook; it can be restored. Raises InputError."""
         workspace = self._workspace
-        text = workspace.library.lorebook_text(name)
+        text = workspace.library.text("lorebooks", name)
         was_used = name in workspace.state.lorebook_names
-        workspace.library.delete_lorebook(name)
+        workspace.library.delete("lorebooks", name)
         if was_used:
             await self.use(name, is_used=False)
+        session_id = workspace.state.session_id
 
         async def restore() -> None:
-            workspace.library.save_lorebook(text, name, is_new=True)
-            if was_used:
+            workspace.library.save_text("lorebooks", text, name, is_new=True)
+            if was_used and workspace.state.session_id == session_id:
                 await self.use(name, is_used=True)
 
         workspace.push_undo(f"the lorebook “{name}”", restore)
@@ -165,7 +166,7 @@ class Lorebooks:
     async def _kept(self, place: BookPlace) -> str:
         """Return the text of a file, or the JSON of a card. Raises InputError."""
         if not place.role_id:
-            return self._workspace.library.lorebook_text(place.name)
+            return self._workspace.library.text("lorebooks", place.name)
         role = await self._workspace.store.roles.get(place.role_id)
         if role is None or role.character is None:
             raise InputError(f"The role “{place.name}” is no longer there.")
@@ -183,7 +184,7 @@ class Lorebooks:
         if place.role_id:
             await self._workspace.roles.save_card(place.role_id, json.loads(kept))
             return
-        self._workspace.library.save_lorebook(kept, place.name)
+        self._workspace.library.save_text("lorebooks", kept, place.name)
         if place.name in self._workspace.state.lorebook_names:
             self._workspace.settings.reload_lorebooks()
 

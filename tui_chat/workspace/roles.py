@@ -206,7 +206,7 @@ class Roles:
         digests = dict(known)
         for name in names:
             try:
-                text = library.role_text(name)
+                text = library.text("roles", name)
                 digest = sha256(text.encode()).hexdigest()
                 if digests.get(name) != digest:
                     await store.roles.save(_validated(library.role(name, text)))

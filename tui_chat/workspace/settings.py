@@ -160,10 +160,47 @@ class SessionSetup:
         with self._workspace.reporting():
             await self._use_profile(name)
 
-    async def save_profile(self, profile: Profile, name: str = "") -> None:
-        """Write a profile to the user's file `name`, or to a new one, and use it."""
-        with self._workspace.reporting():
-            await self._use_profile(self._workspace.library.save_profile(profile, name))
+    async def save_profile(
+        self,
+        profile: Profile,
+        name: str = "",
+        *,
+        before: Profile | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write a profile to a new file and use it, or to the file `name`; see
+        `Library.save_profile`. Raises InputError.
+        """
+        workspace = self._workspace
+        library = workspace.library
+        file = library.save_profile(profile, name, before=before, overwrite=overwrite)
+        if not name:
+            await self.set_profile(file)
+        elif file == workspace.state.profile_name:
+            workspace.update(RequestOutdated(), profile=library.profile(file))
+
+    async def delete_profile(self, name: str) -> None:
+        """Delete the file of a profile; it can be restored. Raises InputError."""
+        workspace = self._workspace
+        text = workspace.library.text("profiles", name)
+        was_used = name == workspace.state.profile_name
+        was_remembered = await workspace.store.settings.get("profile") == name
+        workspace.library.delete("profiles", name)
+        if was_used:
+            await self.set_profile("")
+        elif was_remembered:
+            await workspace.remember("profile", "")
+        session_id = workspace.state.session_id
+
+        async def restore() -> None:
+            workspace.library.save_text("profiles", text, name, is_new=True)
+            is_same_session = workspace.state.session_id == session_id
+            if was_used and is_same_session and not workspace.state.profile_name:
+                await self.set_profile(name)
+            elif was_remembered and not await workspace.store.settings.get("profile"):
+                await workspace.remember("profile", name)
+
+        workspace.push_undo(f"the profile “{name}”", restore)
 
     async def _use_profile(self, name: str) -> None:
         workspace = self._workspace

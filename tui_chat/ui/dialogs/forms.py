@@ -1,9 +1,9 @@
-"""Dialogs with fields: role, profile, captured request, and what-if."""
+"""Dialogs with fields: any value's, role, captured request, and what-if."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -12,19 +12,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.suggester import SuggestFromList
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.message import Part
-from tui_chat.models.role import (
-    MAX_PROFILE_DEPTH,
-    PROFILE_PLACEMENTS,
-    PROFILE_ROLES,
-    Profile,
-    Role,
-)
+from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.choice_field import ChoiceField
@@ -322,61 +315,6 @@ def _picture_facts(content: bytes) -> str:
     if (pixels := pixels_of(Part("image", data=data))) is not None:
         facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
     return " · ".join(facts)
-
-
-class ProfileForm(Form[Profile | None]):
-    """Edits a profile: the user's name and description."""
-
-    def __init__(self, profile: Profile, taken: Collection[str] = ()) -> None:
-        """`taken` are the names that it must not have, in lower case."""
-        super().__init__()
-        self._profile = profile
-        self._taken = taken
-
-    def compose(self) -> ComposeResult:
-        """Lay out the fields."""
-        with Vertical() as box:
-            box.border_title = "Profile"
-            with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Name", classes="label")
-                yield Input(sanitize(self._profile.name), id="name")
-                yield Static("What the model should know about you", classes="label")
-                yield SafeTextArea(self._profile.content, id="content", tab_behavior="focus")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Place in the request", classes="label")
-                        yield self._choice("placement", PROFILE_PLACEMENTS)
-                    with Vertical():
-                        yield Static("Depth, for “depth”", classes="label")
-                        yield Input(str(self._profile.depth), id="depth")
-                    with Vertical():
-                        yield Static("Role, for “depth”", classes="label")
-                        yield self._choice("role", PROFILE_ROLES)
-            yield from self.buttons()
-
-    def _choice(self, name: str, words: tuple[str, ...]) -> Input:
-        suggester = SuggestFromList(words)
-        return Input(getattr(self._profile, name), id=name, suggester=suggester)
-
-    def action_save(self) -> None:
-        """Answer with the profile if its fields are valid."""
-        name, placement, role = (self.value(field) for field in ("name", "placement", "role"))
-        depth = self.value("depth")
-        if not name:
-            self.show_fault("A profile needs a name.", "name")
-        elif name.casefold() in self._taken:
-            self.show_fault(f"There is a profile “{name}” already.", "name")
-        elif placement not in PROFILE_PLACEMENTS:
-            words = ", ".join(PROFILE_PLACEMENTS)
-            self.show_fault(f"The place must be one of {words}.", "placement")
-        elif not (depth.isascii() and depth.isdigit() and int(depth) <= MAX_PROFILE_DEPTH):
-            limit = f"{MAX_PROFILE_DEPTH:,}"
-            self.show_fault(f"The depth must be a whole number from 0 to {limit}.", "depth")
-        elif role not in PROFILE_ROLES:
-            self.show_fault(f"The role must be one of {', '.join(PROFILE_ROLES)}.", "role")
-        else:
-            text = self.query_one("#content", TextArea).text
-            self.dismiss(Profile(name, text, placement, int(depth), role))
 
 
 class CapturedRequestForm(Form[str | None]):

@@ -1,6 +1,4 @@
-"""Dialogs of lorebooks: which there are and which are searched, the entries of one, and what would
-be active now.
-"""
+"""Dialogs of a lorebook: its entries and what would be active now, its settings, an entry."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ from tui_chat.library.lorebook_fields import (
 )
 from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.dialogs.base import Confirm, Dialog, TextPrompt, set_title
+from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.lorebooks import BookPlace
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
     from tui_chat.workspace.workspace import Workspace
 
-_NEW = "+"
 _MARKS = {
     EntryState.ACTIVE: "●",
     EntryState.HELD_BACK: "○",
@@ -65,121 +62,6 @@ _MARKS = {
 
 def _app(screen: Screen[Any]) -> App[None]:
     return cast("App[None]", screen.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
-
-
-class LorebooksDialog(Dialog[BookPlace | None]):
-    """Lists the lorebooks. The result is the one whose entries are to be shown."""
-
-    DEFAULT_CSS = """
-    LorebooksDialog {
-        & > Vertical { width: 92; }
-        OptionList, OptionList:focus { border: none; margin-top: 0; }
-    }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "use", show=False),
-        Binding("n", "create", show=False),
-        Binding("delete,x", "delete", show=False),
-    ]
-
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__()
-        self._workspace = workspace
-        self._places: tuple[BookPlace, ...] = ()
-
-    def compose(self) -> ComposeResult:
-        """Lay out the box."""
-        with Vertical() as box:
-            box.border_title = "Lorebooks"
-            yield OptionList()
-            hint = "Space searches it in this session or not · Enter entries · n new · x delete"
-            yield Static(f"{hint} · Esc closes", classes="hint")
-
-    def on_mount(self) -> None:
-        """Show the lorebooks."""
-        self._show()
-
-    def _show(self) -> None:
-        options = self.query_one(OptionList)
-        at = options.highlighted or 0
-        self._places = self._workspace.lorebooks.places()
-        options.clear_options()
-        used = self._workspace.state.lorebook_names
-        for place in self._places:
-            number = f"{used.index(place.name) + 1:>2} " if place.name in used else " · "
-            mark = " ● " if place.role_id else number
-            facts = f"in the card of {place.name}" if place.role_id else ""
-            options.add_option(Option(_line(mark, place.name, facts or self._facts(place))))
-        options.add_option(Option(_line(" + ", "New lorebook", self._folder()), id=_NEW))
-        options.highlighted = min(at, len(self._places))
-
-    def _folder(self) -> str:
-        folder = self._workspace.state.config.config_dir / "lorebooks"
-        return "" if self._places else f"or put JSON files into {folder}"
-
-    def _facts(self, place: BookPlace) -> str:
-        try:
-            count = len(self._workspace.library.lorebook(place.name).entries)
-        except InputError as error:
-            return one_line(str(error))
-        return _counted(count, "entry", "entries")
-
-    @property
-    def _place(self) -> BookPlace | None:
-        at = self.query_one(OptionList).highlighted
-        return self._places[at] if at is not None and at < len(self._places) else None
-
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        if event.option.id == _NEW:
-            self.action_create()
-        else:
-            self.dismiss(self._place)
-
-    async def action_use(self) -> None:
-        """Search the highlighted lorebook in the session, or no longer."""
-        place = self._place
-        if place is None:
-            return
-        if place.role_id:
-            self.notify("The lorebook in the card of the session's role is always searched.")
-            return
-        is_used = place.name in self._workspace.state.lorebook_names
-        await self._workspace.lorebooks.use(place.name, is_used=not is_used)
-        self._show()
-
-    def action_create(self) -> None:
-        """Ask for the name of a new lorebook, create it, and show its entries."""
-
-        async def create(name: str | None) -> None:
-            if name is None:
-                return
-            try:
-                self.dismiss(await self._workspace.lorebooks.create(name))
-            except InputError as error:
-                show_error(self, error)
-
-        prompt = TextPrompt("Name of the new lorebook", "", enter="creates it")
-        _app(self).push_screen(prompt, create)
-
-    def action_delete(self) -> None:
-        """Ask whether to delete the highlighted lorebook."""
-        place = self._place
-        if place is None or place.role_id:
-            return
-
-        async def delete(is_sure: bool | None) -> None:
-            if not is_sure:
-                return
-            try:
-                await self._workspace.lorebooks.delete(place.name)
-            except InputError as error:
-                show_error(self, error)
-            self._show()
-
-        question = "Its file is deleted. “Undo delete or archive” brings it back until you quit."
-        title = f"Delete the lorebook “{one_line(place.name, 40)}”?"
-        _app(self).push_screen(Confirm(title, question, yes="Delete"), delete)
 
 
 class EntriesDialog(Dialog[None]):
@@ -478,9 +360,3 @@ def _searched(entry: LorebookEntry) -> str:
 
 def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
-
-
-def _line(mark: str, name: str, facts: str) -> Text:
-    line = Text(mark + set_cell_size(one_line(name, 30), 32), no_wrap=True)
-    line.append(one_line(facts), style="dim")
-    return line

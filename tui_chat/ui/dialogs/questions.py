@@ -253,7 +253,6 @@ async def confirm_retry_open(app: App[Any], fault: str) -> bool:
 
 
 NEW_ITEM = "+"
-EDIT_ITEM = "…"
 """Id of the choice that creates a new item."""
 
 
@@ -309,22 +308,6 @@ def _about_role(role: Role) -> str:
     if role.status == "disabled":
         facts.insert(0, "disabled")
     return " · ".join(fact for fact in facts if fact)
-
-
-async def ask_profile(app: App[Any], workspace: Workspace) -> str | None:
-    """Ask for a profile; empty for none, `NEW_ITEM` for a new one, `EDIT_ITEM` to edit the one in
-    use.
-    """
-    edited = workspace.state.profile
-    choices = [
-        *(Choice(name, name) for name in workspace.library.names("profiles")),
-        Choice("", "No profile", "The model learns nothing about you"),
-        Choice(NEW_ITEM, "+ New profile"),
-        *([Choice(EDIT_ITEM, "Edit profile", edited.name)] if edited is not None else []),
-    ]
-    return await app.push_screen_wait(
-        ChoiceDialog("Choose profile", choices, workspace.state.profile_name)
-    )
 
 
 async def ask_theme(app: App[Any]) -> str | None:

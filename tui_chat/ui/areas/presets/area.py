@@ -166,36 +166,22 @@ class PresetsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_choose_profile(self, name: str = "") -> None:
-        """Choose who the user is for the model, or nobody, from the next message on."""
-        from tui_chat.models.role import Profile
-        from tui_chat.ui.dialogs.forms import ProfileForm
-        from tui_chat.ui.dialogs.questions import EDIT_ITEM, NEW_ITEM, ask_profile
+        """Choose, create and edit profiles; with a name, use that one from the next message on."""
+        from tui_chat.ui.dialogs.library_lists import ProfilesDialog
 
         workspace = await self.host.opened_workspace()
         if workspace is None:
             return
-        chosen = name or await ask_profile(self.tui, workspace)
-        if chosen is None:
-            return
-        if chosen not in (NEW_ITEM, EDIT_ITEM):
-            await workspace.settings.set_profile(chosen)
-            return
-        file, before = "", Profile("", "")
-        if chosen == EDIT_ITEM:
-            try:
-                file = workspace.state.profile_name
-                before = workspace.library.profile(file)  # as it is now
-            except InputError as error:
-                self.show_error(error)
-                return
-        taken = [] if file else [each.casefold() for each in workspace.library.names("profiles")]
-        if profile := await self.tui.push_screen_wait(ProfileForm(before, taken)):
-            await workspace.settings.save_profile(profile, file)
+        if name:
+            await workspace.settings.set_profile(name)
+        else:
+            await self.tui.push_screen_wait(ProfilesDialog(workspace))
 
     @work(group="dialog", exclusive=True)
     async def action_choose_lorebooks(self, name: str = "") -> None:
         """Choose, create and edit lorebooks; with a name, search that one or no longer."""
-        from tui_chat.ui.dialogs.lorebooks import EntriesDialog, LorebooksDialog
+        from tui_chat.ui.dialogs.library_lists import LorebooksDialog
+        from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 
         workspace = await self.host.opened_workspace()
         if workspace is None:

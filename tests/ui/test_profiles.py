@@ -1,0 +1,138 @@
+"""Profiles in the app: made from nothing, used, edited, deleted and restored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from tests.ui.app_under_test import idle, make_app, opened, until
+from tests.ui.test_lorebooks import listed, on, words
+from tui_chat.models.role import Profile
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.dialogs.base import Confirm
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.dialogs.library_lists import ProfilesDialog
+from tui_chat.ui.widgets.choice_field import ChoiceField
+
+
+async def profiles_of(pilot: Pilot[None], command: str = "/persona") -> TuiChat:
+    app = await opened(pilot)
+    app.query_one(Composer).focus()
+    await pilot.press(*command, "enter")
+    await on(pilot, ProfilesDialog)
+    return app
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "profiles" / "Kim.json"
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await profiles_of(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        assert listed(app)[0] == "● No profile The model learns nothing about you"
+        assert listed(app)[1].startswith("+ New profile or put JSON files into")
+        await pilot.press("n")
+        form = await on(pilot, FieldsForm)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "needs a name" in words(app, "#fault"))
+        await pilot.press(*"Kim", "tab", *"Sails.")
+        await pilot.press("ctrl+s")
+        await on(pilot, ProfilesDialog)
+        assert json.loads(path.read_text()) == {"name": "Kim", "content": "Sails."}
+        await until(pilot, lambda: workspace.state.profile == Profile("Kim", "Sails."))
+        assert listed(app)[:2] == [
+            "● Kim Sails.",
+            "· No profile The model learns nothing about you",
+        ]
+        await pilot.press("enter")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#placement", ChoiceField).focus()
+        await pilot.press("left", "left")
+        assert form.query_one("#placement", ChoiceField).value == "depth"
+        form.query_one("#depth", Input).value = "deep"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Depth" in words(app, "#fault"))
+        form.query_one("#depth", Input).value = "1"
+        await pilot.press("ctrl+s")
+        await on(pilot, ProfilesDialog)
+        assert workspace.state.profile == Profile("Kim", "Sails.", "depth", 1)
+        await workspace.presets.choose("character")
+        turns = workspace.requests.compose("Hello").envelope.turns
+        texts = [turn.text.plain for turn in turns]
+        assert texts[texts.index("Hello") - 1] == "Sails."
+        await pilot.press("x")
+        await on(pilot, Confirm)
+        await pilot.press("y")
+        await on(pilot, ProfilesDialog)
+        await until(pilot, lambda: not path.exists())
+        await until(pilot, lambda: listed(app)[0].startswith("● No profile"))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await app.run_action("sessions.undo")
+        await until(pilot, lambda: workspace.state.profile_name == "Kim")
+        assert path.exists()
+
+
+async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: Path) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    (folder / "a.json").write_text('{"name": "Ada", "content": "Counts."}')
+    (folder / "broken.json").write_text("{")
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await profiles_of(pilot, "/profile")
+        workspace = app.workspace
+        assert workspace is not None
+        assert listed(app)[0] == "· a Ada: Counts."
+        assert "broken.json" in listed(app)[1]
+        await pilot.press("home", "space")
+        await until(pilot, lambda: workspace.state.profile_name == "a")
+        await until(pilot, lambda: listed(app)[0].startswith("● a"))
+        await pilot.press("space")
+        await until(pilot, lambda: workspace.state.profile_name == "")
+        await pilot.press("space")
+        await until(pilot, lambda: workspace.state.profile_name == "a")
+        await pilot.press("down", "enter")
+        await idle(pilot)
+        assert isinstance(app.screen, ProfilesDialog), "what cannot be read has no form"
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: workspace.state.profile_name == "")
+        await until(pilot, lambda: listed(app)[2].startswith("● No profile"))
+        await workspace.settings.set_profile("a")
+        (folder / "a.json").unlink()
+        await pilot.press("escape")
+        await app.run_action("presets.choose_profile")
+        await on(pilot, ProfilesDialog)
+        await until(pilot, lambda: "There is no profile" in listed(app)[1])
+
+
+async def test_what_another_program_wrote_is_not_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    path = folder / "me.json"
+    path.write_text('{"name": "Ada", "content": "Counts.", "mood": "calm"}')
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await profiles_of(pilot, "/profile")
+        await pilot.press("home", "enter")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#content", TextArea).text = "Mine."
+        path.write_text('{"name": "Ada L.", "content": "Theirs.", "mood": "calm"}')
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "changed the content" in words(app, "#fault"))
+        assert json.loads(path.read_text())["content"] == "Theirs."
+        await pilot.press("ctrl+s")
+        await on(pilot, ProfilesDialog)
+        assert json.loads(path.read_text()) == {
+            "name": "Ada L.",
+            "content": "Mine.",
+            "mood": "calm",
+        }
+        assert app.workspace is not None
+        assert app.workspace.state.profile is None, "editing a profile does not use it"

@@ -1,0 +1,306 @@
+"""Lists of the user's lorebooks and profiles, with keys to use, create, edit and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.cells import set_cell_size
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_chat.errors import InputError
+from tui_chat.models.role import Profile
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.dialogs.base import Confirm, Dialog, T, TextPrompt
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.notifications import show_error
+from tui_chat.workspace.lorebooks import BookPlace
+
+if TYPE_CHECKING:
+    from tui_chat.library.library import Kind
+    from tui_chat.library.typed_fields import Values
+    from tui_chat.workspace.workspace import Workspace
+
+_NEW = "+"
+
+
+class LibraryList(Dialog[T]):
+    """Lists the user's files of a kind, and last a line for a new one."""
+
+    DEFAULT_CSS = """
+    LibraryList {
+        & > Vertical { width: 92; }
+        OptionList, OptionList:focus { border: none; margin-top: 0; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "use", show=False),
+        Binding("n", "create", show=False),
+        Binding("delete,x", "delete", show=False),
+    ]
+    kind: ClassVar[Kind]
+    word: ClassVar[str]
+    """What one of them is called."""
+    hint: ClassVar[str]
+    """The keys, in the last line."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.workspace = workspace
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = self.kind.capitalize()
+            yield OptionList()
+            keys = f"{self.hint} · n new · x delete · Esc closes"
+            yield Static(keys, classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the lines."""
+        self.show_lines()
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return the mark, name and facts of each line."""
+        raise NotImplementedError
+
+    def show_lines(self, at: int | None = None) -> None:
+        """Read the files again; `at` is the line to highlight."""
+        options = self.query_one(OptionList)
+        at = at if at is not None else options.highlighted or 0
+        lines = self.lines()
+        options.clear_options()
+        for mark, name, facts in lines:
+            options.add_option(Option(_line(f"{mark:>2} ", name, facts)))
+        folder = self.workspace.state.config.config_dir / self.kind
+        is_empty = not self.workspace.library.names(self.kind)
+        where = f"or put JSON files into {folder}" if is_empty else ""
+        options.add_option(Option(_line(" + ", f"New {self.word}", where), id=_NEW))
+        options.highlighted = min(at, len(lines))
+
+    @property
+    def at(self) -> int | None:
+        """The number of the highlighted line; None for that of a new one."""
+        options = self.query_one(OptionList)
+        at = options.highlighted
+        return None if at is None or at == options.option_count - 1 else at
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        if event.option.id == _NEW:
+            self.action_create()
+        else:
+            self.open()
+
+    def open(self) -> None:
+        """Show or edit the highlighted one."""
+        raise NotImplementedError
+
+    def action_create(self) -> None:
+        """Create one."""
+        raise NotImplementedError
+
+    def confirm_delete(self, name: str, delete: Callable[[str], Awaitable[None]]) -> None:
+        """Ask whether to delete a file, and do so."""
+
+        async def answered(is_sure: bool | None) -> None:
+            if not is_sure:
+                return
+            try:
+                await delete(name)
+            except InputError as error:
+                show_error(self, error)
+            self.show_lines()
+
+        question = "Its file is deleted. “Undo delete or archive” brings it back until you quit."
+        title = f"Delete the {self.word} “{one_line(name, 40)}”?"
+        self.tui.push_screen(Confirm(title, question, yes="Delete"), answered)
+
+    @property
+    def tui(self) -> App[None]:
+        """The app."""
+        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+
+
+class LorebooksDialog(LibraryList[BookPlace | None]):
+    """Lists the lorebooks. The result is the one whose entries are to be shown."""
+
+    kind = "lorebooks"
+    word = "lorebook"
+    hint = "Space searches it in this session or not · Enter entries"
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._places: tuple[BookPlace, ...] = ()
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return the lorebooks, those that are searched with their number."""
+        self._places = self.workspace.lorebooks.places()
+        used = self.workspace.state.lorebook_names
+        lines: list[tuple[str, str, str]] = []
+        for place in self._places:
+            number = str(used.index(place.name) + 1) if place.name in used else "·"
+            if place.role_id:
+                lines.append(("●", place.name, f"in the card of {place.name}"))
+            else:
+                lines.append((number, place.name, self._facts(place)))
+        return lines
+
+    def _facts(self, place: BookPlace) -> str:
+        try:
+            count = len(self.workspace.library.lorebook(place.name).entries)
+        except InputError as error:
+            return one_line(str(error))
+        return f"{count:,} {'entry' if count == 1 else 'entries'}"
+
+    @property
+    def _place(self) -> BookPlace | None:
+        return None if self.at is None else self._places[self.at]
+
+    def open(self) -> None:
+        """Answer with the highlighted lorebook."""
+        self.dismiss(self._place)
+
+    async def action_use(self) -> None:
+        """Search the highlighted lorebook in the session, or no longer."""
+        place = self._place
+        if place is None:
+            return
+        if place.role_id:
+            self.notify("The lorebook in the card of the session's role is always searched.")
+            return
+        is_used = place.name in self.workspace.state.lorebook_names
+        await self.workspace.lorebooks.use(place.name, is_used=not is_used)
+        self.show_lines()
+
+    def action_create(self) -> None:
+        """Ask for the name of a new lorebook, create it, and show its entries."""
+
+        async def create(name: str | None) -> None:
+            if name is None:
+                return
+            try:
+                self.dismiss(await self.workspace.lorebooks.create(name))
+            except InputError as error:
+                show_error(self, error)
+
+        prompt = TextPrompt("Name of the new lorebook", "", enter="creates it")
+        self.tui.push_screen(prompt, create)
+
+    def action_delete(self) -> None:
+        """Ask whether to delete the highlighted lorebook."""
+        place = self._place
+        if place is not None and not place.role_id:
+            self.confirm_delete(place.name, self.workspace.lorebooks.delete)
+
+
+class ProfilesDialog(LibraryList[None]):
+    """Lists the profiles, and none; one of them is used in the session."""
+
+    kind = "profiles"
+    word = "profile"
+    hint = "Space uses it or none · Enter edits"
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._names: tuple[str, ...] = ()
+        """The names of the files; last, empty for none."""
+
+    def on_mount(self) -> None:
+        """Show the profiles, the one in use highlighted."""
+        self._show_used()
+
+    def _show_used(self) -> None:
+        self.show_lines()
+        self.show_lines(self._names.index(self.workspace.state.profile_name))
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return the profiles, the one in use marked."""
+        names, used = self.workspace.library.names("profiles"), self.workspace.state.profile_name
+        gone = () if used in names else (used,) * bool(used)
+        self._names = (*names, *gone, "")
+        facts = map(self._facts, self._names)
+        marks = ("●" if name == used else "·" for name in self._names)
+        return list(zip(marks, (name or "No profile" for name in self._names), facts, strict=True))
+
+    def _facts(self, name: str) -> str:
+        if not name:
+            return "The model learns nothing about you"
+        try:
+            profile = self.workspace.library.profile(name)
+        except InputError as error:
+            return one_line(str(error))
+        called = "" if profile.name == name else f"{profile.name}: "
+        return one_line(f"{called}{profile.content or 'empty'}", 200)
+
+    @property
+    def _chosen_name(self) -> str | None:
+        """The highlighted profile; empty for none, None for the line of a new one."""
+        return None if self.at is None else self._names[self.at]
+
+    async def action_use(self) -> None:
+        """Use the highlighted profile from the next message on, or none if it is used."""
+        if (name := self._chosen_name) is not None:
+            is_used = name == self.workspace.state.profile_name
+            await self.workspace.settings.set_profile("" if is_used else name)
+            self.show_lines()
+
+    def open(self) -> None:
+        """Edit the highlighted profile; use none if that is highlighted."""
+        if self._chosen_name:
+            self._open_form(self._chosen_name)
+        else:
+            self.call_later(self.action_use)
+
+    def action_create(self) -> None:
+        """Write a new profile, and use it."""
+        self._open_form("")
+
+    def _open_form(self, name: str) -> None:
+        """Open the form of a profile; empty for a new one."""
+        from tui_chat.library.roles_and_profiles import (
+            PROFILE_FIELDS,
+            profile_values,
+            typed_profile,
+        )
+
+        try:
+            before = self.workspace.library.profile(name) if name else Profile("", "")
+        except InputError as error:
+            show_error(self, error)
+            return
+
+        async def keep(values: Values, overwrite: bool) -> None:
+            await self.workspace.settings.save_profile(
+                typed_profile(values, before),
+                name,
+                before=before if name else None,
+                overwrite=overwrite,
+            )
+
+        def closed(is_changed: bool | None) -> None:
+            if is_changed and not name:
+                self._show_used()
+            else:
+                self.show_lines()
+
+        title = f"Profile: {one_line(name, 40)}" if name else "New profile"
+        form = FieldsForm(title, PROFILE_FIELDS, profile_values(before), keep)
+        self.tui.push_screen(form, closed)
+
+    def action_delete(self) -> None:
+        """Ask whether to delete the highlighted profile."""
+        if name := self._chosen_name:
+            self.confirm_delete(name, self.workspace.settings.delete_profile)
+
+
+def _line(mark: str, name: str, facts: str) -> Text:
+    line = Text(mark + set_cell_size(one_line(name, 30), 32), no_wrap=True)
+    line.append(one_line(facts), style="dim")
+    return line
