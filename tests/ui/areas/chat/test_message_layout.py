@@ -509,6 +509,8 @@ def test_a_very_long_line_of_code_is_cut_in_linear_time() -> None:
         (Message("assistant", "x"), "model-x", SpeakerNames("Kim", "Ada"), "Ada"),
         (Message("assistant", "x", name="Tomas"), "", SpeakerNames("Kim", "Ada"), "Tomas"),
         (Message("assistant", "x"), "", SpeakerNames(), "Assistant"),
+        (Message("system", "x"), "", SpeakerNames("Kim", "Ada"), "System"),
+        (Message("system", "x", name="Narrator"), "", SpeakerNames("Kim", "Ada"), "Narrator"),
     ],
 )
 def test_a_message_is_headed_by_its_speaker(

@@ -146,7 +146,7 @@ def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
         case "user":
             return message.name or speakers.user or "You"
         case "system":
-            return "System"
+            return message.name or "System"
         case "tool":
             return f"Result of {message.name}" if message.name else "Tool result"
 
