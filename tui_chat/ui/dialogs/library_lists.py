@@ -133,7 +133,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
 
     kind = "lorebooks"
     word = "lorebook"
-    hint = "Space searches it in this session or not · Enter entries"
+    hint = "Space searches it · Enter entries"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -236,7 +236,7 @@ class ProfilesDialog(LibraryList[None]):
             profile = self.workspace.library.profile(name)
         except InputError as error:
             return one_line(str(error))
-        called = "" if profile.name == name else f"{profile.name}: "
+        called = "" if profile.name.casefold() == name.casefold() else f"{profile.name}: "
         return one_line(f"{called}{profile.content or 'empty'}", 200)
 
     @property

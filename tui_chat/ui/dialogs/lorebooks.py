@@ -113,6 +113,11 @@ class EntriesDialog(Dialog[None]):
         """Show the entries."""
         await self.show_entries()
 
+    def on_resize(self) -> None:
+        """Fit the rows to the new width."""
+        if self._file is not None:
+            self._list()
+
     async def show_entries(self, entry_id: str = "") -> None:
         """Read the lorebook again; with the id of an entry, highlight it."""
         try:
@@ -164,16 +169,16 @@ class EntriesDialog(Dialog[None]):
         outcome = self._outcomes.get(entry.id)
         mark = _MARKS[outcome.state] if outcome is not None else " "
         name = max(width // 4, 12)
-        place = max(width // 5, 12) if width >= 70 else 0
+        place = max(width // 4, 12) if width >= 70 else 0
         keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
         active = outcome is not None and outcome.active
         tokens = f"{outcome.tokens:,} tokens" if active and outcome is not None else ""
         where = outcome.place if active and outcome is not None else describe_place(entry)
         room = width - name - place - 16
         text = Text(f"{mark} ", no_wrap=True)
-        text.append(set_cell_size(one_line(entry_name(entry), name - 1), name), style="bold")
-        text.append(set_cell_size(one_line(keys, room - 1), room), style="dim" * (not active))
-        text.append(set_cell_size(one_line(where, max(place - 1, 0)), place), style="dim")
+        text.append(_cell(entry_name(entry), name), style="bold")
+        text.append(_cell(keys, room), style="dim" * (not active))
+        text.append(_cell(where, place), style="dim")
         text.append(tokens.rjust(13), style="dim")
         return text
 
@@ -360,3 +365,10 @@ def _searched(entry: LorebookEntry) -> str:
 
 def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
+
+
+def _cell(text: str, width: int) -> str:
+    """Return a text in a column of a width, with a space behind it."""
+    cell = Text(one_line(text), no_wrap=True)
+    cell.truncate(max(width - 1, 0), overflow="ellipsis")
+    return set_cell_size(cell.plain, width)
