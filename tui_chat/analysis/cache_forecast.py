@@ -392,5 +392,5 @@ def _with_sentence(at: CacheBreak, after: int) -> CacheBreak:
     words = f"{after:,} token{'s' * (after != 1)}"
     sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
     if not after and at.kind != "grown":
-        sentence = f"{sentence.partition(': ')[0]}; what is left is as last time."
+        sentence = f"{sentence.partition(': ')[0]}; the rest is unchanged."
     return CacheBreak(at.kind, at.origin, sentence)

@@ -90,7 +90,8 @@ class InspectorFrame(OnePassWidget):
         & > #inspector-body { height: 1fr; }
         #inspector-banner {
             display: none;
-            height: 1;
+            height: auto;
+            max-height: 2;
             padding: 0 1;
             background: $warning-muted;
             color: $text-warning;

@@ -75,7 +75,7 @@ class ForecastLine(OnePassWidget):
         forecast, width = self.forecast, self.content_size.width
         if forecast is not None and width:
             self.set_class(
-                cell_len(f"⛁ {_figures(forecast, width)} · {forecast.at.sentence}") > width, "-long"
+                cell_len(f"{_figures(forecast, width)} · {forecast.at.sentence}") > width, "-long"
             )
 
     def render(self) -> Content:
@@ -88,13 +88,13 @@ class ForecastLine(OnePassWidget):
         share = forecast.common / forecast.total if forecast.total else 0.0
         style = "$text-success" if share > 0.5 else "$text-warning"
         sentence = sanitize(f" · {forecast.at.sentence}", "exact")
-        lines = breaks(f"⛁ {same}{sentence}", width, width)
+        lines = breaks(f"{same}{sentence}", width, width)
         if len(lines) >= height > 0:  # more than fits
-            begun = len(same) + 2
+            begun = len(same)
             over = lines[height - 2] if height > 1 else 0
             room = max(over + width - begun, 0) if height > 1 else max(width - begun, 0)
             sentence = cut(sentence, room)
-        return Content.assemble(("⛁ ", style), (same, style), (sentence, "$foreground 72%"))
+        return Content.assemble((same, style), (sentence, "$foreground 72%"))
 
     def on_click(self) -> None:
         """Post the click."""
@@ -103,12 +103,12 @@ class ForecastLine(OnePassWidget):
 
 def _figures(forecast: Forecast, width: int) -> str:
     """Return the figures, abbreviated in a narrow pane."""
-    same = f"{forecast.common:,} of {forecast.total:,} tokens as last time"
+    figures = f"{forecast.common:,} of {forecast.total:,} tokens"
     if width < WHOLE:
-        same = f"{short_number(forecast.common)}/{short_number(forecast.total)} as last time"
+        figures = f"{short_number(forecast.common)}/{short_number(forecast.total)}"
     if forecast.served < forecast.common:
-        same += f", {short_number(forecast.served)} kept"
-    return same
+        return f"Cache: {figures} unchanged, {short_number(forecast.served)} reusable"
+    return f"Cache: {figures} reusable"
 
 
 def forecast_sentences(forecast: Forecast) -> str:
@@ -116,7 +116,7 @@ def forecast_sentences(forecast: Forecast) -> str:
     served = ""
     if forecast.served < forecast.common:
         served = f" The provider's cache can serve {forecast.served:,} of them."
-    common = f"{forecast.common:,} of {forecast.total:,} tokens as last time."
+    common = f"{forecast.common:,} of {forecast.total:,} tokens are those of the last request."
     return f"{common}{served} {forecast.at.sentence}"
 
 
