@@ -43,7 +43,9 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
     async with await Store.open(
         database_file(folder), now=time.time, new_id=lambda: f"m{next(numbers)}"
     ) as store:
-        session = Session("large", "The large one", created=1.7e9, updated=1.6e9)
+        session = Session(
+            "large", "The large one", endpoint="loopback", created=1.7e9, updated=1.6e9
+        )
         await store.transcripts.add_many([SessionTranscript(session, [Entry(large(shape))])])
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:

@@ -93,7 +93,8 @@ async def fill(folder: Path, sizes: dict[str, int]) -> None:
     ) as store:
         for name, count in sizes.items():
             entries = conversation(count, name)
-            session = Session(name, f"The {name} one", created=1.7e9, updated=1.7e9)
+            title = f"The {name} one"
+            session = Session(name, title, endpoint="loopback", created=1.7e9, updated=1.7e9)
             await store.transcripts.add_many([SessionTranscript(session, entries)])
         await store.settings.set("session", next(iter(sizes)))
 
