@@ -18,7 +18,6 @@ from textual.widgets.option_list import Option
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
-from tui_chat.ui.slash_commands import name_distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +144,13 @@ class ChoiceDialog(Dialog[str | None]):
         found.sort(key=lambda choice: self._rank(choice, words.strip()))
         return found
 
-    def _rank(self, choice: Choice, typed: str) -> tuple[bool, int, bool]:
+    def _rank(self, choice: Choice, typed: str) -> tuple[bool, bool, bool]:
         """Return what sorts a choice by how well it fits the typed words: less is better."""
         if not typed:
-            return False, 0, False
-        label = choice.label
-        is_other_group = choice.group.casefold() not in typed.casefold().split()
-        distance = name_distance(label.casefold(), typed.casefold())
-        return is_other_group, distance, distance < 0 and label != typed
+            return False, False, False
+        name, label = typed.casefold(), choice.label
+        is_other_group = choice.group.casefold() not in name.split()
+        return is_other_group, label.casefold() != name, label != typed
 
     def _is_said_by_label(self, choice: Choice, words: Sequence[str]) -> bool:
         label = choice.label.casefold()
