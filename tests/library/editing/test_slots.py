@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,3 +148,20 @@ def test_a_slot_before_the_history_targets_its_fixed_name() -> None:
     ]
     placed = put_in_slot(preset, 0, slot).messages[0]
     assert (placed.anchor_point, placed.anchor_target) == ("before", CHAT_HISTORY)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"role": "system"},
+        {"role": "user", "anchor_point": "after", "anchor_target": CHAT_HISTORY},
+        {"role": "user", "insertion_point": -1},
+    ],
+)
+def test_a_message_goes_before_the_first_one_at_its_place(where: Any) -> None:
+    low, high = (PresetMessage(name, content=name, **where) for name in ("low", "high"))
+    preset = Preset("p", (HISTORY, low, user_message("between"), high))
+    slot = next_slot(outline_preset(preset), 3, -1)
+    assert slot is not None
+    moved = put_in_slot(preset, 3, slot).messages
+    assert moved.index(high) < moved.index(low)

@@ -55,12 +55,15 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
     hoists = outline.preset.system_placement == "hoist"
     found: dict[tuple[object, ...], Slot] = {}
     for number in range(len(rows) + 1):
+        slots: list[Slot] = []
         if number:
-            for slot in _behind(number, rows[number - 1], rows, hoists=hoists):
-                found.setdefault(_place(slot), slot)
+            slots += _behind(number, rows[number - 1], rows, hoists=hoists)
         if number < len(rows):
-            for slot in _in_front_of(number, rows[number], rows):
-                found.setdefault(_place(slot), slot)
+            slots += _in_front_of(number, rows[number], rows)
+        for slot in slots:
+            place = _place(slot)
+            if place not in found or found[place].neighbour is None:
+                found[place] = slot  # next to a message there is an order to keep
     if message.is_anchor:
         return tuple(slot for slot in found.values() if slot.kind == "list")
     among_system = hoists and message.role == "system"
