@@ -10,6 +10,7 @@ import pytest
 from tui_chat import paths
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.library import Library, file_name
+from tui_chat.library.roles_and_profiles import dump_profile
 from tui_chat.models.role import Profile
 
 
@@ -75,6 +76,11 @@ def test_an_edited_profile_keeps_its_file_and_its_unknown_keys(tmp_path: Path):
     assert shelf.save_profile(Profile("Kim Lee", "New."), "me") == "me"
     assert json.loads(path.read_text()) == {"name": "Kim Lee", "content": "New.", "note": "kept"}
     assert shelf.names("profiles") == ("me",)
+
+
+def test_a_profile_at_a_depth_is_written_as_ever_so_that_imports_again_find_it():
+    text = dump_profile(Profile("Kim", "Sails.", "depth", 3, "user"))
+    assert list(json.loads(text)) == ["name", "content", "placement", "depth", "role"]
 
 
 def test_edits_of_a_profile_are_merged_with_those_of_another_program(tmp_path: Path):

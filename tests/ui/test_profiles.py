@@ -91,7 +91,7 @@ async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: P
         workspace = app.workspace
         assert workspace is not None
         assert listed(app)[0] == "· a Ada: Counts."
-        assert "broken.json" in listed(app)[1]
+        assert listed(app)[1].startswith("· broken broken.json")
         await pilot.press("home", "space")
         await until(pilot, lambda: workspace.state.profile_name == "a")
         await until(pilot, lambda: listed(app)[0].startswith("● a"))

@@ -75,7 +75,7 @@ PROFILE_FIELDS: FieldRows = (
     (FormField("name", "Name"),),
     (FormField("content", "What the model should know about you", "text"),),
     (FormField("placement", "Place in the request", "choice", _PLACES),
-     FormField("depth", "Depth (messages after it)", "number"),
+     FormField("depth", "Depth, in messages", "number"),
      FormField("role", "Role at a depth", "choice", tuple((each, each) for each in PROFILE_ROLES))),
 )  # fmt: skip
 """The fields of a profile as people edit them, in rows."""
@@ -118,12 +118,13 @@ def dump_profile(profile: Profile, before: str = "") -> str:
     """Return a profile as JSON text, with the other keys of the text `before` it."""
     body: dict[str, Any] = dict(as_object(JsonFile(before).value) or {})
     body |= {"name": profile.name, "content": profile.content}
+    if profile.placement != "anchor":
+        body["placement"] = profile.placement
+    else:
+        body.pop("placement", None)
     for key, value in (("depth", profile.depth), ("role", profile.role)):
         if profile.placement == "depth" or key in body:
             body[key] = value
-    body.pop("placement", None)
-    if profile.placement != "anchor":
-        body["placement"] = profile.placement
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

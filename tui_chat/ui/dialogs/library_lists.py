@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from os import sep
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import set_cell_size
@@ -23,6 +24,8 @@ from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tui_chat.library.library import Kind
     from tui_chat.library.typed_fields import Values
     from tui_chat.workspace.workspace import Workspace
@@ -78,11 +81,18 @@ class LibraryList(Dialog[T]):
         options.clear_options()
         for mark, name, facts in lines:
             options.add_option(Option(_line(f"{mark:>2} ", name, facts)))
-        folder = self.workspace.state.config.config_dir / self.kind
         is_empty = not self.workspace.library.names(self.kind)
-        where = f"or put JSON files into {folder}" if is_empty else ""
+        where = f"or put JSON files into {self._folder}" if is_empty else ""
         options.add_option(Option(_line(" + ", f"New {self.word}", where), id=_NEW))
         options.highlighted = min(at, len(lines))
+
+    @property
+    def _folder(self) -> Path:
+        return self.workspace.state.config.config_dir / self.kind
+
+    def fault(self, error: InputError) -> str:
+        """Return what is wrong with a file, without the folder's path, which takes the room."""
+        return one_line(str(error).replace(f"{self._folder}{sep}", ""))
 
     @property
     def at(self) -> int | None:
@@ -156,7 +166,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
         try:
             count = len(self.workspace.library.lorebook(place.name).entries)
         except InputError as error:
-            return one_line(str(error))
+            return self.fault(error)
         return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
     @property
@@ -235,7 +245,7 @@ class ProfilesDialog(LibraryList[None]):
         try:
             profile = self.workspace.library.profile(name)
         except InputError as error:
-            return one_line(str(error))
+            return self.fault(error)
         called = "" if profile.name.casefold() == name.casefold() else f"{profile.name}: "
         return one_line(f"{called}{profile.content or 'empty'}", 200)
 

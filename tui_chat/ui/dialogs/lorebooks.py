@@ -106,7 +106,7 @@ class EntriesDialog(Dialog[None]):
             yield Input(placeholder="Entries whose name, keys or content have these words")
             yield OptionList()
             yield Static(id="status")
-            hint = "Enter edit · a add · d duplicate · Space on/off · x delete · u undo · U redo"
+            hint = "Enter edit · a add · d copy · Space on/off · x delete · u undo · U redo"
             yield Static(f"{hint} · p settings · / filter · Esc closes", classes="hint")
 
     async def on_mount(self) -> None:
