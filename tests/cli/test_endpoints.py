@@ -112,6 +112,7 @@ def test_facts_of_unknown_models_and_endpoints(endpoints: Run):
     assert "Nothing is known of it." in endpoints("facts", "vllm", "my-model").out
     assert "name one" in endpoints("facts", "vllm").out
     assert endpoints("facts", "nowhere").code == 2
+    assert "`tui-chat endpoints facts openai gpt-17`" in endpoints("facts", "gpt-17").err
     listed = json.loads(endpoints("list", "--json").out)
     anthropic_facts = next(row for row in listed if row["name"] == "anthropic")["facts"]
     assert anthropic_facts["claude-opus-5-5"]["max_output"] == 128_000

@@ -79,6 +79,9 @@ def test_html_has_the_messages_and_the_other_versions():
     assert "<title>A walk</title>" in text
 
 
+REMINDER = "<system-reminder>\nThe date is known.\n</system-reminder>"
+
+
 def test_a_page_of_an_agent_names_calls_and_folds_results():
     edit = '{"file_path": "/src/a.py", "old_string": "one <b>", "new_string": "two"}'
     calls = (ToolCall("c1", "Read", '{"file_path": "/src/<b>.py"}'), ToolCall("c2", "Edit", edit))
@@ -94,7 +97,7 @@ def test_a_page_of_an_agent_names_calls_and_folds_results():
                 Entry(Message("tool", "line 1\nline 2", "m3", tool_call_id="c1"), "m2"),
                 Entry(Message("tool", "done", "m4", tool_call_id="c2"), "m3"),
                 Entry(Message("assistant", "Done.", "m5"), "m4", usage=Usage(1300, 5)),
-                Entry(Message("user", "Thanks", "m6"), "m5"),
+                Entry(Message("user", f"{REMINDER}\n\nThanks", "m6"), "m5"),
             )
         )
     )

@@ -284,7 +284,9 @@ async def test_a_listed_archive_is_read_searched_and_named(tmp_path: Path):
         files = workspace.session_files
         assert files is not None
         await files.search("quincunx", lambda *_: True)
-        assert {each.title for each in workspace.state.sessions} == {"Beside it", "T0", "T1"}
+        models = {each.title: each.model for each in workspace.state.sessions}
+        assert set(models) == {"Beside it", "T0", "T1"}
+        assert models["T0"] == models["T1"] == "gpt-4o"
 
 
 def codex(kind: str, **payload: Any) -> dict[str, Any]:

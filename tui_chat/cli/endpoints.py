@@ -27,7 +27,7 @@ from tui_chat.cli.app import open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.compose import Composed, compose
-from tui_chat.config import LOOPBACK_URL, OFFLINE
+from tui_chat.config import LOOPBACK_URL, OFFLINE, standard_endpoint
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.files import LARGEST_REQUEST, read_file
@@ -39,6 +39,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.prices import prices_json
 from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
+from tui_chat.protocols.registry import detect_protocol
 from tui_chat.providers import HttpClient, discover_endpoints, list_models, merge_discovered
 from tui_chat.providers.keys import describe_key_reference, resolve_key
 from tui_chat.send import receive
@@ -116,7 +117,14 @@ def run_facts(common: CommonOptions, name: str, models: tuple[str, ...], *, as_j
     """
     config = common.config()
     offering = [each.name for each in config.endpoints if name in each.models]
-    if offering and name not in [each.name for each in config.endpoints]:
+    is_endpoint = name in [each.name for each in config.endpoints]
+    if not is_endpoint and not offering and (protocol := detect_protocol(name)) is not None:
+        both = f"{standard_endpoint(protocol)} {one_line(name, 80)}"
+        raise InputError(
+            f"There is no endpoint “{one_line(name, 80)}”.",
+            advice=f"If it is a model, name both: `tui-chat endpoints facts {both}`.",
+        )
+    if offering and not is_endpoint:
         raise InputError(
             f"“{one_line(name, 80)}” is a model, not an endpoint.",
             advice=f"Name both: `tui-chat endpoints facts {offering[0]} {one_line(name, 80)}`.",

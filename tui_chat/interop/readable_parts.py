@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 
 from tui_chat.models.citations import References, with_marks
 from tui_chat.models.media import describe
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall, own_words
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.tool_call_summary import summary
@@ -109,7 +109,8 @@ def arguments(call: ToolCall) -> str:
 
 def prompt_words(message: Message) -> str:
     """Return the first words of a user's message, for an index."""
-    return one_line(message.content, 100) or ", ".join(map(part_words, message.parts))
+    words = own_words(message.content) or message.content
+    return one_line(words, 100) or ", ".join(map(part_words, message.parts))
 
 
 def call_words(call: ToolCall) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.lazy_dataclass import dataclass
@@ -108,3 +109,16 @@ def _first_words(message: Message) -> str:
     if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
         name = name[: NAME_LENGTH - 1].rstrip() + "…"
     return name or message.role
+
+
+_ELEMENT = re.compile(r"\s*<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)
+_LONGEST_SEARCHED = 100_000
+
+
+def own_words(text: str) -> str:
+    """Return a user's text without the elements that agents put before it, such as reminders."""
+    text = text[:_LONGEST_SEARCHED]
+    at = 0
+    while found := _ELEMENT.match(text, at):
+        at = found.end()
+    return text[at:].strip()

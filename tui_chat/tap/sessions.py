@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -23,7 +22,7 @@ from typing import Any
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, own_words
 from tui_chat.models.request import RawResponse, RequestRecord, recorded_recipe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
@@ -38,8 +37,6 @@ from tui_chat.tap.conversations import Key, PlacedCall, RecordedConversation, me
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
 _TITLE = 60
-_TAGGED = re.compile(r"<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)
-_LONGEST_SEARCHED = 100_000
 _MOST_CANDIDATES = 20
 """Sessions with the title of a new conversation in which its beginning is looked for."""
 _MOST_CHAINS = 50
@@ -293,10 +290,10 @@ def _title(placed: PlacedCall) -> str:
 
 
 def _first_words(messages: Sequence[Message]) -> str:
-    """Return the first words of the user, without what agents put around them in tags."""
+    """Return the first words of the user, without what agents put before them in tags."""
     texts = [m.content.strip() for m in messages if m.role == "user" and m.content.strip()]
-    words = (_TAGGED.sub("", text[:_LONGEST_SEARCHED]).strip() for text in texts)
-    return next(filter(None, words), texts[0] if texts else "")
+    words = (own_words(text) for text in texts)
+    return next((each for each in words if each), texts[0] if texts else "")
 
 
 def _named(message: Message, stored: StoredCall) -> Message:

@@ -238,6 +238,7 @@ class SessionFiles:
             session = transcript.session
             changes[session.session_id] = {
                 "title": session.title or file.path.name,
+                "model": session.model,
                 "folder": _project(project) or file.folder or program,
                 "tags": _tags(session.tags, program),
                 **self._own_time(session.created, session.updated),
