@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -121,3 +122,16 @@ async def test_the_line_to_find_words_closes_with_its_view(tmp_path: Path) -> No
         await press(pilot, "p", "slash", *"user", "enter", "escape")
         assert not app.query(FindLine)
         assert inspector.has_focus_within
+
+
+async def test_keys_typed_ahead_close_the_line_to_find_words_before_it_has_the_focus(
+    tmp_path: Path,
+) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await press(pilot, "h", "i", "f4", "p")
+        for key in ("/", "c", "p", "/", "r"):
+            app.post_message(Key("slash" if key == "/" else key, key))
+        await settle(pilot)
+        assert app.query_one(Inspector).has_focus_within

@@ -277,21 +277,25 @@ class Inspector(InspectorFrame):
             sentence += " Some terminals refuse so much."
         self.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
 
-    def on_payload_view_body_find_requested(self, event: PayloadView.BodyFindRequested) -> None:
+    async def on_payload_view_body_find_requested(
+        self, event: PayloadView.BodyFindRequested
+    ) -> None:
         """Open the line to find words."""
         event.stop()
-        self._open_find()
+        await self._open_find()
 
-    def on_lore_view_lore_find_requested(self, event: LoreView.LoreFindRequested) -> None:
+    async def on_lore_view_lore_find_requested(self, event: LoreView.LoreFindRequested) -> None:
         """Open the line to find entries."""
         event.stop()
-        self._open_find()
+        await self._open_find()
 
-    def _open_find(self) -> None:
-        if self._find is None:
-            self._find = FindLine()
-            self.mount(self._find, after=self._body)
-        self.call_after_refresh(self._find.ask)
+    async def _open_find(self) -> None:
+        find = self._find
+        if find is None:
+            find = self._find = FindLine()
+            await self.mount(find, after=self._body)
+        if self._find is find:  # the next key can close it
+            find.ask()
 
     def on_find_line_typed(self, event: FindLine.Typed) -> None:
         """Highlight the words."""
