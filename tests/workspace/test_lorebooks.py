@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import settled
 from tests.workspace.test_characters import CARD, ada
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.library.lorebook_edits import (
@@ -108,6 +109,21 @@ async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path
     await workspace.undo()
     assert path.read_text() == before
     assert used(workspace) == ["Red."]
+
+
+async def test_a_restored_lorebook_is_not_searched_in_another_session(
+    make_workspace, tmp_path: Path
+) -> None:
+    workspace, heard = await make_workspace()
+    path = write(tmp_path, FOX)
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.lorebooks.use("town", is_used=True)
+    await workspace.lorebooks.delete("town")
+    await workspace.sessions.new()
+    await workspace.undo()
+    assert path.exists()
+    assert workspace.state.lorebook_names == ()
 
 
 async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path) -> None:
