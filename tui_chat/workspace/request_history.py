@@ -256,7 +256,7 @@ class RequestHistory:
         """
         record = await self._workspace.active_store.requests.get(entry_id)
         if record is None:
-            raise InputError("No request is remembered for this message.")
+            raise InputError("No request is stored for this message.")
         if record.is_recorded and record.body is not None:
             sent = await asyncio.to_thread(self._read_kept, record, record.body, "")
             entry = await self._workspace.active_store.messages.get(entry_id)

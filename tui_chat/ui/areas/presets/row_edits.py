@@ -189,7 +189,7 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
         case "depth":
             words = f"It is in the history at depth {row.depth}."
         case "anchor":
-            words = f"Others can stand before and after it, as “{message.anchor_id}”."
+            words = f"Messages can be anchored before or after “{message.anchor_id}”."
         case "unplaced" if message.triggers:
             words = f"It is sent {only_on(message.triggers)}."
         case "unplaced":
