@@ -232,3 +232,25 @@ async def test_the_palette_finds_an_action_by_its_name(tmp_path: Path) -> None:
                 if found.option_count
             ),
         )
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "f10"])
+async def test_the_key_that_quits_does_so_in_a_dialog(tmp_path: Path, key: str):
+    app = rebound(tmp_path, **({} if key == "ctrl+q" else {"quit": "F10"}))
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(key)
+        await until(pilot, lambda: not app.is_running)
+
+
+async def test_a_key_that_was_taken_from_quitting_does_nothing_in_a_dialog(tmp_path: Path):
+    app = rebound(tmp_path, quit="")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+        assert len(app.screen_stack) == 2

@@ -95,7 +95,8 @@ class KeyBindings:
             key: [each for each in bound if each.id not in unbound]
             for key, bound in bindings.key_to_bindings.items()
         }
-        app.set_keymap(self._keymap)
+        # Dialogs bind some keys of the app again; Textual ignores an empty key there.
+        app.set_keymap(self._keymap | {action: f"unbound-{action}" for action in unbound})
 
 
 def _split(keys: str) -> list[str]:

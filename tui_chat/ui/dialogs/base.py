@@ -6,12 +6,12 @@ from asyncio import to_thread
 from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar, cast
 
 from rich.table import Column, Table
 from rich.text import Text
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -65,11 +65,24 @@ class Dialog(ModalScreen[T]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012  as Textual declares it
 
     AUTO_FOCUS = "*"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", show=False),
+        Binding("ctrl+q", "leave_and_quit", show=False, id="quit"),
+    ]
 
     def action_leave(self) -> None:
         """Close without an answer."""
         self.dismiss(None)
+
+    def action_leave_and_quit(self) -> None:
+        """Close without an answer and quit, unless closing asks something first."""
+        self.action_leave()
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        app.call_later(self._quit_if_left, app)
+
+    async def _quit_if_left(self, app: App[object]) -> None:
+        if self not in app.screen_stack:
+            await app.run_action("quit")
 
 
 class TextPrompt(Dialog[str | None]):
