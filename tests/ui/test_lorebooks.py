@@ -241,3 +241,17 @@ async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> Non
         await idle(pilot)
         await workspace.undo()
         assert kept(path) == [FOX]
+
+
+def messages(app: TuiChat) -> list[str]:
+    return [note.message for note in app.notifications.shown]
+
+
+async def test_a_lorebook_that_is_chosen_by_its_name_is_confirmed(tmp_path: Path) -> None:
+    town(tmp_path, FOX)
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        for how in ("searched", "no longer searched"):
+            sentence = f"The lorebook “town” is {how} in this session."
+            await app.run_action("presets.choose_lorebooks('town')")
+            await until(pilot, lambda told=sentence: told in messages(app))

@@ -189,6 +189,9 @@ class PresetsArea(Area):
         if name:
             is_used = name in workspace.state.lorebook_names
             await workspace.lorebooks.use(name, is_used=not is_used)
+            if (name in workspace.state.lorebook_names) is not is_used:
+                how = "no longer searched" if is_used else "searched"
+                self.notify(f"The lorebook “{name}” is {how} in this session.", markup=False)
             return
         while place := await self.tui.push_screen_wait(LorebooksDialog(workspace)):
             await self.tui.push_screen_wait(EntriesDialog(workspace, place))
