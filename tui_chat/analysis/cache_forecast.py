@@ -39,9 +39,9 @@ class CacheBreak:
     """The first difference of a request from the last one."""
 
     kind: BreakKind
-    """`first`: there is no last request. `model`: it went to another model. `grown`: this request
-    starts with all of the last one. `moved`, `changed`, `added`, `gone`: what happened to `origin`.
-    `other`: several differences."""
+    """`first`: there is no last request. `model`: it went to another model or endpoint. `grown`:
+    this request starts with all of the last one. `moved`, `changed`, `added`, `gone`: what happened
+    to `origin`. `other`: several differences."""
     origin: Origin | None = None
     """The origin of the first difference."""
     sentence: str = ""
@@ -376,8 +376,8 @@ def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
 
 
 _SENTENCES: dict[BreakKind, str] = {
-    "first": "No request was sent to this endpoint yet.",
-    "model": "The last request went to another model, which has its own cache.",
+    "first": "There is no earlier request of this session to compare with.",
+    "model": "The last request went to another model or endpoint, which has its own cache.",
     "grown": "It begins with the whole last request.",
     "moved": "{what} has moved: {after} after it are not cached.",
     "changed": "{what} has changed: {after} from there on are not cached.",
@@ -389,6 +389,8 @@ _SENTENCES: dict[BreakKind, str] = {
 
 def _with_sentence(at: CacheBreak, after: int) -> CacheBreak:
     what = at.origin.label if at.origin is not None else "The following text"
+    if at.origin is not None and at.origin.kind is OriginKind.DRAFT:
+        what = f"the {what}"
     words = f"{after:,} token{'s' * (after != 1)}"
     sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
     if not after and at.kind != "grown":

@@ -113,6 +113,8 @@ def _figures(forecast: Forecast, width: int) -> str:
 
 def forecast_sentences(forecast: Forecast) -> str:
     """Return a forecast as sentences."""
+    if forecast.at.kind in ("first", "model"):
+        return forecast.at.sentence
     served = ""
     if forecast.served < forecast.common:
         served = f" The provider's cache can serve {forecast.served:,} of them."
@@ -122,10 +124,11 @@ def forecast_sentences(forecast: Forecast) -> str:
 
 def forecast_versus_usage(forecast: Forecast, cached: int | None, reported: int | None) -> str:
     """Compare a forecast with the cache usage that the provider reported."""
+    words = f"Forecast: up to {forecast.served:,} tokens from the cache; "
     if cached is None:
-        return f"Forecast: up to {forecast.served:,} tokens from the cache; none were reported."
+        return f"{words}the reply reports no figure."
     of = f" of {reported:,}" if reported is not None else ""
-    return f"Forecast: up to {forecast.served:,} tokens from the cache; reported: {cached:,}{of}."
+    return f"{words}reported: {cached:,}{of}."
 
 
 class RequestSummary(OnePassWidget):
