@@ -394,3 +394,10 @@ def test_a_reply_that_tells_no_protocol_is_refused(tmp_path: Path, run: Run):
     done = run("read", path)
     assert (done.code, done.out) == (2, "")
     assert "--protocol" in done.err
+
+
+def test_equal_notes_are_one_line_with_their_number(run: Run, tmp_path: Path):
+    later = {"role": "system", "content": "S"}
+    path = written(tmp_path, chat(user(), later, user(), later, user()))
+    notes = run("convert", path, "--to", "gemini").err.splitlines()
+    assert [line.endswith(" (2 times)") for line in notes if "A later system" in line] == [True]

@@ -541,7 +541,7 @@ def test_a_placement_gives_its_reason():
         "U2": "It is part of the conversation.",
         "A2": "It is part of the conversation.",
         "X": "Its depth -1 is after the newest message of the history.",
-        "D": "Your draft is the last message.",
+        "D": "Your draft follows the history.",
     }
 
 

@@ -68,8 +68,7 @@ def notes_of(state: State, target: Protocol) -> tuple[Note, ...]:
     if "inputs" in state:
         history, lines, settings = state["inputs"]
         named = tuple(replace(each, id=f"{n}") for n, each in enumerate(history))
-        preset = Preset("p", lines, system_placement="in_place")
-        inputs = Inputs(to, preset, named, settings=SessionSettings(**settings))
+        inputs = Inputs(to, Preset("p", lines), named, settings=SessionSettings(**settings))
         return compose(inputs).notes
     envelope = decoded(state["body"], state.get("source", CHAT), state.get("model", ""))
     return encode(envelope, to).notes
@@ -457,13 +456,3 @@ def test_models_of_openai_may_take_cache_marks(target: Protocol) -> None:
     assert any("known to accept them; this one is left out." in each for each in sentences)
     accepted = notes_of({**marked, "facts": {"cache_breakpoints": True}}, target)
     assert not any("left out" in note.sentence for note in accepted)
-
-
-@pytest.mark.parametrize("target", [ANTHROPIC, GEMINI])
-def test_each_system_message_that_moves_is_named(target: Protocol) -> None:
-    lines = (HISTORY, *(said(name, role="system") for name in ("Style", "Rules")))
-    state = session(ASKED, lines=lines)
-    moved = [note.sentence for note in notes_of(state, target) if note.code == "system-moved"]
-    assert [each.partition(", is ")[0] for each in moved] == [
-        f"A later system message, preset message “{name}”" for name in ("Style", "Rules")
-    ]

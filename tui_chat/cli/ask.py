@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.cli.ask_output import ReplyPrinter, reply_json, session_words
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import is_terminal, write_json, write_line, write_reply
+from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
 from tui_chat.cli.reply_extras import first_code_block, save_files, source_lines
 from tui_chat.cli.workspace import (
     NO_CHOICES,
@@ -301,8 +301,7 @@ def _check(composed: Composed, question: Question) -> None:
     for note in composed.notes:
         if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
             raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
-        if note.level is not Level.INFO:
-            write_line(f"{note.level}: {note.sentence}", err=True)
+    write_notes(note for note in composed.notes if note.level is not Level.INFO)
 
 
 async def _generate(workspace: Workspace, failures: Failures, question: Question) -> None:

@@ -14,7 +14,14 @@ from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import finish, write_body, write_json, write_line, write_request
+from tui_chat.cli.output import (
+    finish,
+    write_body,
+    write_json,
+    write_line,
+    write_notes,
+    write_request,
+)
 from tui_chat.cli.workspace import (
     Choices,
     choose,
@@ -229,8 +236,7 @@ def _show(composed: Composed, what: str) -> None:
             write_request(as_curl(composed))
         case _:
             write_body(composed.payload.body)
-    for note in composed.notes if what in ("payload", "request", "curl") else ():
-        write_line(f"{note.level}: {note.sentence}", err=True)
+    write_notes(composed.notes if what in ("payload", "request", "curl") else ())
 
 
 def envelope_json(composed: Composed) -> dict[str, Any]:

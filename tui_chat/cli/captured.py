@@ -24,7 +24,7 @@ from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.build_request import note_json
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import write_body, write_compact, write_json, write_line
+from tui_chat.cli.output import write_body, write_compact, write_json, write_line, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
@@ -292,8 +292,7 @@ def run_convert(
         write_json({"body": json.loads(body), "notes": [note_json(note) for note in notes]})
         return
     write_body(body)
-    for note in notes:
-        write_line(f"{note.level}: {note.sentence}", err=True)
+    write_notes(notes)
 
 
 def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:

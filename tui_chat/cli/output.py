@@ -15,7 +15,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from tui_chat.models.sanitize import sanitize
 
 if TYPE_CHECKING:
     from tui_chat.cli.markdown_output import MarkdownOutput
+    from tui_chat.models.envelope import Note
 
 CLOSED = 141
 """Exit status after the reader closed the output: 128 + SIGPIPE."""
@@ -196,3 +198,10 @@ def write_text(text: str, *, err: bool = False) -> None:
     with detect_closed_output():
         stream.write(text)
         stream.flush()
+
+
+def write_notes(notes: Iterable[Note]) -> None:
+    """Print the notes of a request to stderr; equal ones are one line with their number."""
+    numbers = Counter(f"{note.level}: {note.sentence}" for note in notes)
+    for line, number in numbers.items():
+        write_line(f"{line} ({number:,} times)" if number > 1 else line, err=True)

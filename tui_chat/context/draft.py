@@ -20,7 +20,7 @@ from tui_chat.models.text import Origin, OriginKind, Text, clean
 _BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
 MAX_BLANKS = 8
 """Unfilled blanks of a draft that have a note each."""
-_TYPED = Placement("draft", rule="Your draft is the last message.")
+_TYPED = Placement("draft", rule="Your draft follows the history.")
 
 
 def draft_turn(

@@ -26,7 +26,9 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, OriginKind, Text
 
-_CONTROL = Placement("after", rule="The kind of generation puts it last.")
+_CONTROL = Placement("after", rule="The kind of generation puts it at the end.")
+_REPLY_START = Placement("after", rule="The setting “reply_start” puts it at the end.")
+_PREFILL = Placement("after", rule="The preset has it as the beginning of the reply.")
 _EMPTY = Placement("draft", rule="It is sent because nothing is typed.")
 
 
@@ -131,16 +133,21 @@ def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
     """Return the turns that end a request of its kind of generation."""
     chat, policies = inputs.chat, inputs.preset.policies
     lines: list[ResolvedMessage] = []
+    started: list[ResolvedMessage] = []
     if (start := inputs.reply_start) and chat.kind not in ("continue", "impersonate"):
         name = "start of the reply"
-        lines.append(_line("reply_start", "assistant", start, name, OriginKind.SETTING))
+        started.append(_line("reply_start", "assistant", start, name, OriginKind.SETTING))
     if chat.kind == "impersonate" and policies.impersonation_prompt:
         lines.append(_policy_line(policies, "impersonation_prompt", _control_role(inputs)))
     if chat.kind == "quiet" and chat.quiet_prompt:
         role = _control_role(inputs)
         line = _line("quiet_prompt", role, chat.quiet_prompt, "quiet prompt", OriginKind.SETTING)
         lines.append(line)
-    return (*_turns(lines, expander, _CONTROL), *_prefill_turns(inputs, expander))
+    return (
+        *_turns(started, expander, _REPLY_START),
+        *_turns(lines, expander, _CONTROL),
+        *_prefill_turns(inputs, expander),
+    )
 
 
 def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
@@ -156,7 +163,7 @@ def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
         and kind != "quiet"
         and not is_continued
     ):
-        yield from _turns([_policy_line(policies, field, "assistant")], expander, _CONTROL)
+        yield from _turns([_policy_line(policies, field, "assistant")], expander, _PREFILL)
 
 
 def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn | None) -> tuple[Turn, ...]:

@@ -169,7 +169,7 @@ def blank_text_note(turn: Turn) -> Note:
 
 def system_moved_note(turn: Turn, what: str, why: str) -> Note:
     """Return the note for a later system turn that may not stay where it is."""
-    sentence = f"A later system message, {turn.origin.label}, is {what}: {why}."
+    sentence = f"A later system message is {what}: {why}."
     return Note(Level.WARNING, "system-moved", sentence, turn.origin)
 
 
