@@ -73,7 +73,7 @@ WALK: dict[
         (
             (sent(A), sent(A, draft="")),
             (sent(A, draft=""), sent(A)),
-            "The draft was removed; what is left is as last time.",
+            "The draft was removed; the rest is unchanged.",
         ),
     ],
     "other": [
@@ -108,7 +108,7 @@ def test_the_walk_has_every_kind() -> None:
 def test_figures_compare_with_a_request_that_there_is(
     kind: str, shows: tuple[Composed | None, Composed]
 ) -> None:
-    assert ("as last time." in forecast_sentences(forecast(*shows))) is (
+    assert ("those of the last request." in forecast_sentences(forecast(*shows))) is (
         kind not in ("first", "model")
     )
 

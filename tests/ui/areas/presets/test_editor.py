@@ -97,7 +97,9 @@ def test_deleting_a_message_selects_its_neighbour() -> None:
 
 def test_a_disabled_row_is_marked_everywhere() -> None:
     drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
-    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
+    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith(
+        "Off. Once on: system messages go first"
+    )
 
 
 async def test_steps_by_keys(tmp_path: Path) -> None:

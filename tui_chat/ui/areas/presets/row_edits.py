@@ -183,7 +183,7 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
     at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
     match row.placement:
         case "system":
-            words = "It goes first, with the other system messages."
+            words = "System messages go first, in their order."
         case "before" | "after":
             words = f"It is anchored {row.placement} {at}."
         case "depth":
@@ -196,7 +196,7 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
             words = "It has no place in the context."
         case _:
             words = "It is in the list."
-    return f"Off. {words}" if row.disabled else words
+    return f"Off. Once on: {words[0].lower()}{words[1:]}" if row.disabled else words
 
 
 def quoted(message: PresetMessage) -> str:

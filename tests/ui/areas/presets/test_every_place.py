@@ -1,0 +1,94 @@
+"""A walk over what the preset editor says about where a row is placed, and why a key moves it
+nowhere: a preset that shows each sentence, and one close to it that does not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.context.requests import HISTORY, said
+from tests.ui.areas.presets.test_every_filling import templates
+from tui_chat.library.editing import outline_preset
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.ui.areas.presets.row_edits import edit_for, placement_sentence, why_not_moved
+
+SPOT = PresetMessage("spot", type="placeholder")
+X = said("X")
+SYSTEM = replace(X, role="system")
+
+
+def sentence(*messages: PresetMessage, placement: str = "hoist", index: int = 0) -> str:
+    """What is said of a message."""
+    drawn = outline_preset(Preset("p", messages, system_placement=placement))
+    return placement_sentence(drawn.rows[drawn.row_of(index)], {})
+
+
+PLACES = [
+    ("System messages go first, in their order.", sentence(SYSTEM, HISTORY),
+     sentence(SYSTEM, HISTORY, placement="in_place")),
+    ("It is anchored before the history.", sentence(replace(X, anchor_point="before"), HISTORY),
+     sentence(X, HISTORY)),
+    ("It is anchored after “spot”.", sentence(replace(X, anchor_target="spot"), SPOT, HISTORY),
+     sentence(replace(X, anchor_target="spot"), HISTORY)),
+    ("It is in the history at depth -2.", sentence(replace(X, insertion_point=-2), HISTORY),
+     sentence(replace(X, insertion_point=-3), HISTORY)),
+    ("Messages can be anchored before or after “spot”.", sentence(SPOT, HISTORY),
+     sentence(replace(X, id="spot"), HISTORY)),
+    ("Off. Once on: messages can be anchored before or after “spot”.",
+     sentence(replace(SPOT, enabled=False), HISTORY), sentence(SPOT, HISTORY)),
+    ("It is sent only on continue.", sentence(replace(X, triggers=("continue",)), HISTORY),
+     sentence(replace(X, triggers=("continue",), enabled=False), HISTORY)),
+    ("It is in the list.", sentence(X, HISTORY), sentence(replace(X, insertion_point=0), HISTORY)),
+    ("It has no place in the context.", sentence(SPOT, replace(SPOT, name="again"), index=1),
+     sentence(SPOT, replace(SPOT, id="again"), index=1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "shown", "silent"), PLACES, ids=[row[0] for row in PLACES])
+def test_a_place_is_named_where_it_is_true_and_nowhere_else(
+    words: str, shown: str, silent: str
+) -> None:
+    assert shown == words
+    assert silent != words
+
+
+def reason(action: str, index: int, *messages: PresetMessage, placement: str = "hoist") -> str:
+    """Why a key moves a message nowhere; empty if it moves it."""
+    drawn = outline_preset(Preset("p", messages, system_placement=placement))
+    return "" if edit_for(drawn, index, action) else why_not_moved(drawn, index, action)
+
+
+TWO = (SYSTEM, replace(SYSTEM, id="Y"), HISTORY)
+REASONS = [
+    ("this is the first one", reason("up", 0, *TWO), reason("up", 1, *TWO)),
+    ("this is the last one", reason("down", 1, *TWO), reason("down", 0, *TWO)),
+    ("An anchor has no depth", reason("higher", 1, X, HISTORY), reason("higher", 0, X, HISTORY)),
+    ("It stands before the oldest message",
+     reason("higher", 0, replace(X, insertion_point=0), HISTORY),
+     reason("higher", 0, replace(X, insertion_point=1), HISTORY)),
+    ("It stands after the newest message",
+     reason("lower", 0, replace(X, insertion_point=-1), HISTORY),
+     reason("lower", 0, replace(X, insertion_point=-2), HISTORY)),
+    ("There is no other place above it.", reason("up", 0, HISTORY, placement="in_place"),
+     reason("up", 1, X, HISTORY, placement="in_place")),
+    ("There is no other place below it.", reason("down", 0, HISTORY, placement="in_place"),
+     reason("down", 0, X, HISTORY, placement="in_place")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "shown", "silent"), REASONS, ids=[row[0] for row in REASONS])
+def test_a_reason_is_given_where_it_is_true_and_nowhere_else(
+    words: str, shown: str, silent: str
+) -> None:
+    assert words in shown
+    assert words not in silent
+
+
+def test_the_walk_has_every_reason_of_the_source() -> None:
+    found = templates(why_not_moved)
+    assert len(found) >= 4
+    shown = [row[1] for row in REASONS]
+    assert [each for each in found if not any(re.search(each, words) for words in shown)] == []
