@@ -52,7 +52,7 @@ async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(
             "● Kim Sails.",
             "· No profile The model learns nothing about you",
         ]
-        await pilot.press("enter")
+        await pilot.press("e")
         form = await on(pilot, FieldsForm)
         form.query_one("#placement", ChoiceField).focus()
         await pilot.press("left", "left")
@@ -99,15 +99,18 @@ async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: P
         await until(pilot, lambda: workspace.state.profile_name == "")
         await pilot.press("space")
         await until(pilot, lambda: workspace.state.profile_name == "a")
-        await pilot.press("down", "enter")
-        await idle(pilot)
-        assert isinstance(app.screen, ProfilesDialog), "what cannot be read has no form"
-        await pilot.press("down", "enter")
+        for key in ("down", "e", "enter"):
+            await pilot.press(key)
+            await idle(pilot)
+            assert isinstance(app.screen, ProfilesDialog), "what cannot be read has no form"
+        assert workspace.state.profile_name == "a"
+        await pilot.press("down", "space")
         await until(pilot, lambda: workspace.state.profile_name == "")
         await until(pilot, lambda: listed(app)[2].startswith("● No profile"))
-        await workspace.settings.set_profile("a")
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert workspace.state.profile_name == "a"
         (folder / "a.json").unlink()
-        await pilot.press("escape")
         await app.run_action("presets.choose_profile")
         await on(pilot, ProfilesDialog)
         await until(pilot, lambda: "There is no profile" in listed(app)[1])
@@ -120,7 +123,7 @@ async def test_what_another_program_wrote_is_not_lost(tmp_path: Path) -> None:
     path.write_text('{"name": "Ada", "content": "Counts.", "mood": "calm"}')
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await profiles_of(pilot, "/profile")
-        await pilot.press("home", "enter")
+        await pilot.press("home", "e")
         form = await on(pilot, FieldsForm)
         form.query_one("#content", TextArea).text = "Mine."
         path.write_text('{"name": "Ada L.", "content": "Theirs.", "mood": "calm"}')

@@ -69,6 +69,6 @@ async def test_the_users_files(album: Album, tmp_path: Path):
         await app.run_action("presets.choose_profile")
         await on(pilot, ProfilesDialog)
         await take("profiles")
-        await pilot.press("down", "enter")
+        await pilot.press("down", "e")
         await on(pilot, FieldsForm)
         await take("a profile")

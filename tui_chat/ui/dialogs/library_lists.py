@@ -215,7 +215,8 @@ class ProfilesDialog(LibraryList[None]):
 
     kind = "profiles"
     word = "profile"
-    hint = "Space uses it or none · Enter edits"
+    hint = "Enter uses it · Space uses it or none · e edits"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", show=False)]
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -262,11 +263,19 @@ class ProfilesDialog(LibraryList[None]):
             self.show_lines()
 
     def open(self) -> None:
-        """Edit the highlighted profile; use none if that is highlighted."""
+        """Use the highlighted profile, and close the list."""
+        self.call_later(self._use_and_close)
+
+    async def _use_and_close(self) -> None:
+        name = self._chosen_name or ""
+        await self.workspace.settings.set_profile(name)
+        if self.workspace.state.profile_name == name:  # else it has a fault, which is reported
+            self.dismiss(None)
+
+    def action_edit(self) -> None:
+        """Edit the highlighted profile."""
         if self._chosen_name:
             self._open_form(self._chosen_name)
-        else:
-            self.call_later(self.action_use)
 
     def action_create(self) -> None:
         """Write a new profile, and use it."""
