@@ -13,7 +13,7 @@ def test_it_lists_the_pages_for_users_with_their_titles(run: Run):
     listed = {line.split()[0]: line for line in done.out.splitlines()}
     assert set(listed) == {path.stem for path in bundled("docs").glob("*.md")}
     assert "The tap: other programs' requests" in listed["tap"]
-    assert "architecture" not in listed
+    assert "decisions" not in listed
 
 
 def test_it_prints_a_page_as_it_is_to_a_pipe(run: Run):
