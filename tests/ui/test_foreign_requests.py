@@ -144,3 +144,17 @@ async def test_asking_where_a_preset_message_is_shows_the_request_that_enter_wou
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.composed is not None)
         assert inspector.has_focus_within
+
+
+async def test_escape_leads_to_the_live_request_from_the_composer_too(tmp_path: Path):
+    await record(tmp_path, BODY)
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.sessions.open(state_of(app).sessions[0].session_id)
+        await until(pilot, lambda: "Esc: live" in banner(app))
+        app.query_one(Composer).focus()
+        await pilot.press("escape")
+        await until(pilot, lambda: not banner(app))
+        assert state_of(app).request.viewed is None

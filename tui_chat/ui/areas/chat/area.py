@@ -271,14 +271,18 @@ class ChatArea(Area):
 
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
-        """Close the area that covers the conversation, else stop the reply that is arriving."""
+        """Close the area that covers the conversation, else stop the reply that is arriving, else
+        return the inspector to the live request.
+        """
         workspace = self.workspace
         if not self.host.panes.close_overlay() and workspace is not None:
             self.compaction.stop()
             self.side_replies.stop()
-            state = workspace.state
+            state, request = workspace.state, workspace.state.request
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
                 await workspace.replies.stop()
+            elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
+                workspace.live_request.return_to_live()
         self.pane.focus()
 
     @on(messages.RegenerateRequested)
