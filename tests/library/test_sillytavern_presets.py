@@ -184,7 +184,7 @@ def test_other_files_are_refused(text: str) -> None:
 
 
 def test_a_sillytavern_file_among_our_presets_has_advice() -> None:
-    with pytest.raises(InputError, match="tui-chat preset import"):
+    with pytest.raises(InputError, match="tui-chat presets import"):
         parse_preset('{"prompts": [], "prompt_order": []}', "x.json", "x")
 
 

@@ -65,6 +65,9 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
             inspector.view_shown = view
             inspector.focus()
             await pilot.press("up", "enter")
+            await settle(pilot)
+            if len(app.screen_stack) > 1:  # without lorebooks, Enter leads to their list
+                await pilot.press("escape")
         inspector.view_shown = View.PAYLOAD
         inspector.focus()
         await pilot.press("K", "Z")
