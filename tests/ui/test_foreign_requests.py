@@ -78,10 +78,14 @@ async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):
         await record(tmp_path, more, first_id=100)
         await workspace.external_changes.check()
         await until(pilot, lambda: len(state_of(app).entries) == 5)
-        await until(pilot, lambda: state_of(app).request.viewed is not None)
-        composed = app.query_one(Inspector).composed
-        assert composed is not None
-        assert composed.envelope.turns[-1].text.plain == "And now?"
+        inspector = app.query_one(Inspector)
+
+        def newest() -> str:
+            composed = inspector.composed
+            return composed.envelope.turns[-1].text.plain if composed is not None else ""
+
+        await until(pilot, lambda: newest() == "And now?")
+        assert state_of(app).request.viewed is not None
 
 
 def write_export(folder: Path) -> Path:
