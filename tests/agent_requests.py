@@ -20,7 +20,7 @@ As you answer, you can use the following context:
 # claudeMd
 Instructions of the project are shown below.
 
-Contents of /work/shop/CLAUDE.md (project instructions):
+Contents of /home/ada/shop/CLAUDE.md (project instructions):
 
 # Shop
 Prices are in cents. Run the tests with make test.
@@ -28,7 +28,7 @@ Prices are in cents. Run the tests with make test.
 # currentDate
 Today's date is 2026-11-23.
 </system-reminder>"""
-AGENTS = """# AGENTS.md instructions for /work/shop
+AGENTS = """# AGENTS.md instructions for /home/ada/shop
 
 <INSTRUCTIONS>
 Prices are in cents.
@@ -50,7 +50,7 @@ def described(name: str) -> str:
 
 def agent_body(protocol: Protocol) -> dict[str, Any]:
     """A request of an agent in a protocol, with a call and its result."""
-    call = {"path": "/work/shop/prices.py"}
+    call = {"path": "/home/ada/shop/prices.py"}
     match protocol:
         case Protocol.ANTHROPIC:
             return {
@@ -109,7 +109,7 @@ def agent_body(protocol: Protocol) -> dict[str, Any]:
                         "type": "function_call",
                         "call_id": "t1",
                         "name": "Read",
-                        "arguments": '{"path":"/work/shop/prices.py"}',
+                        "arguments": '{"path":"/home/ada/shop/prices.py"}',
                     },
                     {"type": "function_call_output", "call_id": "t1", "output": RESULT},
                 ],
@@ -167,14 +167,14 @@ def agent_body(protocol: Protocol) -> dict[str, Any]:
             }
         case Protocol.OPENAI_CHAT | Protocol.OLLAMA:
             is_chat = protocol is Protocol.OPENAI_CHAT
-            arguments = '{"path":"/work/shop/prices.py"}' if is_chat else call
+            arguments = '{"path":"/home/ada/shop/prices.py"}' if is_chat else call
             return {
                 "model": "gpt-5" if is_chat else "qwen3",
                 "messages": [
                     {
                         "role": "system",
                         "content": "You are a coding agent.\n" * 8
-                        + "Instructions from: /work/shop/AGENTS.md\nPrices are in cents.\n",
+                        + "Instructions from: /home/ada/shop/AGENTS.md\nPrices are in cents.\n",
                     },
                     {"role": "user", "content": f"{REMINDER}\n{QUESTION}"},
                     {

@@ -168,7 +168,7 @@ def test_the_parts_of_a_message(text: str, role: str, parts: set[str]) -> None:
 def test_a_file_ends_where_its_program_goes_on() -> None:
     found = {(part.value, name): size for part, name, size in parts_of(user(REMINDER))}
     start, end = REMINDER.index("Contents of"), REMINDER.index("# currentDate")
-    assert found["files", "/work/shop/CLAUDE.md"] == end - start
+    assert found["files", "/home/ada/shop/CLAUDE.md"] == end - start
 
 
 def test_thousands_of_elements_that_do_not_end_cost_their_length() -> None:
