@@ -34,6 +34,7 @@ from tui_chat.workspace.events import (
     ReplyEnded,
     ReplyGrew,
     ReplyRetrying,
+    RequestOutdated,
 )
 from tui_chat.workspace.request_history import with_target
 from tui_chat.workspace.requests import last_reply_index, require_answered_calls
@@ -419,7 +420,7 @@ class Replies:
         is_known = last is not None and last.entry_id == entry_id
         if is_accepted and not is_known and state.is_active(session_id):
             last_sent = {**state.last_sent, name: LastSent(entry_id, composed)}
-            self.workspace.update(last_sent=last_sent)
+            self.workspace.update(RequestOutdated(), last_sent=last_sent)
 
     def _follow(self, session_id: str, progress: SendProgress) -> None:
         workspace = self.workspace
