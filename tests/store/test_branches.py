@@ -381,7 +381,9 @@ async def test_sessions_in_the_trash_are_gone_until_restored(
     assert all(s.deleted for s in await store.sessions.list_trash())
     for refused in (
         store.sessions.update(tree.session_id, title="x"),
-        store.sessions.update_many([two.session_id, tree.session_id], title="x"),
+        store.sessions.update_many(
+            {key: {"title": "x"} for key in [two.session_id, tree.session_id]}
+        ),
         store.messages.add(tree.session_id, Message("user"), "b"),
         store.messages.edit("b", Message("user")),
         store.drafts.save(tree.session_id, "x"),
@@ -437,7 +439,10 @@ async def test_a_clock_that_goes_backwards_never_splits_a_deletion(
 async def test_sessions_are_organized(store: Store) -> None:
     one, two = await store.sessions.create(title="one"), await store.sessions.create(title="two")
     await store.sessions.update_many(
-        [one.session_id, two.session_id], pinned=True, tags=("b", "a", "b"), folder="F"
+        {
+            key: {"pinned": True, "tags": ("b", "a", "b"), "folder": "F"}
+            for key in [one.session_id, two.session_id]
+        }
     )
     await store.sessions.update(two.session_id, archived=True, unread=True, pinned=False, tags=())
     shown = [
@@ -456,5 +461,7 @@ async def test_sessions_are_organized(store: Store) -> None:
 async def test_changes_of_several_sessions_are_atomic(store: Store) -> None:
     one = await store.sessions.create(title="one")
     with pytest.raises(StoreError, match="no longer"):
-        await store.sessions.update_many([one.session_id, "nowhere"], pinned=True)
+        await store.sessions.update_many(
+            {key: {"pinned": True} for key in [one.session_id, "nowhere"]}
+        )
     assert not (await store.sessions.list())[0].pinned

@@ -93,5 +93,9 @@ async def test_requests_are_found_by_endpoint_and_by_session(
         (ids[0], None),
         (ids[2], None),
     ]
+    earlier = await store.requests.last_accepted(one.session_id, "home", before=ids[2])
+    assert earlier is not None
+    assert earlier.message_id == ids[0]
+    assert await store.requests.last_accepted(one.session_id, "home", before=ids[0]) is None
     await store.messages.delete(ids[2])
     assert len(await store.requests.list(one.session_id)) == 1

@@ -31,7 +31,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
-from tui_chat.store.search import planner, scans
+from tui_chat.store.search import search
 from tui_chat.store.search.index import secondary_texts_of
 from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
 
@@ -357,9 +357,8 @@ async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
 
 
-async def test_newest_first_uses_the_message_time_even_for_common_words(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("few")
+async def test_newest_first_uses_the_message_time_even_for_common_words(store: Store) -> None:
     def talk(name: str, start: float) -> SessionTranscript:
         entries = tuple(
             Entry(Message("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
@@ -370,43 +369,26 @@ async def test_newest_first_uses_the_message_time_even_for_common_words(
 
     await store.transcripts.add_many([talk("new", 5000.0), talk("old", 1000.0)])
     late = [f"new{n:02}" for n in range(59, -1, -1)]
-    for road in ROADS:
-        take(monkeypatch, road)
-        assert await ids(store, "fox", order="newest", limit=20) == late[:20]
-        assert await ids(store, "fox 7", order="newest") == ["new07", "old07"]
-        assert await ids(store, "fo*", order="newest", limit=3, until=1050.0) == [
-            *("old49", "old48", "old47"),
-        ]
+    assert await ids(store, "fox", order="newest", limit=20) == late[:20]
+    assert await ids(store, "fox 7", order="newest") == ["new07", "old07"]
+    assert await ids(store, "fo*", order="newest", limit=3, until=1050.0) == [
+        *("old49", "old48", "old47"),
+    ]
     assert set(await ids(store, "owl*", limit=99)) == {
         f"{name}{n:02}" for name in ("new", "old") for n in range(0, 60, 10)
     }
 
 
-ROADS = ("read", "looked up", "listed")
-"""Messages are read, or found by the index, whichever is cheaper; or listed where a filter leaves
-few. The same is found.
-"""
+@pytest.fixture(params=[10_000, 5, 0], ids=["few", "some", "many"])
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters leave few messages, among which matches are looked up, or so many that each match is
+    filtered. The same is found.
+    """
+    monkeypatch.setattr(search, "_FEW", request.param)
 
 
-def take(monkeypatch: pytest.MonkeyPatch, road: str) -> None:
-    """Force the scan or the index; the index is used after one message was read."""
-    monkeypatch.setattr(planner, "_STEP", 1 if road == "looked up" else 7)
-    for cost in ("_READ", "_PASS_BY"):
-        monkeypatch.setattr(planner, cost, 1e9 if road == "looked up" else 1e-9)
-    if road != "listed":
-        monkeypatch.setattr(scans, "_SHORT", -1)
-    monkeypatch.setattr(planner, "_TRIED", 0.0)
-
-
-@pytest.mark.parametrize("road", ROADS)
-async def test_filters(
-    store: Store,
-    request_record: Make,
-    clock: Callable[[], float],
-    road: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    take(monkeypatch, road)
+@pytest.mark.usefixtures("few")
+async def test_filters(store: Store, request_record: Make, clock: Callable[[], float]) -> None:
     await store.roles.save(Role("r", "Pirate"))
     one = await store.sessions.create(title="one", role_id="r", model="m-1", endpoint="e-1")
     two = await store.sessions.create(title="two", tags=("work", "C#"))
@@ -466,11 +448,8 @@ _FILTERS: tuple[dict[str, object], ...] = (
 )
 
 
-@pytest.mark.parametrize("road", ROADS)
-async def test_search_finds_the_same_as_a_full_scan(
-    store: Store, road: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    take(monkeypatch, road)
+@pytest.mark.usefixtures("few")
+async def test_search_finds_the_same_as_a_full_scan(store: Store) -> None:
     assert await store.search.writers() == ()
     chance = random.Random(5)
     said: list[tuple[Session, Entry]] = []
@@ -648,9 +627,8 @@ async def test_reasoning_calls_and_refusals_are_found_with_their_place(
     assert faults(store.path) == []
 
 
-async def test_index_and_scan_find_the_same_secondary_text(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("few")
+async def test_secondary_text_is_found_as_by_a_full_scan(store: Store) -> None:
     chance = random.Random(5)
     words = ["fox", "dog", "cat", "owl"]
     entries = [
@@ -670,11 +648,7 @@ async def test_index_and_scan_find_the_same_secondary_text(
                 if TermMatcher(parse_terms(text)).has_all(entry.message.semantics.reasoning[0].text)
                 and model in ("", entry.model)
             }
-            for rare in (0, planner._RARE):
-                with monkeypatch.context() as patched:
-                    patched.setattr(planner, "_RARE", rare)
-                    got = await ids(store, text, model=model, limit=300)
-                    assert set(got) == found, (text, model, rare)
+            assert set(await ids(store, text, model=model, limit=300)) == found, (text, model)
 
 
 async def test_secondary_text_from_before_the_index_is_found(

@@ -33,7 +33,7 @@ async def test_the_cached_list_equals_a_fresh_one(open_store: Opener) -> None:
         lambda: store.messages.add(one, Message("user", "hello"), None),
         lambda: store.transcripts.add(TALK),
         lambda: store.transcripts.add_many((TALK,), dry_run=True),
-        lambda: store.sessions.update_many((one, two), archived=True),
+        lambda: store.sessions.update_many({key: {"archived": True} for key in (one, two)}),
         lambda: other.sessions.update(two, title="Dos"),
         lambda: store.roles.save(Role("r", "Sailor", model="n")),
         lambda: store.sessions.delete((one, "t")),

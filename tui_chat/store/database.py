@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import RecordGone, StoreBusy, StoreError
 from tui_chat.lazy_dataclass import dataclass
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import aiosqlite
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 Row: TypeAlias = tuple[Any, ...]
 
 _LOG = logging.getLogger(__name__)
@@ -221,11 +222,39 @@ class Database:
         """
         return await self._owned(_WRITING, work, committed, key)
 
+    def reader(
+        self, work: Callable[Concatenate[Transaction, _P], Awaitable[_T]]
+    ) -> Callable[_P, Coroutine[Any, Any, _T]]:
+        """Return the operation that runs `work`, which changes nothing, in a transaction."""
+
+        def run(*args: _P.args, **kwargs: _P.kwargs) -> Coroutine[Any, Any, _T]:
+            return self.read(lambda tx: work(tx, *args, **kwargs))
+
+        return run
+
+    def writer(
+        self, work: Callable[Concatenate[Transaction, _P], Awaitable[_T]]
+    ) -> Callable[_P, Coroutine[Any, Any, _T]]:
+        """Return the operation that runs `work` in a transaction and commits it."""
+
+        def run(*args: _P.args, **kwargs: _P.kwargs) -> Coroutine[Any, Any, _T]:
+            return self.write(lambda tx: work(tx, *args, **kwargs))
+
+        return run
+
+    async def rows(self, sql: str, *values: object) -> list[Row]:
+        """Run a statement that only reads, and return all its rows."""
+        return await self.read(lambda tx: tx.rows(sql, *values))
+
+    async def row(self, sql: str, *values: object) -> Row | None:
+        """Run a statement that only reads, and return its first row; None if there is none."""
+        return await self.read(lambda tx: tx.row(sql, *values))
+
     async def data_version(self) -> int:
         """Return a number that changes with each commit of another program. Costs next to
         nothing.
         """
-        [(version,)] = await self.read(lambda tx: tx.rows("PRAGMA data_version"))
+        [(version,)] = await self.rows("PRAGMA data_version")
         return version
 
     @property

@@ -22,9 +22,7 @@ class SettingStore:
         unsaved = self._unsaved.get(f"setting {key}")
         if unsaved is not None:
             return unsaved
-        row = await self._database.read(
-            lambda tx: tx.row("SELECT value FROM settings WHERE key = ?", key)
-        )
+        row = await self._database.row("SELECT value FROM settings WHERE key = ?", key)
         return None if row is None else row[0]
 
     async def set(self, key: str, value: str) -> None:

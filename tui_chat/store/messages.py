@@ -74,6 +74,7 @@ class MessageStore:
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
+        self.restore = database.writer(_unhide)
 
     async def get(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
@@ -86,16 +87,14 @@ class MessageStore:
         """Return session id and text of the newest user messages, the newest first: at most
         `limit`, none of more than `longest` characters.
         """
-        rows = await self._database.read(
-            lambda tx: tx.rows(
-                "SELECT m.session_id, substr(m.content, 1, ? + 1) FROM messages AS m "
-                "JOIN sessions AS s USING (session_id) "
-                "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
-                "AND m.message_role = 'user' AND m.content <> '' AND s.deleted IS NULL "
-                "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
-                "ORDER BY m.created DESC, m.seq DESC LIMIT ?",
-                *(longest, _PROMPTS_SCANNED, limit),
-            )
+        rows = await self._database.rows(
+            "SELECT m.session_id, substr(m.content, 1, ? + 1) FROM messages AS m "
+            "JOIN sessions AS s USING (session_id) "
+            "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
+            "AND m.message_role = 'user' AND m.content <> '' AND s.deleted IS NULL "
+            "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+            "ORDER BY m.created DESC, m.seq DESC LIMIT ?",
+            *(longest, _PROMPTS_SCANNED, limit),
         )
         return tuple((session_id, text) for session_id, text in rows if len(text) <= longest)
 
@@ -168,13 +167,6 @@ class MessageStore:
         now = self._now()
         await self._database.write(lambda tx: _hide(tx, message_id, now))
 
-    async def restore(self, message_id: str) -> None:
-        """Bring back a deleted message with all that was deleted with it, on the active branch if
-        it was there; one that is not deleted stays as it is. Raises `StoreError` if it is gone for
-        good, or follows another deleted one.
-        """
-        await self._database.write(lambda tx: _unhide(tx, message_id))
-
 
 async def _hide(tx: Transaction, message_id: str, now: float) -> None:
     session_id, parent_id = await locate(tx, message_id)
@@ -210,6 +202,10 @@ async def _hide(tx: Transaction, message_id: str, now: float) -> None:
 
 
 async def _unhide(tx: Transaction, message_id: str) -> None:
+    """Bring back a deleted message with all that was deleted with it, on the active branch if it
+    was there; one that is not deleted stays as it is. Raises `StoreError` if it is gone for good,
+    or follows another deleted one.
+    """
     session_id, parent_id = await locate(tx, message_id)
     row = await tx.row("SELECT head_id FROM deletions WHERE message_id = ?", message_id)
     if row is None:

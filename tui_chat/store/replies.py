@@ -37,7 +37,6 @@ from tui_chat.store.rows import (
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
 from tui_chat.store.stream_journal import (
-    JournalSnapshot,
     PersistedFields,
     append_changes,
     changes_to,
@@ -80,6 +79,7 @@ class ReplyStore:
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
+        self.read_journal = database.reader(read_journal)
         self._owner = ProcessLock(None if database.is_in_memory else path, new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """The stored fields of each reply that this program receives, by entry id."""
@@ -219,14 +219,6 @@ class ReplyStore:
             session_id, begun = self._begun.get(entry_id, ("", ended))
             self._unsaved.add(session_id, ended)
             return self._unsaved.applied_to(begun)
-
-    async def read_journal(
-        self, entry_id: str, known: JournalSnapshot | None = None
-    ) -> JournalSnapshot | None:
-        """Return what has arrived of a reply that another program receives; None if it has ended
-        or is gone. Costs what arrived after `known`, which is returned if nothing did.
-        """
-        return await self._database.read(lambda tx: read_journal(tx, entry_id, known))
 
     async def interrupt_orphans(self) -> bool:
         """End the replies of programs that no longer run; return True if there were any."""

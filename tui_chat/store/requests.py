@@ -124,13 +124,11 @@ class SideRequestStore:
 
     async def list(self, session_id: str) -> tuple[SideRequest, ...]:
         """Return the side requests of a session, oldest first."""
-        rows = await self._database.read(
-            lambda tx: tx.rows(
-                "SELECT session_id, kind, endpoint, model, status, body, reply, usage_input, "
-                "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
-                "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
-                session_id,
-            )
+        rows = await self._database.rows(
+            "SELECT session_id, kind, endpoint, model, status, body, reply, usage_input, "
+            "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
+            "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
+            session_id,
         )
         return tuple(map(_side_request_of, rows))
 
@@ -154,15 +152,13 @@ class RequestStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.list = database.reader(find_requests)
 
     async def get(self, entry_id: str) -> RequestRecord | None:
         """Return the request that produced a reply; None if there was none."""
-        row = await self._database.read(
-            lambda tx: tx.row(
-                f"SELECT {_COLUMNS} FROM requests AS r WHERE message_id = ? "
-                "ORDER BY seq DESC LIMIT 1",
-                entry_id,
-            )
+        row = await self._database.row(
+            f"SELECT {_COLUMNS} FROM requests AS r WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
+            entry_id,
         )
         return None if row is None else _record_of(row)
 
@@ -170,31 +166,32 @@ class RequestStore:
         """Return the `source` in the recipe of the request that produced a reply, empty for none,
         and whether its body is kept; None if there was no request.
         """
-        row = await self._database.read(
-            lambda tx: tx.row(
-                "SELECT coalesce(json_extract(recipe, '$.source'), ''), body IS NOT NULL "
-                "FROM requests WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
-                entry_id,
-            )
+        row = await self._database.row(
+            "SELECT coalesce(json_extract(recipe, '$.source'), ''), body IS NOT NULL "
+            "FROM requests WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
+            entry_id,
         )
         return None if row is None else (str(row[0]), bool(row[1]))
 
-    async def last_accepted(self, session_id: str, endpoint: str) -> StoredRequest | None:
-        """Return the newest request of a session that an endpoint accepted; None if there is none.
+    async def last_accepted(
+        self, session_id: str, endpoint: str, before: str = ""
+    ) -> StoredRequest | None:
+        """Return the newest request of a session that an endpoint accepted, of those older than
+        that of the reply `before` if one is given; None if there is none.
 
         A request is accepted if its reply is complete, its response had a status of success, or,
         where the response is no longer kept, anything of the reply arrived.
         """
-        row = await self._database.read(
-            lambda tx: tx.row(
-                f"SELECT r.message_id, {_COLUMNS} FROM messages AS m "
-                "JOIN requests AS r USING (message_id) LEFT JOIN received USING (message_id) "
-                "WHERE m.session_id = ? AND copied = 0 AND r.endpoint = ? "
-                "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
-                "AND (m.status = 'complete' OR received.status BETWEEN 200 AND 299 "
-                "OR (received.status IS NULL AND m.content <> '')) ORDER BY r.seq DESC LIMIT 1",
-                *(session_id, endpoint),
-            )
+        row = await self._database.row(
+            f"SELECT r.message_id, {_COLUMNS} FROM messages AS m "
+            "JOIN requests AS r USING (message_id) LEFT JOIN received USING (message_id) "
+            "WHERE m.session_id = ?1 AND copied = 0 AND r.endpoint = ?2 "
+            "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+            "AND (m.status = 'complete' OR received.status BETWEEN 200 AND 299 "
+            "OR (received.status IS NULL AND m.content <> '')) "
+            "AND (?3 = '' OR r.seq < (SELECT seq FROM requests WHERE message_id = ?3)) "
+            "ORDER BY r.seq DESC LIMIT 1",
+            *(session_id, endpoint, before),
         )
         return None if row is None else _sent_of(row)
 
@@ -202,46 +199,36 @@ class RequestStore:
         """Return True if a reply answers a request of this program, also in a fork; False if it
         was recorded or imported.
         """
-        row = await self._database.read(
-            lambda tx: tx.row(
-                "SELECT recipe FROM requests JOIN messages USING (message_id) "
-                "JOIN sessions AS s USING (session_id) WHERE message_id = ? "
-                "AND (copied = 0 OR s.fork_of <> '') LIMIT 1",
-                entry_id,
-            )
+        row = await self._database.row(
+            "SELECT recipe FROM requests JOIN messages USING (message_id) "
+            "JOIN sessions AS s USING (session_id) WHERE message_id = ? "
+            "AND (copied = 0 OR s.fork_of <> '') LIMIT 1",
+            entry_id,
         )
         if row is None:
             return False
         with decoding("request"):
             return recipe_of(row[0]).get("source") not in RECORDED_SOURCES
 
-    async def list(self, session_id: str) -> tuple[StoredRequest, ...]:
-        """Return the requests of a session, oldest first, without their bodies."""
-        return await self._database.read(lambda tx: find_requests(tx, session_id))
-
     async def calls(self, session_id: str) -> tuple[CallSummary, ...]:
         """Return the calls of a session and of its side conversations, oldest first."""
-        rows = await self._database.read(
-            lambda tx: tx.rows(
-                "SELECT r.message_id, s.session_id, s.client, m.model, r.created, m.status, "
-                "m.error, m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, "
-                "m.usage_reasoning, m.cost, m.cache_loss, s.session_id <> ?1 "
-                "FROM sessions AS s JOIN messages AS m USING (session_id) "
-                "JOIN requests AS r USING (message_id) "
-                "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND s.deleted IS NULL "
-                "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
-                session_id,
-            )
+        rows = await self._database.rows(
+            "SELECT r.message_id, s.session_id, s.client, m.model, r.created, m.status, "
+            "m.error, m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, "
+            "m.usage_reasoning, m.cost, m.cache_loss, s.session_id <> ?1 "
+            "FROM sessions AS s JOIN messages AS m USING (session_id) "
+            "JOIN requests AS r USING (message_id) "
+            "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND s.deleted IS NULL "
+            "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
+            session_id,
         )
         return tuple(map(_call_of, rows))
 
     async def get_response(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
-        row = await self._database.read(
-            lambda tx: tx.row(
-                "SELECT status, media, body, size, times FROM received WHERE message_id = ?",
-                entry_id,
-            )
+        row = await self._database.row(
+            "SELECT status, media, body, size, times FROM received WHERE message_id = ?",
+            entry_id,
         )
         if row is None:
             return None
@@ -357,9 +344,7 @@ class RevisionStore:
 
     async def get(self, sha256: str) -> str | None:
         """Return the JSON with this hash; None if it is not stored."""
-        row = await self._database.read(
-            lambda tx: tx.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
-        )
+        row = await self._database.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
         return None if row is None else row[0]
 
 

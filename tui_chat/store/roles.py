@@ -19,19 +19,14 @@ class RoleStore:
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self._database = database
         self._now = now
+        self.get = database.reader(find_role)
 
     async def list(self) -> tuple[Role, ...]:
         """Return all roles by name, disabled ones too; those of one name oldest first. They are
         without their character cards.
         """
-        rows = await self._database.read(
-            lambda tx: tx.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
-        )
+        rows = await self._database.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
         return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
-
-    async def get(self, role_id: str) -> Role | None:
-        """Return a role; None if there is none with this id."""
-        return await self._database.read(lambda tx: find_role(tx, role_id))
 
     async def save(self, role: Role, picture: bytes = b"") -> None:
         """Add a role, or replace the one with its id; a role without a character card keeps the
@@ -42,9 +37,7 @@ class RoleStore:
 
     async def picture(self, role_id: str) -> bytes:
         """Return the picture of a role's character card (PNG); empty if it has none."""
-        row = await self._database.read(
-            lambda tx: tx.row("SELECT picture FROM characters WHERE role_id = ?", role_id)
-        )
+        row = await self._database.row("SELECT picture FROM characters WHERE role_id = ?", role_id)
         return b"" if row is None else bytes(row[0])
 
     async def delete(self, role_id: str) -> None:

@@ -110,6 +110,11 @@ class SessionStore:
         self._now = now
         self._new_id = new_id
         self._list = SessionListCache()
+        self.get = database.reader(find_session)
+        self.variables = database.reader(find_variables)
+        self.restore = database.writer(restore_sessions)
+        self.remove = database.writer(remove_session)
+        self.list_trash = database.reader(trashed_summaries)
 
     async def create(
         self,
@@ -160,10 +165,6 @@ class SessionStore:
 
         return await self._database.write(work)
 
-    async def get(self, session_id: str) -> Session | None:
-        """Return a session; None if it is gone or in the trash."""
-        return await self._database.read(lambda tx: find_session(tx, session_id))
-
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return all sessions that are not in the trash, the most recently active first; with a
         `limit`, at most that many.
@@ -191,6 +192,17 @@ class SessionStore:
         """
         return await self._database.write(lambda tx: _update(tx, session_id, changes))
 
+    async def update_many(self, changes: Mapping[str, SessionChanges]) -> None:
+        """Change settings of sessions by id, of all or of none. Raises `RecordGone` if one of them
+        is gone.
+        """
+
+        async def work(tx: Transaction) -> None:
+            for session_id, session_changes in changes.items():
+                await _update(tx, session_id, session_changes)
+
+        await self._database.write(work)
+
     async def replace_title(self, session_id: str, old: str, new: str) -> Session | None:
         """Change the title of a session if it is `old`, and return the session; else None."""
 
@@ -202,61 +214,16 @@ class SessionStore:
 
         return await self._database.write(work)
 
-    async def update_many(
-        self, session_ids: Iterable[str], **changes: Unpack[SessionChanges]
-    ) -> None:
-        """Change the named settings of several sessions, of all or of none. Raises `RecordGone`
-        if one of them is gone.
-        """
-        ids = tuple(session_ids)
-
-        async def work(tx: Transaction) -> None:
-            for session_id in ids:
-                await _update(tx, session_id, changes)
-
-        await self._database.write(work)
-
-    async def update_each(self, changes: Mapping[str, SessionChanges]) -> None:
-        """Change settings of several sessions, each its own, of all or of none. Raises `RecordGone`
-        if one of them is gone.
-        """
-
-        async def work(tx: Transaction) -> None:
-            for session_id, of_session in changes.items():
-                await _update(tx, session_id, of_session)
-
-        await self._database.write(work)
-
-    async def variables(self, session_id: str) -> dict[str, str]:
-        """Return the macro variables of a session by name."""
-        return await self._database.read(lambda tx: find_variables(tx, session_id))
-
     # The trash
 
     async def delete(self, session_ids: Iterable[str]) -> None:
         """Move sessions to the trash. They are in no list and no search, and cannot be written
         to, until `restore` brings them back.
         """
-        rows, now = [(session_id,) for session_id in session_ids], self._now()
-        await self._database.write(
-            lambda tx: tx.run_many(
-                "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL",
-                [(now, *row) for row in rows],
-            )
-        )
-
-    async def restore(self, session_ids: Iterable[str]) -> None:
-        """Bring sessions back from the trash, to their old places in the list."""
-        ids = tuple(session_ids)
-        await self._database.write(lambda tx: restore_sessions(tx, ids))
-
-    async def remove(self, session_id: str) -> None:
-        """Remove a session for good, with its messages, requests and draft."""
-        await self._database.write(lambda tx: remove_session(tx, session_id))
-
-    async def list_trash(self) -> tuple[SessionSummary, ...]:
-        """Return the sessions in the trash, the most recently deleted first."""
-        return await self._database.read(trashed_summaries)
+        now = self._now()
+        rows = [(now, session_id) for session_id in session_ids]
+        sql = "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL"
+        await self._database.write(lambda tx: tx.run_many(sql, rows))
 
     async def purge_trash(self, older_than: float) -> int:
         """Remove for good what was deleted more than `older_than` seconds ago, sessions and
@@ -394,7 +361,9 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
 
 
 async def restore_sessions(tx: Transaction, session_ids: Iterable[str]) -> None:
-    """Bring sessions back from the trash; those that are gone for good stay gone."""
+    """Bring sessions back from the trash, to their old places in the list; those that are gone for
+    good stay gone.
+    """
     await tx.run_many(
         "UPDATE sessions SET deleted = NULL WHERE session_id = ?",
         [(session_id,) for session_id in session_ids],

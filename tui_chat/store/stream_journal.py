@@ -103,9 +103,10 @@ async def is_streaming(tx: Transaction, entry_id: str) -> bool:
 
 
 async def read_journal(
-    tx: Transaction, entry_id: str, known: JournalSnapshot | None
+    tx: Transaction, entry_id: str, known: JournalSnapshot | None = None
 ) -> JournalSnapshot | None:
-    """Return what has arrived of a streaming reply; None if it is not streaming any more.
+    """Return what has arrived of a reply that another program receives; None if it has ended or is
+    gone.
 
     Reads what came after `known`, and returns that very object if nothing did.
     """

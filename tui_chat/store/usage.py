@@ -70,10 +70,7 @@ class UsageStore:
         """
         last, seen, ids = 0, set[int](), (session_id, session_id)
         while True:
-            after = last
-            rows = await self._database.read(
-                lambda tx, at=after: tx.rows(_REPLIES, at, *ids, _PAGE)
-            )
+            rows = await self._database.rows(_REPLIES, last, *ids, _PAGE)
             for row in rows:
                 last = row[0]
                 with decoding("reply"):
@@ -102,7 +99,7 @@ class UsageStore:
                     yield found
             if len(rows) < _PAGE:
                 break
-        for row in await self._database.read(lambda tx: tx.rows(_SIDE_REQUESTS, *ids, session_id)):
+        for row in await self._database.rows(_SIDE_REQUESTS, *ids, session_id):
             with decoding("side request"):
                 session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
                 found = ReplyUsage(

@@ -1,1 +1,1 @@
-"""Full-text search: the index, the queries, and the planner between them."""
+"""Full-text search: the words, the index, and the queries."""

@@ -119,12 +119,8 @@ class SearchField:
 
     index: str
     """The index table."""
-    beginning: str
-    """SQL for the part that is read for ranking, of a message `m`."""
-    whole: str
-    """SQL for the whole field."""
-    is_there: str
-    """SQL that is true if a message has the field."""
+    columns: str
+    """SQL for it in a message `m`; of its text only the beginning, which is ranked."""
     read: Callable[[str], str]
     """Converts what was read to text."""
 
@@ -145,12 +141,11 @@ def split_texts(text: str) -> list[str]:
 RANKED_LENGTH = 4000
 """Characters of a text that are read for ranking."""
 
-TEXT = SearchField(
-    "message_index", f"substr(m.content, 1, {RANKED_LENGTH})", "m.content", "1", _identity
-)
-_BOTH = f"m.tool_calls || char({ord(_SEPARATOR)}) || m.semantics"
+TEXT = SearchField("message_index", f"substr(m.content, 1, {RANKED_LENGTH})", _identity)
 SECONDARY = SearchField(
-    "aside_index", _BOTH, _BOTH, "(m.tool_calls <> '' OR m.semantics <> '')", _decode_secondary
+    "aside_index",
+    f"m.tool_calls || char({ord(_SEPARATOR)}) || m.semantics",
+    _decode_secondary,
 )
 
 

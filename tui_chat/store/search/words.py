@@ -129,13 +129,6 @@ class Term:
         return f'"{" ".join(tokens)}"' + (" *" if self.is_prefix else "")
 
     @property
-    def looks_up_prefix(self) -> bool:
-        """True if the index must merge all words that begin with the term."""
-        return self.is_prefix or (
-            len(self.words[-1]) == 1 and bool(_IS_DENSE.match(self.words[-1]))
-        )
-
-    @property
     def pattern(self) -> str:
         """The term as a regular expression for folded text."""
         first, *others = self.words
@@ -153,6 +146,11 @@ def parse_terms(text: str) -> tuple[Term, ...]:
     if not found:
         raise InputError("The query has no word.", advice="Type a word or a part of one.")
     return found
+
+
+def match_expression(terms: tuple[Term, ...]) -> str:
+    """Return the expression of the index for messages that have all of the terms."""
+    return " AND ".join(term.match for term in terms)
 
 
 def _terms(text: str) -> Iterator[Term]:
@@ -189,11 +187,6 @@ class TermMatcher:
             return False
         folded = fold(text)
         return all(pattern.search(folded) for pattern in self._each)
-
-    def matches_each(self, text: str) -> list[bool]:
-        """Return for each term whether a text has it."""
-        folded = fold(text)
-        return [pattern.search(folded) is not None for pattern in self._each]
 
     def has_any(self, text: str) -> bool:
         """Return True if a text has any of the terms."""
