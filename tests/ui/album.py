@@ -24,10 +24,12 @@ is more than one.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import pickle
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -49,6 +51,8 @@ SIZES = (WIDE, MEDIUM, NARROW)
 THEMES = ("tui-chat-dark", "tui-chat-light")
 RESTS = 200
 """Frames until a screen that does not come to rest is a fault."""
+PATIENCE = 3
+"""Seconds until a screen at rest that is not its golden file's is taken as it is."""
 
 
 class Album:
@@ -91,7 +95,10 @@ class Album:
             await pilot.resize_terminal(*WIDE)
 
     async def _drawn(self, pilot: Pilot[Any], name: str) -> str:
-        """Return the picture of the screen: its golden file's, else when two in a row are alike."""
+        """Return the picture of the screen when it is the golden file's, else when it is at rest.
+
+        A screen that differs gets `PATIENCE` seconds: work of another thread may still change it.
+        """
         snapshot = self._snapshot
         try:
             golden = snapshot.extension.read_snapshot(
@@ -99,13 +106,17 @@ class Album:
             )
         except SnapshotDoesNotExist:
             golden = None
-        drawn = ""
-        for _ in range(RESTS):
+        drawn, patient_until = "", monotonic() + PATIENCE
+        for _ in range(2 * RESTS):
             for _ in range(4):
                 await pilot.pause(0)
             before, drawn = drawn, normalize_svg(pilot.app.export_screenshot(simplify=True))
-            if drawn in (before, golden):
+            if drawn == golden or (
+                drawn == before and (golden is None or monotonic() > patient_until)
+            ):
                 return drawn
+            if drawn == before:
+                await asyncio.sleep(PATIENCE / RESTS)
         raise AssertionError("the screen does not come to rest")
 
     def _compare(self, name: str, drawn: str) -> None:

@@ -1,4 +1,5 @@
-"""The real app over a real store and the real offline provider, with clocks that stand still."""
+"""The real app over a real store and the offline provider behind the vendors' checks, with clocks
+that stand still."""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ from textual.pilot import Pilot
 
 from tests.databases import provide_database
 from tests.ui.idle import wait_for_rest
+from tests.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import Tool
-from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
-from tui_chat.offline.models.script import Script
+from tui_chat.offline import HttpRequest, OfflineDependencies
+from tui_chat.offline.script import Script
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
@@ -89,7 +91,7 @@ def make_app(
             store,
             HttpClient(
                 {
-                    "loopback.invalid": lambda: LoopbackTransport(
+                    "loopback.invalid": lambda: VendorTransport(
                         on_request=on_request,
                         dependencies=dependencies,
                         alias="script" if script else "",

@@ -47,7 +47,7 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
         transcript = app.query_one(ChatPane).transcript
         await until(pilot, lambda: len(transcript.entries) == 2)
         await pilot.press("h", "i")
-        assert app.query_one(Composer).text == "hi"
+        await until(pilot, lambda: app.query_one(Composer).text == "hi")
         gate.set()
 
         def body() -> bytes:

@@ -22,12 +22,12 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.line_painter import LinePainter
+from tui_chat.ui.areas.chat.line_painter import paint_line
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine
 from tui_chat.ui.areas.inspector.views import View
-from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
+from tui_chat.ui.widgets.line_view import AcyclicStrip, StripCache
 
 
 async def two_sessions(folder: Path) -> None:
@@ -141,9 +141,10 @@ code = 1
 def drawn(text: str, width: int) -> list[Strip]:
     """Lay a message out and draw it, as a row of the screen that goes from edge to edge."""
     layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
-    painter = LinePainter(lambda *names: Style())  # pyright: ignore[reportArgumentType]  # any colours
-    lines = [line for part in range(len(layout.parts)) for line in layout.lines(part)]
-    strips = [painter.line(line, width, fill="", current=False) for line in lines]
+    cache, strips = StripCache(), list[Strip]()
+    for line in (line for part in range(len(layout.parts)) for line in layout.lines(part)):
+        painted = paint_line(line, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colours
+        strips.append(cache(line, lambda painted=painted: painted))
     filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]
     for strip in (*strips, *filtered):
         assert list(strip.divide([width, 2 * width])) == [strip]

@@ -15,7 +15,9 @@
 5. While a session is being opened, by a key or by the mouse, every key waits until the composer
    holds its draft, however long that takes. A time limit here would send words to a session that
    they were not typed for.
-6. The other time limits start when the key itself has been handled: a busy program handles a timer
+6. A worker that ends before the key has been handled may be that of an earlier key, whose end is
+   told late: it ends no waiting until the key's marker is back.
+7. The other time limits start when the key itself has been handled: a busy program handles a timer
    before the key.
 """
 
@@ -100,6 +102,8 @@ class KeyQueue:
         self._marker: KeyMarker | None = None
         self._marker_target: MessagePump | None = None
         """Where `_marker` was posted."""
+        self._has_worker_ended = False
+        """True if the last dialog worker ended while the key was on its way."""
         self._screen_before: Screen[object] | None = None
         """The screen on which the key that is waited for was pressed."""
         self._workers_before: frozenset[Worker[object]] = frozenset()
@@ -146,7 +150,7 @@ class KeyQueue:
             case Worker.StateChanged():
                 ended = cast("Worker[object]", message.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
                 if ended.group in DIALOG_GROUPS and not self._dialog_workers:
-                    self._end_focus_wait()
+                    self._last_worker_ended()
             case _:
                 pass
 
@@ -236,7 +240,11 @@ class KeyQueue:
             return
         if marker.trips > 1:
             self._post_marker(marker.trips - 1)
-        elif self._waiting_for == "focus":
+            return
+        self._marker = None
+        if self._waiting_for == "focus" and not (
+            self._has_worker_ended and not self._dialog_workers
+        ):
             self._start_time_limit()
         elif self._screen_before is not None and self._leads_on():
             self._wait_for_focus()
@@ -276,8 +284,9 @@ class KeyQueue:
 
     async def _time_is_up(self) -> None:
         focus_will_move = not self._app.is_workspace_open or self._is_between_sessions
-        marker_will_come = self._marker_target is not None and self._marker_target.is_running
-        if focus_will_move if self._waiting_for == "focus" else marker_will_come:
+        target = self._marker_target
+        marker_will_come = self._marker is not None and target is not None and target.is_running
+        if marker_will_come or (self._waiting_for == "focus" and focus_will_move):
             self._start_time_limit()
         else:
             await self._deliver_pending()
@@ -285,7 +294,7 @@ class KeyQueue:
     # --- waiting for a new focus ---------------------------------------------------------
 
     def _wait_for_focus(self) -> None:
-        self._waiting_for = "focus"
+        self._waiting_for, self._has_worker_ended = "focus", False
         self._app.watch(self._app.screen, "focused", self._focus_moved, init=False)
 
     def _focus_moved(self, focused: Widget | None) -> None:
@@ -296,6 +305,13 @@ class KeyQueue:
         if self._waiting_for == "focus":
             self._waiting_for, self._marker = "key", None  # and not twice
             self._app.call_next(self._deliver_pending)
+
+    def _last_worker_ended(self) -> None:
+        if self._marker is None:
+            self._end_focus_wait()
+        elif self._waiting_for == "focus":
+            self._has_worker_ended = True
+            self._start_time_limit()  # in case the marker's target is removed with it
 
     def _screen_changed(self, screen: Screen[object]) -> None:
         if _asks_for_consent(screen):

@@ -17,8 +17,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.ui.app_under_test import make_app, opened, settle
+from tui_chat.ui.widgets.line_view import LineView, ThinScrollBar
 from tui_chat.ui.widgets.one_pass import OnePassWidget
-from tui_chat.ui.widgets.thin_scroll import ThinScrollBar, ThinScrollView
 
 pytestmark = pytest.mark.drawn
 
@@ -31,7 +31,7 @@ class Frame(Vertical, OnePassWidget):
     DEFAULT_CSS = "Frame { background: $surface; color: $foreground; }"
 
 
-class Rows(ThinScrollView, OnePassWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class Rows(LineView, OnePassWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     def __init__(self) -> None:
         super().__init__()
         self.virtual_size = Size(0, 90)

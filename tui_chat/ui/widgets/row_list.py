@@ -1,4 +1,4 @@
-"""The one list widget: rows under a cursor, of which only the visible lines are rendered.
+"""The one list widget: a line view of rows under a cursor.
 
 1. Rows are numbered from 0. Each takes `ROW_HEIGHT` lines, unless a list overrides `line_count`,
    `lines_of` and `row_at`, which map rows to lines and back.
@@ -7,8 +7,8 @@
    `cursor_moved`.
 4. The mouse highlights the row under it. A click arrives in `row_clicked`.
 
-The payload view and the transcript are not lists in this sense: their cursor is on a place in a
-text, which survives a new layout.
+The payload view and the transcript are no lists: their cursor is on a place in a text, which
+survives a new layout.
 """
 
 from __future__ import annotations
@@ -19,20 +19,13 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from tui_chat.ui.widgets.component_styles import ComponentStyles, LazyComponents
-from tui_chat.ui.widgets.thin_scroll import thin_scroll_bar, thin_scroll_css
+from tui_chat.ui.widgets.line_view import LineView
 
 
-class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
-    """A scrolling list with a cursor.
-
-    `palette` resolves the component classes `<prefix>--<name>` that the list declares.
-    """
+class RowList(LineView):
+    """A scrolling list with a cursor."""
 
     ROW_HEIGHT: ClassVar[int] = 1
     """Lines of a row; also what a page is counted in."""
@@ -46,22 +39,15 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
         Binding("home", "first", "Top", show=False),
         Binding("end", "last", "End", show=False),
     ]
-    DEFAULT_CSS = thin_scroll_css("RowList")
 
     def __init__(self, prefix: str, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(prefix, id=id, classes=classes)
         self.cursor = 0
         """The row under the cursor."""
         self.hovered = -1
         """The row under the mouse; -1 for none."""
         self.empty_text = ""
         """Shown from the second line on if there are no rows; styled by the component `empty`."""
-        self.palette = ComponentStyles(self, prefix)
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar."""
-        return thin_scroll_bar(self)
 
     # What the list shows
 
@@ -106,42 +92,25 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
         """Put the cursor on a row, or the nearest one, and scroll it into view."""
         self.cursor = min(max(row, 0), max(self.row_count - 1, 0))
         self.scroll_to_cursor()
-        self.refresh()
+        self.refresh_changed()
         self.cursor_moved()
 
     def scroll_to_cursor(self) -> None:
         """Scroll as little as needed for all lines of the cursor's row to be in sight."""
-        height = self.scrollable_content_region.height
-        if height <= 0 or not self.line_count:
-            return
-        top, (first, count) = self.scroll_offset.y, self.lines_of(self.cursor)
-        if first < top:
-            self.scroll_to(y=first, animate=False, force=True)
-        elif first + count > top + height:
-            self.scroll_to(y=first + count - height, animate=False, force=True)
+        if self.line_count:
+            self.bring_into_sight(*self.lines_of(self.cursor))
 
     def update_extent(self) -> None:
-        """Take over the number of lines, after it or the width changed."""
-        self.virtual_size = Size(self.scrollable_content_region.width, self.line_count)
-
-    def on_resize(self) -> None:
-        """Keep the cursor in sight."""
-        self.resized()
+        """Take over the number of lines, after it changed."""
+        self.set_extent(self.line_count)
 
     def resized(self) -> None:
-        """Called after the size changed. A hook, as Textual calls `on_resize` of every base too."""
         self.update_extent()
         self.scroll_to_cursor()
 
-    # Rendering
+    # Drawing
 
-    def notify_style_update(self) -> None:
-        """Forget the styles of the old theme or focus."""
-        super().notify_style_update()
-        self.palette.clear()
-
-    def render_line(self, y: int) -> Strip:
-        """Render a line of the screen."""
+    def draw_row(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if self.line_count:
             return self.draw_line(self.scroll_offset.y + y, width)
@@ -158,7 +127,6 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
     # Keys
 
     def action_move(self, step: int) -> None:
-        """Move the cursor by rows."""
         self.set_cursor(self.row_after(self.cursor, step))
 
     def action_page(self, direction: int) -> None:
@@ -167,21 +135,14 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
         self.action_move(direction * max(rows, 1))
 
     def action_first(self) -> None:
-        """Go to the first row."""
         self.set_cursor(0)
 
     def action_last(self) -> None:
-        """Go to the last row."""
         self.set_cursor(self.row_count - 1)
 
     # Mouse
 
-    def line_under(self, event: events.MouseEvent) -> int:
-        """Return the line under the mouse; it need not exist."""
-        return event.get_content_offset_capture(self).y + self.scroll_offset.y
-
     def on_click(self, event: events.Click) -> None:
-        """Pass a click on."""
         self.line_clicked(self.line_under(event), event)
 
     def line_clicked(self, line: int, event: events.Click) -> None:
@@ -190,17 +151,15 @@ class RowList(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False
             self.row_clicked(row, event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Highlight the row under the mouse."""
         self._hover(self.row_at(self.line_under(event)))
 
     def on_leave(self) -> None:
-        """Clear the highlight."""
         self._hover(-1)
 
     def _hover(self, row: int) -> None:
         if row != self.hovered:
             self.hovered = row
-            self.refresh()
+            self.refresh_changed()
 
 
 def clipped(text: str, width: int) -> str:

@@ -25,7 +25,7 @@ from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
 from tui_chat.ui.areas.chat.text_lines import TextLine, TextRun, chop, safe_run, wrap
-from tui_chat.ui.areas.chat.viewport import HeightSums
+from tui_chat.ui.widgets.block_view import HeightSums
 
 
 def drawn(source: str, width: int = 30) -> list[str]:

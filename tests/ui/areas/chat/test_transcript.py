@@ -23,9 +23,10 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Usage
-from tui_chat.offline.models import catalogue
+from tui_chat.offline import models as catalogue
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
+from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import (
     ActionRefused,
@@ -35,9 +36,9 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     RegenerateRequested,
     ToolQuestionRequested,
 )
-from tui_chat.ui.areas.chat.viewport import Viewport
 from tui_chat.ui.key_names import DEFAULT_KEYS
 from tui_chat.ui.themes import origin_defaults
+from tui_chat.ui.widgets.block_view import Viewport
 
 
 class Stage(App[None]):
@@ -238,7 +239,7 @@ async def test_bursts_of_tokens_are_drawn_together(monkeypatch: pytest.MonkeyPat
     settles = 0
     lay_out = Viewport.lay_out
 
-    def counted(self: Viewport) -> None:
+    def counted(self: Viewport[TextLine]) -> None:
         nonlocal settles
         settles += 1
         lay_out(self)

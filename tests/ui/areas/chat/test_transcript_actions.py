@@ -22,8 +22,7 @@ from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Timing, Usage
 from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.header_footer import token_rate
-from tui_chat.ui.areas.chat.line_painter import TranscriptFrame
-from tui_chat.ui.areas.chat.text_lines import TextLine, indented, safe_run, wrap
+from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_messages import (
     ActionRefused,
@@ -42,7 +41,6 @@ from tui_chat.ui.areas.chat.transcript_messages import (
     VersionRequested,
 )
 from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
-from tui_chat.ui.areas.chat.viewport import LinePosition
 
 CODE = """Two ways:
 
@@ -446,12 +444,3 @@ async def test_a_selection_survives_a_streaming_reply() -> None:
         assert "first words" not in app.rows()  # it has scrolled away
         await pilot.press("end", "k", "k")
         assert app.screen.get_selected_text() == "first"
-
-
-def test_a_row_is_redrawn_when_an_equal_line_moves_to_it() -> None:
-    blank = TextLine((), "")  # one may be selected, or hit, and the other not
-    before = TranscriptFrame(
-        None, False, [(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 2), blank)], 2
-    )
-    after = before._replace(rows=[(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 3), blank)])
-    assert list(after.changed_rows(before)) == [(1, 1)]

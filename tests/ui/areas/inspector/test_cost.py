@@ -25,8 +25,8 @@ from tests.ui.areas.inspector.requests import (
 from tui_chat.analysis import ShareCalculator
 from tui_chat.models.text import Text
 from tui_chat.ui.areas.inspector.payload_blocks import HeightMeasurer
-from tui_chat.ui.areas.inspector.payload_canvas import PayloadCanvas
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.areas.inspector.payload_view import PayloadView
 
 pytestmark = pytest.mark.drawn
 
@@ -55,7 +55,7 @@ async def test_a_keystroke_costs_the_same_in_a_long_conversation(
 ) -> None:
     counts: Counter[str] = Counter()
     counting(monkeypatch, counts, HeightMeasurer, "leaf_rows")
-    counting(monkeypatch, counts, PayloadCanvas, "render_line")
+    counting(monkeypatch, counts, PayloadView, "render_line")
     counting(monkeypatch, counts, PayloadLayout, "spot")
     counting(monkeypatch, counts, ShareCalculator, "_add", lambda turns, *_: len(turns))
     spent: list[Counter[str]] = []
@@ -84,9 +84,9 @@ async def test_a_keystroke_costs_the_same_in_a_long_conversation(
 async def test_reused_rows_are_correct(
     walk: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refresh, laid_out = PayloadCanvas.refresh, list[bool]()
+    refresh, laid_out = PayloadView.refresh, list[bool]()
 
-    def noting(self: PayloadCanvas, *regions: Region, layout: bool = False, **rest: bool) -> object:
+    def noting(self: PayloadView, *regions: Region, layout: bool = False, **rest: bool) -> object:
         laid_out.append(layout)
         return refresh(self, *regions, layout=layout, **rest)
 
@@ -95,7 +95,7 @@ async def test_reused_rows_are_correct(
     async with app.run_test(size=(60, 40)) as pilot:
         view = app.view
         await pilot.press(*walk)
-        monkeypatch.setattr(PayloadCanvas, "refresh", noting)
+        monkeypatch.setattr(PayloadView, "refresh", noting)
         for draft in DRAFTS:
             said_now = said("user", Text.of(draft, DRAFT), DRAFT)
             app.inspector.show(composed(tree=chat_tree((*stored, said_now))))

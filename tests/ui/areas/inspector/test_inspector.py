@@ -22,7 +22,7 @@ from tests.ui.areas.inspector.requests import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.areas.inspector import payload_canvas, payload_layout
+from tui_chat.ui.areas.inspector import payload_layout, payload_view
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
@@ -188,13 +188,13 @@ async def test_it_stays_where_the_user_scrolled() -> None:
         draft_of(app, "h")
         await pilot.press("home", *["pagedown"] * 4, "down", "down")
         await pilot.pause()
-        before, row, under = text_of(app), app.view.cursor_row, app.view.under
+        before, row, under = text_of(app), app.view.cursor.row, app.view.under
         assert not app.view.following
         for draft in ("he", "hell", "hello " * 50, ""):
             draft_of(app, draft)
             await pilot.pause()
             assert text_of(app) == before
-            assert (app.view.cursor_row, app.view.under) == (row, under)
+            assert (app.view.cursor.row, app.view.under) == (row, under)
         await pilot.press("f")
         draft_of(app, "back again")
         await pilot.pause()
@@ -227,11 +227,11 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
         assert app.view.following
 
 
-@pytest.mark.parametrize("long", [payload_canvas.LONG_BODY, 1], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("long", [payload_view.LONG_BODY, 1], ids=["at once", "in a thread"])
 async def test_a_narrower_pane_keeps_what_is_read(
     long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payload_canvas, "LONG_BODY", long)
+    monkeypatch.setattr(payload_view, "LONG_BODY", long)
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         draft_of(app, "h")
@@ -272,7 +272,7 @@ async def test_only_the_last_of_several_resizes_is_laid_out(
 
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
-        monkeypatch.setattr(payload_canvas, "LONG_BODY", 0)
+        monkeypatch.setattr(payload_view, "LONG_BODY", 0)
         monkeypatch.setattr(payload_layout, "PayloadLayout", Slow)
         for width in (70, 60):
             await pilot.resize_terminal(width, 30)
@@ -346,7 +346,7 @@ async def test_hovering_previews_an_origin_and_clicking_keeps_it() -> None:
         await pilot.hover(ProtocolTabs)
         await pilot.pause()
         assert app.view.under.origin == DATE
-        assert app.view.cursor_row == row
+        assert app.view.cursor.row == row
 
 
 async def test_enter_requests_the_source() -> None:

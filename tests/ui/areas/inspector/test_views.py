@@ -284,11 +284,11 @@ async def test_find_works_while_typing_and_with_n() -> None:
         assert app.view.under is not None
         assert app.view.under.pointer == "/messages/12/content"
         await press(pilot, "slash", *["backspace"] * 8, *"PINE", "enter")
-        first = app.view.cursor_row
+        first = app.view.cursor.row
         await press(pilot, "n")
-        assert app.view.cursor_row > first
+        assert app.view.cursor.row > first
         await press(pilot, "N")
-        assert app.view.cursor_row == first
+        assert app.view.cursor.row == first
 
 
 async def test_a_source_reveals_all_its_places() -> None:

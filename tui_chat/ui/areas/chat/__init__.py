@@ -14,9 +14,8 @@ sections          cuts a message into sections that can be laid out one by one
 markdown          lays out a section as lines (text_lines) of named styles
 message_layout    puts the parts of one message together
 branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
-viewport          knows which lines are on the screen
+widgets.block_view  knows which lines are on the screen, scrolls, and follows the end
 line_painter      paints them in the theme's colours and in which styles
-transcript_canvas draws, scrolls and follows a streaming reply
-transcript        handles keys and clicks, and posts requests for the area
+transcript        draws, follows a streaming reply, handles keys and clicks, and posts requests
 transcript_messages  its keys, and these requests
 """

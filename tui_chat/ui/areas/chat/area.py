@@ -299,7 +299,7 @@ class ChatArea(Area):
             return
         last = workspace.state.entries[-1:]
         by_user = last and last[0].message.role == "user" and event.entry_id == last[0].message.id
-        if by_user and workspace.state.preset.policies.depths == "joined":
+        if by_user and workspace.state.preset.policies.continues_user:
             await self.side_replies.continue_message(workspace, event.entry_id)
         else:
             await workspace.replies.continue_reply(event.entry_id)

@@ -24,7 +24,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_chat.ui.areas.chat.line_painter import GUTTER
-from tui_chat.ui.areas.chat.viewport import LinePosition, Viewport
+from tui_chat.ui.widgets.block_view import LinePosition, Viewport
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
@@ -55,7 +55,7 @@ class MouseSelection:
     def __init__(
         self,
         widget: Widget,
-        viewport: Viewport,
+        viewport: Viewport[TextLine],
         layouts: BranchLayout,
         scroll: Callable[[int], None],
     ) -> None:
@@ -117,7 +117,7 @@ class MouseSelection:
             self._widget.screen.selections = {self._widget: self._selected}
 
     def scrolled(self) -> None:
-        """Extend the selection to the line that the wheel brought under the mouse."""
+        """Extend the selection to the line that came under the mouse."""
         if self._anchor is not None and self._selected is not None:
             self._select_to(self._pointer)
 
@@ -125,7 +125,7 @@ class MouseSelection:
         rows = self._viewport.rows
         y = min(max(at.y, 0), len(rows) - 1)
         position, line = rows[y]
-        lines = self._layouts(position.message).lines(position.part)
+        lines = self._layouts(position.block).lines(position.part)
         column = column_at(line, at.x)
         if at.y > y:
             column = GUTTER + len(line.text)
@@ -145,7 +145,6 @@ class MouseSelection:
         y, height = self._pointer.y, self._viewport.height
         beyond = y if y < 0 else y - height + 1
         self._scroll(max(min(beyond, SCROLL_LINES), -SCROLL_LINES))
-        self._select_to(self._pointer)
 
     def _stop_scrolling(self) -> None:
         if self._edge_timer is not None:
@@ -155,7 +154,7 @@ class MouseSelection:
 
 def row_number(position: LinePosition) -> int:
     """Return the row of a line in a selection, which no scrolling changes."""
-    return (position.message * _PARTS_OF_MESSAGE + position.part) * _LINES_OF_PART + position.line
+    return (position.block * _PARTS_OF_MESSAGE + position.part) * _LINES_OF_PART + position.line
 
 
 def column_at(line: TextLine, cell: int) -> int:

@@ -1,4 +1,8 @@
-"""The transcript: what keys and clicks do in a conversation.
+"""The transcript: a branch, the reply that grows at its end, and what keys and clicks do there.
+
+A widget for each message took 48 seconds for a thousand messages. Here only the lines on the
+screen exist: `BlockView` knows which they are, `BranchLayout` lays them out, `line_painter` paints
+them.
 
 What concerns only the screen is done here: moving, folding, finding, copying. What concerns the
 conversation is posted as a message (see `transcript_messages`) for the area to act on.
@@ -6,59 +10,252 @@ conversation is posted as a message (see `transcript_messages`) for the area to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
+from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
+from textual.strip import Strip
+from textual.timer import Timer
 
-from tui_chat.ui.areas.chat import line_painter
+from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat import line_painter as painting
+from tui_chat.ui.areas.chat import selection as selecting
 from tui_chat.ui.areas.chat import transcript_messages as messages
+from tui_chat.ui.areas.chat.branch_layout import (
+    BranchLayout,
+    added_above,
+    common_beginning,
+    is_other_version,
+)
 from tui_chat.ui.areas.chat.code_blocks import CodeView
-from tui_chat.ui.areas.chat.text_lines import ClickAction
-from tui_chat.ui.areas.chat.transcript_canvas import TranscriptCanvas
+from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
 from tui_chat.ui.areas.chat.transcript_messages import KEYS, WRITING_ACTIONS
-from tui_chat.ui.areas.chat.viewport import START, LinePosition
+from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
+from tui_chat.ui.areas.chat.welcome import welcome_lines
+from tui_chat.ui.widgets.block_view import START, BlockView, LinePosition
 
 if TYPE_CHECKING:
-    from tui_chat.models.session import SpeakerNames
+    from textual.selection import Selection
+
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry, SpeakerNames
     from tui_chat.ui.areas.chat.transcript_search import Hit
 
 NO_MESSAGE = "There is no message yet."
-
+REDRAW_INTERVAL = 1 / 30
+"""Minimum seconds between two redraws of a growing reply; three times its cost, if that is more."""
 CODE_STEP = 16
 """Cells that a key scrolls lines of code by."""
+EMPTY_TEXT_WIDTH = 64
+"""Maximum cells of a line of the first screen."""
 
 
-class Transcript(TranscriptCanvas):
+class Transcript(BlockView[TextLine]):
     """A conversation that can be read, searched, copied from and acted on."""
 
-    DEFAULT_CSS = line_painter.CSS
-    COMPONENT_CLASSES = line_painter.COMPONENT_CLASSES
-
+    ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
+    DEFAULT_CSS = painting.CSS
+    COMPONENT_CLASSES = painting.COMPONENT_CLASSES
     BINDINGS = KEYS
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+        self._layouts = BranchLayout()
+        super().__init__(self._layouts, "transcript", id=id, classes=classes)
+        self.cursor: int | None = None
+        """Index of the message that keys act on; None if it follows from what is on the screen."""
         self.is_read_only = False
         """True if nothing can be sent or changed."""
+        self._search = TranscriptSearch(self._layouts)
+        self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
+        self._session_id: str | None = None
         self._is_subagent = False
+        self._highlighted = ""
+        """Id of the message that is highlighted from outside."""
+        self._reported_cursor = ""
+        """Id of the message in the last `CursorMoved`."""
+        self._has_unseen_text = False
+        self._empty_text = ""
+        self._empty_lines: list[TextLine] = []
         self._inspected = ""
         """The id of the message whose request was asked for last."""
-        self._last_code: tuple[str, int] = "", -1
-        """Entry and index of the code block that was copied last."""
-        self._last_link: tuple[str, int] = "", -1
-        """Entry and index of the link that was opened last."""
-        self._last_part: tuple[str, int] = "", -1
-        """Entry and index of the picture or file that was saved or viewed last."""
+        self._last_used: dict[str, tuple[str, int]] = {}
+        """Entry and index of the code block, link and attachment that were used last."""
         self._find_start = START
         """Where the search began; typing finds the first hit from there."""
-        self._layouts.set_focused(False)
         self._is_found_elsewhere = False
         """True if the words were searched for elsewhere, and lead to a message here."""
         self._unfolded_by_search: tuple[int, str] | None = None
         """Message and key of what the typed words unfolded; the next letter may fold it again."""
+        self._is_stale = False
+        """True if a reply grew that is not drawn yet."""
+        self._drawn_at = 0.0
+        self._draw_cost = 0.0
+        self._redraw_timer: Timer | None = None
+        self._clock: Timer | None = None
+        self._layouts.set_focused(False)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of the branch, root to head."""
+        return self._layouts.entries
+
+    # What is shown
+
+    def show(
+        self,
+        entries: tuple[Entry, ...],
+        timing_of: Callable[[Entry], Timing] | None = None,
+        session_id: str | None = None,
+    ) -> None:
+        """Show a branch, root to head. Entries that are the same objects cost nothing.
+
+        Another version of a message, and the last reply of a session that is opened, are shown from
+        their first line on. A reader who scrolled up keeps the place, unless the user sent a
+        message or the branch is of another session. The place is also kept when earlier messages
+        are added above, and when the first message is shown in another version, which `session_id`
+        tells from another session. `timing_of` returns the timing of a finished reply.
+        """
+        if timing_of is not None:
+            self._layouts.timing_of = timing_of
+        same_session = session_id is not None and session_id == self._session_id
+        self._session_id = session_id
+        old = self.entries
+        if entries is old:
+            return
+        same = common_beginning(old, entries)
+        above = added_above(old, entries)
+        same_first = bool(old and entries) and old[0].message.id == entries[0].message.id != ""
+        is_other = not (same_session or same > 0 or above > 0 or same_first)
+        if is_other:
+            self.cursor, self._has_unseen_text = None, False
+            keep = None
+        else:
+            keep = None if self._viewport.follows else self._viewport.top
+        if same < min(len(old), len(entries)):
+            self.screen.clear_selection()
+        added = entries[len(old) + above :]
+        user_spoke = any(entry.message.role == "user" for entry in added)
+        if above and keep is not None:
+            keep = keep._replace(block=keep.block + above)
+        if above and self.cursor is not None:
+            self.cursor += above
+        if keep and (keep.block >= len(entries) or user_spoke):
+            keep = None
+        if user_spoke or (self.cursor is not None and self.cursor >= len(entries)):
+            self.cursor = None
+        self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(added))
+        self._layouts.set_entries(entries)
+        self._search.entries_changed()
+        self._viewport.load(self._layouts.heights(), keep=keep)
+        if is_other and entries and entries[-1].message.role == "assistant":
+            self._reveal(len(entries) - 1)
+        elif not is_other and is_other_version(old, entries, same):
+            self._has_unseen_text = False
+            self._reveal(same)
+        self.lay_out()
+        self._run_clock()
+
+    def _reveal(self, index: int) -> None:
+        """Show a finished message from its first line on, or the end if all of it fits there."""
+        if self._width and self.entries[index].status != "streaming":
+            self._viewport.reveal(index)
+
+    def show_when_empty(self, text: str) -> None:
+        """Set the Markdown of `welcome`, shown while there are no entries."""
+        if text != self._empty_text:
+            self._empty_text, self._empty_lines = text, []
+            self.lay_out()
+
+    def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
+        """Show a streaming entry's reply as far as it came; redraws some 30 times a second."""
+        if not self._layouts.set_reply(entry_id, reply, timing):
+            return
+        self._is_stale = True
+        if self._redraw_timer is None:
+            interval = max(REDRAW_INTERVAL, 3 * self._draw_cost)
+            wait = interval - (monotonic() - self._drawn_at)
+            if wait <= 0:
+                self.flush()
+            else:
+                self._redraw_timer = self.set_timer(wait, self.flush)
+
+    def flush(self) -> None:
+        """Draw the replies that `stream` received since the last redraw."""
+        if self._redraw_timer is not None:
+            self._redraw_timer.stop()
+            self._redraw_timer = None
+        if not self._is_stale:
+            return
+        self._is_stale = False
+        began = monotonic()
+        for index in self._layouts.grow():
+            self._viewport.update_height(index)
+        if not self._viewport.follows:
+            self._has_unseen_text = True
+        self.lay_out()
+        self._drawn_at = monotonic()
+        self._draw_cost = self._drawn_at - began
+
+    def _run_clock(self) -> None:
+        """Count the seconds of a streaming reply."""
+        if self._layouts.streaming():
+            if self._clock is None:
+                self._clock = self.set_interval(1, self._tick)
+        elif self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+
+    def _tick(self) -> None:
+        self._layouts.tick()
+        self.lay_out()
+
+    def _refold(self, index: int) -> None:
+        """Lay a message out again after its folds changed; its place on the screen is kept."""
+        view = self._viewport
+        self._layouts(index).assemble()
+        view.update_height(index)
+        self._search.lines_changed()
+        if view.follows and view.total > view.height:
+            view.follows = index != len(self.entries) - 1
+        self.screen.clear_selection()
+        self.lay_out()
+
+    # Drawing
+
+    def draw_row(self, y: int) -> Strip:
+        view, palette, width = self._viewport, self.palette, self._width
+        if not self.entries:
+            if not self._empty_lines and self._empty_text:
+                room = min(painting.text_width(width), EMPTY_TEXT_WIDTH)
+                self._empty_lines = welcome_lines(self._empty_text, room)
+            return painting.paint_centered(self._empty_lines, y, width, view.height, palette)
+        if y >= len(view.rows):
+            return Strip.blank(width, palette())
+        if self._has_unseen_text and y == view.height - 1:
+            return painting.paint_new_text_mark(width, palette)
+        position, line = view.rows[y]
+        current = self.has_focus and position.block == self.current_index
+        if self._highlighted and not current:
+            current = self.entries[position.block].message.id == self._highlighted
+        fill = self._layouts(position.block).fill
+        strip: Strip = self.strips(
+            (line, width, fill, current),
+            lambda: painting.paint_line(line, width, fill, palette, is_current=current),
+        )
+        for start, end, is_current in self._search.marks(position):
+            style = palette("hit-here" if is_current else "hit")
+            span = start + painting.GUTTER, end + painting.GUTTER
+            strip = selecting.highlight(strip, span, style)
+        selection = self.text_selection
+        span = selection and selection.get_span(selecting.row_number(position))
+        if span:
+            color = self.screen.get_component_rich_style("screen--selection").bgcolor
+            strip = selecting.highlight(strip, span, Style(bgcolor=color))
+        return strip
 
     def set_regenerate_key(self, key: str) -> None:
         """Set the key that regenerates the last reply wherever the focus is."""
@@ -69,27 +266,57 @@ class Transcript(TranscriptCanvas):
         self._is_subagent = is_subagent
         if calls != self._layouts.options.subagents:
             self._layouts.set_subagents(calls)
-            self._redraw()
+            self.lay_out()
 
     def set_speakers(self, speakers: SpeakerNames) -> None:
         """Set the names of who speaks."""
         if speakers != self._layouts.options.speakers:
             self._layouts.set_speakers(speakers)
-            self._redraw()
+            self.lay_out()
 
     def _refuse(self, why: str) -> None:
         self.post_message(messages.ActionRefused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Remove actions that change something from a read-only transcript."""
         if self.is_read_only and action in WRITING_ACTIONS:
             return False
         return super().check_action(action, parameters)
 
     # Moving
 
+    def lay_out_width(self) -> Sequence[int]:
+        self._layouts.resize(painting.text_width(self._width))
+        self._search.lines_changed()
+        self._empty_lines = []
+        return self._layouts.heights()
+
+    def moved(self) -> None:
+        if self._viewport.follows:
+            self._has_unseen_text = False
+        self.report_cursor()
+
+    def scroll_by(self, lines: int) -> None:
+        """Scroll by lines, up if they are negative; the cursor does not leave the screen."""
+        super().scroll_by(lines)
+        if self.cursor not in {position.block for position, _ in self._viewport.rows}:
+            self.cursor = None
+            self.report_cursor()
+        self._mouse.scrolled()
+
+    def go_to_end(self) -> None:
+        """Show the end, and follow it."""
+        if self.entries:
+            self.cursor = None
+            self._viewport.follows = True
+            self.lay_out()
+
+    def go_to(self, index: int) -> None:
+        """Show a message from its first line on, and move the cursor to it."""
+        self._viewport.reveal(index)
+        self.cursor = index
+        self.scrolled()
+
     def action_move(self, lines: int) -> None:
-        """Scroll by lines."""
         self.scroll_by(lines)
 
     def action_page(self, direction: int) -> None:
@@ -97,14 +324,12 @@ class Transcript(TranscriptCanvas):
         self.scroll_by(direction * max(self._viewport.height - 2, 1))
 
     def action_begin(self) -> None:
-        """Go to the first message."""
         if self.entries:
             self._viewport.reveal(0)
             self.cursor = None
-            self._scrolled()
+            self.scrolled()
 
     def action_end(self) -> None:
-        """Go to the end, and follow it."""
         self.go_to_end()
 
     def action_wrap_code(self) -> None:
@@ -121,22 +346,22 @@ class Transcript(TranscriptCanvas):
         if view == self._layouts.options.code:
             return
         top = self._viewport.top
-        keep = None if self._viewport.follows else LinePosition(top.message, top.part, 0)
+        keep = None if self._viewport.follows else LinePosition(top.block, top.part, 0)
         self._layouts.set_code_view(view)
         self._search.lines_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
         self.screen.clear_selection()
-        self._redraw()
+        self.lay_out()
 
     def action_message(self, step: int) -> None:
         """Move the cursor to the previous or next message, or up to where the current one begins if
         only its end is in sight.
         """
-        current = self._current
+        current = self.current_index
         if current is None:
             return
         top = self._viewport.top
-        if self.cursor is None and step < 0 and top.message == current and top.part > 0:
+        if self.cursor is None and step < 0 and top.block == current and top.part > 0:
             self.go_to(current)  # its beginning is out of sight
         elif current + step >= len(self.entries):
             self.go_to_end()
@@ -145,7 +370,7 @@ class Transcript(TranscriptCanvas):
 
     def action_question(self, step: int) -> None:
         """Move the cursor to the previous or next message of the user."""
-        index = self._current
+        index = self.current_index
         if index is None:
             return
         index += step
@@ -169,6 +394,75 @@ class Transcript(TranscriptCanvas):
         self.post_find_status()
         return True
 
+    # The cursor
+
+    @property
+    def current_index(self) -> int | None:
+        """The message that keys act on: the cursor's, else the last, else the first in sight."""
+        if not self.entries:
+            return None
+        if self.cursor is not None:
+            return self.cursor
+        if self._viewport.follows or not self._viewport.rows:
+            return len(self.entries) - 1
+        return self._viewport.rows[0][0].block
+
+    @property
+    def current(self) -> Entry | None:
+        """The entry that keys act on."""
+        index = self.current_index
+        return None if index is None else self.entries[index]
+
+    def report_cursor(self) -> None:
+        """Post `CursorMoved` if the cursor came to another message while this has the focus."""
+        now = self._id_under_cursor()
+        if now != self._reported_cursor:
+            self._reported_cursor = now
+            if now:
+                self._highlighted = ""  # a bar now marks the cursor and nothing else
+                self.post_message(messages.CursorMoved(now))
+
+    def repost_cursor(self) -> None:
+        """Post `CursorMoved` again, for a receiver that has another request to point into."""
+        self._reported_cursor = ""
+        self.report_cursor()
+
+    def _id_under_cursor(self) -> str:
+        index = self.current_index if self.has_focus else None
+        return "" if index is None else self.entries[index].message.id
+
+    def highlight(self, message_id: str) -> None:
+        """Highlight a message like the cursor's; an empty id ends it."""
+        if message_id != self._highlighted:
+            self._highlighted = message_id
+            self.refresh_changed()
+
+    # Selection
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._mouse.press(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._mouse.drag(event)
+
+    def on_mouse_up(self) -> None:
+        self._mouse.release()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        if not self.entries:
+            return None
+        return selecting.selected_text(selection, self.entries, self._all_lines), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh_changed()
+
+    def _all_lines(self, index: int) -> list[list[TextLine]]:
+        layout = self._layouts(index)
+        lines = [layout.lines(part) for part in range(len(layout.parts))]
+        self._viewport.update_height(index)
+        return lines
+
     # Finding
 
     def find(self, words: str) -> None:
@@ -185,14 +479,12 @@ class Transcript(TranscriptCanvas):
         if self.entries and (hit := self._search.first_from(self._find_start)):
             self._show_hit(hit)
         self.post_find_status()
-        self.refresh()
+        self.refresh_changed()
 
     def action_find(self) -> None:
-        """Open the find bar."""
         self.post_message(messages.FindRequested())
 
     def action_hit(self, direction: int) -> None:
-        """Go to the next or previous hit."""
         if hit := self._search.step(direction):
             self._show_hit(hit)
             self._unfolded_by_search = None
@@ -217,13 +509,13 @@ class Transcript(TranscriptCanvas):
         """Show a hit; if it is folded, unfold it."""
         position = hit[0]
         if key := self._search.fold_at(position):
-            self._unfolded_by_search = position.message, key
+            self._unfolded_by_search = position.block, key
             self._layouts.unfolded.add(key)
-            self._refold(position.message)
+            self._refold(position.block)
             position = (self._search.next_in_message(position) or hit)[0]
         self._viewport.show(position)
-        self.cursor = position.message
-        self._scrolled()
+        self.cursor = position.block
+        self.scrolled()
 
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
@@ -236,7 +528,7 @@ class Transcript(TranscriptCanvas):
     def action_copy(self) -> None:
         """Copy the selection, else the message."""
         selected = self.screen.get_selected_text() if self.text_selection else None
-        current = self._current
+        current = self.current_index
         if selected:
             self.post_message(messages.CopyRequested(selected, "selection"))
         elif current is not None:
@@ -245,15 +537,13 @@ class Transcript(TranscriptCanvas):
             self._refuse("There is nothing to copy yet.")
 
     def action_copy_code(self) -> None:
-        """Copy the message's code; pressed again, its next block."""
-        current = self._current
+        current = self.current_index
         if current is None or not (blocks := self._layouts(current).code_blocks):
             self._refuse("There is no code block in this message.")
             return
-        self._copy_code(current, self._next_index(self._last_code, current, len(blocks)))
+        self._copy_code(current, self._next_index("code", current, len(blocks)))
 
     def action_copy_all(self) -> None:
-        """Copy the conversation, each message under its speaker's name."""
         if self.entries:
             from tui_chat.ui.areas.chat.header_footer import speaker_of
 
@@ -264,57 +554,56 @@ class Transcript(TranscriptCanvas):
             self._refuse("There is nothing to copy yet.")
 
     def action_open_link(self) -> None:
-        """Open the message's link; pressed again, its next one."""
-        current = self._current
+        current = self.current_index
         parts = self._all_lines(current) if current is not None else []
         runs = (run for lines in parts for line in lines for run in line.runs)
         urls = list(dict.fromkeys(run.link for run in runs if run.link))
         if current is None or not urls:
             self._refuse("There is no link in this message.")
             return
-        index = self._next_index(self._last_link, current, len(urls))
-        self._last_link = self.entries[current].message.id, index
-        self.post_message(messages.OpenLinkRequested(urls[index]))
+        url = urls[self._next_index("link", current, len(urls))]
+        self.post_message(messages.OpenLinkRequested(url))
 
     def action_save(self) -> None:
         """Save the message's picture, sound or file; pressed again, its next one."""
         self._request_part(messages.SavePartRequested)
 
     def action_view(self) -> None:
-        """Show the message's picture, sound or file; pressed again, its next one."""
         self._request_part(messages.ViewPartRequested)
 
     def _request_part(self, request: type[messages.PartRequest]) -> None:
-        current = self._current
+        current = self.current_index
         parts = self.entries[current].message.parts if current is not None else ()
         with_content = [index for index, part in enumerate(parts) if part.data or part.text]
         if current is None or not with_content:
             self._refuse("There is no picture, sound or file in this message.")
             return
-        next_index = self._next_index(self._last_part, current, len(with_content))
-        self._last_part = self.entries[current].message.id, next_index
-        self.post_message(request(self.entries[current].message.id, with_content[next_index]))
+        part = with_content[self._next_index("part", current, len(with_content))]
+        self.post_message(request(self.entries[current].message.id, part))
 
-    def _next_index(self, last: tuple[str, int], message: int, count: int) -> int:
+    def _next_index(self, kind: str, message: int, count: int) -> int:
         """Return the index after the last one used in a message; the first in another message."""
-        last_id, index = last
-        return (index + 1) % count if last_id == self.entries[message].message.id else 0
+        entry_id = self.entries[message].message.id
+        last_id, last = self._last_used.get(kind, ("", -1))
+        index = (last + 1) % count if last_id == entry_id else 0
+        self._last_used[kind] = entry_id, index
+        return index
 
     def _copy_code(self, message: int, index: int) -> None:
         blocks = self._layouts(message).code_blocks
         block = blocks[index]
-        self._last_code = self.entries[message].message.id, index
+        self._last_used["code"] = self.entries[message].message.id, index
         what = f"code block {index + 1} of {len(blocks)}" if len(blocks) > 1 else "code block"
         self._viewport.show(LinePosition(message, block.part, 0))
         self.cursor = message
-        self._scrolled()
+        self.scrolled()
         self.post_message(messages.CopyRequested(block.source, what))
 
     # Acting on messages
 
     def action_unfold(self) -> None:
         """Unfold what the message has folded, or fold it again."""
-        current = self._current
+        current = self.current_index
         if current is None:
             return
         folds = self._layouts(current).folds
@@ -357,44 +646,35 @@ class Transcript(TranscriptCanvas):
             self.post_message(request(entry.message.id))
 
     def action_retry(self) -> None:
-        """Regenerate the reply, or generate one to this message."""
         self._request(messages.RegenerateRequested)
 
     def action_continue(self) -> None:
-        """Continue the reply."""
         self._request(messages.ContinueRequested)
 
     def action_edit(self) -> None:
-        """Edit the message."""
         self._request(messages.EditRequested)
 
     def action_fork(self) -> None:
-        """Fork a session from the branch up to here."""
         self._request(messages.ForkRequested)
 
     def action_delete(self) -> None:
-        """Delete the message and what follows it."""
         entry = self.current
         # `i d` means the inspector's Diff, where it has opened.
         asks = entry is not None and entry.message.id == self._inspected
         self._request(partial(messages.DeleteMessageRequested, asks=asks))
 
     def action_undo(self) -> None:
-        """Restore what was deleted last."""
         self.post_message(messages.UndoDeleteRequested())
 
     def action_inspect(self) -> None:
-        """Show the request that produced the reply."""
         entry = self.current
         self._inspected = entry.message.id if entry is not None else ""
         self._request(messages.InspectRequested, of_reply=True)
 
     def action_reveal(self) -> None:
-        """Show where the message stands in the request that is being composed."""
         self._request(messages.RevealMessageRequested)
 
     def action_pin(self) -> None:
-        """Pin or unpin the message."""
         entry = self.current
         if entry is None:
             self._refuse(NO_MESSAGE)
@@ -402,7 +682,6 @@ class Transcript(TranscriptCanvas):
             self.post_message(messages.PinRequested(entry.message.id, not entry.message.pinned))
 
     def action_sibling(self, step: int) -> None:
-        """Show another version of the message."""
         entry = self.current
         if entry is None:
             self._refuse(NO_MESSAGE)
@@ -414,15 +693,12 @@ class Transcript(TranscriptCanvas):
             self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
     def action_contents(self) -> None:
-        """Show the table of contents."""
         self.post_message(messages.ContentsRequested())
 
     def action_export(self) -> None:
-        """Export a part of the conversation."""
         self._request(messages.ExportPartRequested)
 
     def action_branches(self) -> None:
-        """Show the branches of the session."""
         self.post_message(messages.BranchesRequested())
 
     def action_subagent(self) -> None:
@@ -442,18 +718,16 @@ class Transcript(TranscriptCanvas):
             self._refuse("There is no session of a subagent here.")
 
     def action_answer(self) -> None:
-        """Enter a tool call's result by hand."""
         if waiting := self._waiting_call():
             self.post_message(messages.AnswerCallRequested(*waiting))
 
     def action_run(self) -> None:
-        """Answer the waiting tool call."""
         if self._waiting_call():
             self.post_message(messages.ToolQuestionRequested())
 
     def _waiting_call(self) -> tuple[str, str] | None:
         """Return the ids of the entry and the call that waits; without one, say so."""
-        current = self._current
+        current = self.current_index
         while current and self.entries[current].message.role == "tool":
             current -= 1  # some calls of the message above may have their results
         if current is not None and (call := self._layouts(current).waiting_call) is not None:
@@ -476,22 +750,22 @@ class Transcript(TranscriptCanvas):
             self.post_message(messages.OpenLinkRequested(str(link)))
             return
         position, line = self._viewport.rows[row]
-        self.cursor = position.message
+        self.cursor = position.block
         action = meta.get("action") or line.action
         if isinstance(action, ClickAction):
             self._do(action, position)
         self.report_cursor()
-        self.refresh()
+        self.refresh_changed()
 
     def _do(self, action: ClickAction, position: LinePosition) -> None:
         match action.name:
             case "toggle":
                 self._layouts.unfolded ^= {action.key}
-                self._refold(position.message)
+                self._refold(position.block)
             case "code":
-                for index, block in enumerate(self._layouts(position.message).code_blocks):
+                for index, block in enumerate(self._layouts(position.block).code_blocks):
                     if (block.part, str(block.number)) == (position.part, action.key):
-                        self._copy_code(position.message, index)
+                        self._copy_code(position.block, index)
             case "older":
                 self.action_sibling(-1)
             case "newer":
@@ -499,25 +773,23 @@ class Transcript(TranscriptCanvas):
             case "retry":
                 self.action_retry()
             case "view":
-                entry_id = self.entries[position.message].message.id
+                entry_id = self.entries[position.block].message.id
                 self.post_message(messages.ViewPartRequested(entry_id, int(action.key)))
             case "subagent":
-                entry_id = self.entries[position.message].message.id
+                entry_id = self.entries[position.block].message.id
                 self.post_message(messages.SubagentRequested(entry_id, (action.key,)))
             case "answer":
                 self.post_message(messages.ToolQuestionRequested())
 
     def on_focus(self) -> None:
-        """Show the cursor, and the keys that work now."""
         self._layouts.set_focused(True)
         self.post_message(messages.FocusChanged(True))
-        self._redraw()
+        self.lay_out()
 
     def on_blur(self) -> None:
-        """Hide the cursor, and the keys that work no more."""
         self._layouts.set_focused(False)
         self.post_message(messages.FocusChanged(False))
-        self._redraw()
+        self.lay_out()
 
     def watch_has_focus(self, value: bool) -> None:
         """Report the cursor; in `on_focus`, `has_focus` is not set yet."""

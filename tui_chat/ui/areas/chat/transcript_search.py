@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.ui.areas.chat.viewport import LinePosition
+from tui_chat.ui.widgets.block_view import LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message
@@ -64,7 +64,7 @@ class TranscriptSearch:
         """The number of the current hit, from 1; 0 if there is none."""
         if self.current is None or not self.count:
             return 0
-        message = self.current[0].message
+        message = self.current[0].block
         hits = self._hits(message)
         index = hits.index(self.current) if self.current in hits else 0
         return self._counts_before[message] + min(index + 1, self._counts[message])
@@ -85,18 +85,18 @@ class TranscriptSearch:
             count_hits(self._pattern, _all_text(entry.message)) for entry in self._layouts.entries
         ]
         self._counts_before = [0, *accumulate(self._counts)]
-        if self.current and self.current[0].message >= len(self._counts):
+        if self.current and self.current[0].block >= len(self._counts):
             self.current = None
 
     def lines_changed(self) -> None:
         """Drop the positions of hits after something was laid out again."""
         self._spans_of_part.clear()
         if self.current is not None:
-            self.current = next(iter(self._hits(self.current[0].message)), None)
+            self.current = next(iter(self._hits(self.current[0].block)), None)
 
     def first_from(self, position: LinePosition) -> Hit | None:
         """Go to the first hit at or below a line; without one, to the last above it."""
-        for message in range(position.message, len(self._counts)):
+        for message in range(position.block, len(self._counts)):
             if self._counts[message]:
                 for hit in self._hits(message):
                     if hit[0] >= position:
@@ -114,7 +114,7 @@ class TranscriptSearch:
 
     def next_in_message(self, position: LinePosition) -> Hit | None:
         """Go to the first hit of the message at or below a line; stay if there is none."""
-        hits = self._hits(position.message)
+        hits = self._hits(position.block)
         self.current = next((hit for hit in hits if hit[0] >= position), self.current)
         return self.current
 
@@ -123,10 +123,10 @@ class TranscriptSearch:
         if not self.count:
             return None
         at = self.current or (LinePosition(0, 0, -1), 0)
-        here = self._hits(at[0].message)
+        here = self._hits(at[0].block)
         rest = [hit for hit in here if (hit > at if direction > 0 else hit < at)]
         if not rest:
-            others = self._messages_from(at[0].message, direction)
+            others = self._messages_from(at[0].block, direction)
             rest = next((hits for message in others if (hits := self._hits(message))), here)
         if rest:
             self.current = rest[0] if direction > 0 else rest[-1]
@@ -136,7 +136,7 @@ class TranscriptSearch:
         """Return the hits on a line: first character, end, and True for the current hit."""
         if self._pattern is None:
             return []
-        spans = self._spans(position.message, position.part).get(position.line, [])
+        spans = self._spans(position.block, position.part).get(position.line, [])
         return [(start, end, self.current == (position, start)) for start, end in spans]
 
     def _messages_from(self, message: int, direction: int) -> Iterator[int]:
@@ -148,7 +148,7 @@ class TranscriptSearch:
     def fold_at(self, position: LinePosition) -> str | None:
         """Return the key of what is folded at a line."""
         at = (position.part, position.line)
-        folded = self._layouts(position.message).folded
+        folded = self._layouts(position.block).folded
         return next((fold.key for fold in folded if (fold.part, fold.line) == at), None)
 
     def _hits(self, message: int) -> list[Hit]:

@@ -3,8 +3,8 @@
 area            InspectorArea: the live request, or another one in its place
 inspector       Inspector: what keys and clicks do
 frame           InspectorFrame: the parts of the pane, and which view is shown
-payload_view    PayloadView: what keys and clicks do in the body
-payload_canvas  PayloadCanvas: draws the visible rows, follows the draft, has the cursor
+payload_view    PayloadView: the body as a line view, and what keys and clicks do in it
+payload_cursor  the row and piece under the cursor
 payload_layout  which row shows what, for a width
 payload_blocks  the heights of everything, reused from keystroke to keystroke
 payload_places  where words, sources, the draft and notes are

@@ -195,6 +195,11 @@ class PayloadLayout:
         self._drawn.move_to_end(slot)
         return kept[1]
 
+    def seen(self, row: int) -> tuple[BodyRow, DrawnLine]:
+        """Return a row and its line. Raises IndexError outside."""
+        spot = self.spot(row)
+        return spot, self.line(spot)
+
     def _draw(self, spot: BodyRow, key: str | None) -> DrawnLine:
         node = spot.node
         if spot.place.part == "close" and isinstance(node, Obj | Arr):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
@@ -20,6 +21,7 @@ MOST_HITS = 1_000
 """Most hits counted."""
 
 
+@lru_cache(8)
 def search_pattern(words: str) -> re.Pattern[str]:
     """Return a pattern for words as they are drawn, in any case."""
     return re.compile(re.escape(sanitize(quoted(words)[1:-1], "exact")), re.IGNORECASE)
@@ -85,6 +87,18 @@ def _row_in(layout: PayloadLayout, row: int, source: Origin) -> int:
         if not run.piece.is_key and comes_from(run.piece.origin, source):
             return row + bisect_right(line.breaks, run.start)
     return row
+
+
+def row_of_kind(layout: PayloadLayout, kind: OriginKind, after: int = -1) -> int | None:
+    """Return the first row below another one on which text of a kind begins."""
+    row = next((row for row, _ in layout.leaves(kind, after)), None)
+    if row is None:
+        return None
+    spot, line = layout.seen(row)
+    for run in line.runs:
+        if run.piece.origin.kind is kind and not run.piece.is_key:
+            return row + bisect_right(line.breaks, run.start)
+    return row - spot.row
 
 
 def draft_row(layout: PayloadLayout) -> int:

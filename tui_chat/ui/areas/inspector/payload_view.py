@@ -1,27 +1,47 @@
-"""What keys and clicks do in the body: move, fold, find, open an origin, copy."""
+"""The request body on the screen: exact, coloured by origin, and cheap at any length.
+
+1. Only visible rows become text; everything else is numbers in a `PayloadLayout`.
+2. The view follows the draft until the user scrolls away, and again after scrolling back.
+   While it does not follow, its top row stays in place, whatever comes or goes above.
+3. It posts what is under the cursor or the mouse (`TargetChanged`), and decides nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Event
 from typing import ClassVar
 
-from textual import events
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 
-from tui_chat.models.json_tree import Arr, Obj
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import BodyPosition, main_run, run_at
-from tui_chat.ui.areas.inspector.payload_canvas import PayloadCanvas
-from tui_chat.ui.areas.inspector.payload_places import find_rows, origin_rows, search_pattern
-from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights
+from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, run_at
+from tui_chat.ui.areas.inspector.origins import is_colourless
+from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
+from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout, lay_out_in_thread
+from tui_chat.ui.areas.inspector.payload_places import (
+    NotePlaces,
+    draft_row,
+    origin_rows,
+    position_at,
+    row_of_kind,
+)
+from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
+from tui_chat.ui.widgets.line_view import LineView
 
-MESSAGE_DEPTH = 2
-"""The depth of messages in a body."""
+LONG_BODY = 4_000
+"""Rows from which a body is laid out in a thread when the width changes."""
 
 
-class PayloadView(PayloadCanvas):
-    """The body with keys and clicks."""
+class PayloadView(LineView):
+    """The body, laid out for reading."""
 
+    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
@@ -42,6 +62,50 @@ class PayloadView(PayloadCanvas):
         Binding("enter", "open", "Open origin"),
         Binding("y,ctrl+c", "copy", "Copy body"),
     ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"payload--{kind}" for kind in OriginKind),
+        *(f"payload--note-{level}" for level in Level),
+        "payload--key",
+        "payload--mark",
+        "payload--cursor",
+        "payload--piece",
+        "payload--lit",
+        "payload--hit",
+    }
+    DEFAULT_CSS = """
+    PayloadView {
+        scrollbar-gutter: stable;
+        & > .payload--system { color: $origin-system; }
+        & > .payload--preset { color: $origin-preset; }
+        & > .payload--profile { color: $origin-profile; }
+        & > .payload--lore { color: $origin-lore; }
+        & > .payload--history { color: $origin-history; }
+        & > .payload--draft { color: $origin-draft; text-style: bold; }
+        & > .payload--macro { color: $origin-macro; }
+        & > .payload--setting { color: $origin-setting; }
+        & > .payload--glue { color: $origin-glue; }
+        & > .payload--key { color: $origin-glue; }
+        & > .payload--mark { color: $text-warning; background: $warning-muted; }
+        & > .payload--cursor { background: $surface; }
+        &:focus > .payload--cursor { background: $panel; }
+        & > .payload--piece { text-style: underline; }
+        & > .payload--lit { background: $primary 12%; text-style: bold; }
+        & > .payload--hit { color: $background; background: $warning; }
+        & > .payload--note-error { color: $text-error; }
+        & > .payload--note-warning { color: $text-warning; }
+        & > .payload--note-info { color: $text-accent; }
+    }
+    """
+
+    class TargetChanged(Message):
+        """What is under the cursor or the mouse changed."""
+
+        def __init__(self, under: CursorTarget | None) -> None:
+            super().__init__()
+            self.under = under
+
+    class LaidOut(Message):
+        """The body was laid out for another width; until then its size is unknown."""
 
     class OriginSelected(Message):
         """The user wants to see the origin of this."""
@@ -70,6 +134,206 @@ class PayloadView(PayloadCanvas):
             super().__init__()
             self.text = text
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__("payload", id=id, classes=classes)
+        self.payload: Payload | None = None
+        self.layout_now: PayloadLayout | None = None
+        """The layout of the payload; None until there is a width."""
+        self.following = True
+        """True if the view keeps the draft in sight."""
+        self.highlights = Highlights()
+        """What is highlighted."""
+        self.under: CursorTarget | None = None
+        """What is under the mouse, else under the cursor."""
+        self.cursor = BodyCursor()
+        self._mouse: tuple[int, int] | None = None
+        self._form = ""
+        self._layouts: dict[str, PayloadLayout] = {}
+        """The last layout of each form, reused when the form is shown again."""
+        self._notes = NotePlaces()
+        self._notes_moved = False
+        """True if the notes changed and are not drawn yet."""
+        self._by_letter: bool | None = None
+        """True if letters stand for colours; None if not known yet."""
+        self._settling = False
+        """True while it is scrolled by itself and not by the user."""
+        self._resizing = False
+        """True while it is laid out for another width, and shown at the old one."""
+        self._cancelled = Event()
+        """Set when the width that is being laid out is no longer wanted."""
+        self._reveals_later = False
+        """True if an origin is to be revealed once there is a layout."""
+        self._follows_after = False
+        """True if the draft was followed before another pane's cursor led away from it."""
+
+    # Showing
+
+    def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
+        """Show another payload; what is read stays in place.
+
+        `form` names the shape of the body: its protocol. In another form the cursor goes to the
+        text of the same origin.
+        """
+        self.payload = payload
+        if notes != self._notes.notes:
+            self._notes, self._notes_moved = NotePlaces(notes), True
+        self._mouse = None
+        if form == self._form or self.layout_now is None:
+            self._form = form
+            self._lay_out()
+            return
+        was = self.under
+        away = not (self.cursor.is_on_draft and self.following)
+        self._form = form
+        self.cursor.return_to_draft()
+        self._lay_out()
+        if was is not None and away:
+            self._seek(was)
+
+    def _seek(self, was: CursorTarget) -> None:
+        """Go to the text of the same origin in another form."""
+        for origin in (was.origin, was.owner):
+            if self.layout_now is not None and origin.kind is not OriginKind.GLUE:
+                rows = origin_rows(self.layout_now, origin)
+                if self._go(rows[0] if rows else None):
+                    return
+
+    def forget(self) -> None:
+        """Drop the bodies shown, because another conversation follows. A visible one stays until
+        then.
+        """
+        self._layouts.clear()
+        self.strips.clear()
+        self.cursor.return_to_draft()
+        self.following = True
+        if not self.is_on_screen:
+            self.payload = self.layout_now = self.under = None
+            self._notes = NotePlaces()
+
+    # Laying out
+
+    def _lay_out(self) -> None:
+        """Lay the payload out for the present width, and scroll to follow or keep the position."""
+        width = self.scrollable_content_region.width - GUTTER
+        if self.payload is None or width <= 0:
+            self.layout_now = None
+            self._layouts.clear()
+            self.set_extent(0)
+            self._post_target()
+            self.refresh()
+            return
+        if self._resizing and self.layout_now is not None:
+            width = self.layout_now.width
+        was, was_at, was_on = self.layout_now, self.scroll_offset.y, self.cursor.row
+        top = position_at(was, was_at) if was is not None else None
+        followed = self._layouts.get(self._form)
+        self.layout_now = layout = PayloadLayout(self.payload, width, followed)
+        self._layouts[self._form] = layout
+        self.cursor.follow(layout)
+        self._settle(self._follow_top() if self.following or top is None else layout.row_of(top))
+        self._post_target()
+        if self.scroll_offset.y == was_at:
+            is_next = was is followed and not self._notes_moved
+            same = layout.same_rows if is_next else 0
+            if was_on != self.cursor.row:
+                same = min(same, was_on, self.cursor.row)
+            self.refresh_changed(same - was_at)
+        else:
+            self.refresh()
+        self._notes_moved = False
+        if self._reveals_later and self.highlights.origin is not None:
+            self.reveal(self.highlights.origin)
+
+    def _settle(self, top: int) -> None:
+        """Take over the number of rows, and scroll."""
+        self._settling = True
+        try:
+            self.set_extent(self.layout_now.rows if self.layout_now is not None else 0)
+            self.scroll_to(y=top)
+        finally:
+            self._settling = False
+
+    def _follow_top(self) -> int:
+        """Return the top row at which the end of the draft is in sight."""
+        layout, height = self.layout_now, self.size.height
+        if layout is None:
+            return 0
+        end = max(layout.rows - height, 0)
+        below = height // 3
+        return min(end, max(draft_row(layout) + 1 + below - height, 0))
+
+    def resized(self) -> None:
+        """Lay out again if the width changed; keep following if only the height did."""
+        width = self.scrollable_content_region.width - GUTTER
+        was = self.layout_now
+        if was is not None and was.width != width:
+            self._cancelled.set()
+        if was is not None and was.width != width > 0 and was.rows >= LONG_BODY:
+            self._resizing = True
+            self._lay_out_later(was.payload, width, self._form)
+        elif was is None or was.width != width or self._resizing:
+            self._show_width()
+        elif self.following:
+            self._settle(self._follow_top())
+
+    @work(group="layout", exclusive=True, description="lay out")
+    async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
+        """Lay out in a thread, and show the result if the width is still the same."""
+        self._cancelled = Event()
+        layout = await lay_out_in_thread(payload, width, self._cancelled)
+        if layout is not None and width == self.scrollable_content_region.width - GUTTER:
+            self._layouts[form] = layout
+            self._show_width()
+
+    def _show_width(self) -> None:
+        self._resizing = False
+        self._lay_out()
+        self.post_message(self.LaidOut())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the draft again, or stop following it, when the user scrolls."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling and self.layout_now is not None and old_value != new_value:
+            self.following = round(new_value) >= self._follow_top()
+            if self.following and self.cursor.is_on_draft:
+                self.cursor.follow(self.layout_now)
+            self._post_target()
+
+    # Drawing
+
+    def draw_row(self, y: int) -> Strip:
+        layout, row = self.layout_now, self.scroll_offset.y + y
+        if layout is None or row >= layout.rows:
+            return Strip.blank(self.size.width, self.palette())
+        if self._by_letter is None:
+            self._by_letter = is_colourless(self)
+        spot, line = layout.seen(row)
+        note = self._notes.at(layout, spot)
+        is_current = row == self.cursor.row
+        look = RowLook(
+            self.size.width,
+            layout.lead(spot),
+            is_current,
+            self.cursor.piece if is_current and self.has_focus else -1,
+            note.level if note is not None else None,
+            self.highlights,
+            self._by_letter,
+        )
+        shown = (line, spot.row, spot.owner.kind, look)
+        return self.strips(shown, lambda: paint_row(spot, line, look, self.palette))
+
+    @property
+    def note_here(self) -> Note | None:
+        """The note of the row under the cursor."""
+        layout, row = self.layout_now, self.cursor.row
+        if layout is None or row >= layout.rows:
+            return None
+        return self._notes.at(layout, layout.spot(row))
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._by_letter = None
+
     # Finding
 
     def go_to(self, pointer: str) -> bool:
@@ -78,17 +342,16 @@ class PayloadView(PayloadCanvas):
         if layout is None:
             return False
         layout.unfold_to(pointer)
-        self.heights_changed()
+        self._refold()
         return self._go(layout.row_at(pointer))
 
     def jump(self, kind: OriginKind) -> bool:
         """Put the cursor on the next text of a kind of origin, round the end."""
-        if self.layout_now is None:
+        layout = self.layout_now
+        if layout is None:
             return False
-        for after in (self.cursor_row, -1):
-            for row, _ in self.layout_now.leaves(kind, after):
-                return self._go(self._row_of_kind(row, kind))
-        return False
+        row = row_of_kind(layout, kind, self.cursor.row)
+        return self._go(row_of_kind(layout, kind) if row is None else row)
 
     def reveal(self, origin: Origin) -> int:
         """Highlight all text of an origin, and put the cursor on the first place; return the
@@ -99,30 +362,18 @@ class PayloadView(PayloadCanvas):
         rows = self._highlighted_rows()
         while rows and self.layout_now is not None and self.layout_now.spot(rows[0]).folded:
             self.layout_now.fold(rows[0])
-            self.heights_changed()
+            self._refold()
             rows = self._highlighted_rows()
         self._go(rows[0] if rows else None)
         self.post_message(self.Marked(1 if rows else 0, len(rows)))
         return len(rows)
-
-    _reveals_later = False
-    """True if an origin is to be revealed once there is a layout."""
-
-    def _lay_out(self) -> None:
-        super()._lay_out()
-        if (
-            self._reveals_later
-            and self.layout_now is not None
-            and self.highlights.origin is not None
-        ):
-            self.reveal(self.highlights.origin)
 
     @property
     def origin_at_cursor(self) -> Origin | None:
         """The origin of the message under the cursor, else of the text itself; None while the view
         follows the draft.
         """
-        if self._cursor is None or self.under is None:
+        if self.cursor.is_on_draft or self.under is None:
             return None
         owner = self.under.owner
         return self.under.origin if owner.kind is OriginKind.GLUE else owner
@@ -133,15 +384,13 @@ class PayloadView(PayloadCanvas):
         None means that the pane was left: the draft is followed again if it was before.
         """
         if origin is not None:
-            self._follows_after = self._follows_after or (self.following and self._cursor is None)
+            is_followed = self.following and self.cursor.is_on_draft
+            self._follows_after = self._follows_after or is_followed
             return self.reveal(origin)
         self.highlight(None)
         if self._follows_after:
             self.action_follow()
         return 0
-
-    _follows_after = False
-    """True if the draft was followed before another pane's cursor led away from it."""
 
     def on_focus(self) -> None:
         """Stay here, because the user goes on in this pane."""
@@ -151,35 +400,28 @@ class PayloadView(PayloadCanvas):
         """Highlight all text of an origin; None for nothing."""
         if origin != self.highlights.origin:
             self.highlights = Highlights(origin, self.highlights.words)
-            self.refresh()
+            self.refresh_changed()
 
     def find(self, words: str) -> int:
         """Highlight words, and go to the next place; return the number of places."""
-        self.highlights = Highlights(None, search_pattern(words) if words else None)
-        self._words = words
-        self.refresh()
+        self.highlights = Highlights(words=words)
+        self.refresh_changed()
         if not words:
             self.post_message(self.Marked(0, 0))
             return 0
         rows = self._highlighted_rows()
-        self._step_to(rows, self.cursor_row, 0)
+        self._step_to(rows, 0)
         return len(rows)
 
-    _words = ""
-
     def _highlighted_rows(self) -> list[int]:
-        layout = self.layout_now
-        if layout is None:
-            return []
-        if self.highlights.words is not None:
-            return find_rows(layout, self._words)
-        return [] if self.highlights.origin is None else origin_rows(layout, self.highlights.origin)
+        return [] if self.layout_now is None else self.highlights.rows(self.layout_now)
 
-    def _step_to(self, rows: list[int], row: int, step: int) -> None:
-        """Go from a row to the next of some rows, round the end."""
+    def _step_to(self, rows: list[int], step: int) -> None:
+        """Go from the cursor to the next of some rows, round the end."""
         if not rows:
             self.post_message(self.Marked(0, 0))
             return
+        row = self.cursor.row
         if step < 0:
             index = max((i for i, at in enumerate(rows) if at < row), default=len(rows) - 1)
         else:
@@ -189,153 +431,150 @@ class PayloadView(PayloadCanvas):
         self.post_message(self.Marked(index + 1, len(rows)))
 
     def action_find(self) -> None:
-        """Request the words to find."""
         self.post_message(self.BodyFindRequested())
 
     def action_hit(self, step: int) -> None:
-        """Go to the next or previous highlighted place."""
-        self._step_to(self._highlighted_rows(), self.cursor_row, step)
-
-    def _row_of_kind(self, row: int, kind: OriginKind) -> int:
-        """Return the row of a line on which text of a kind begins."""
-        spot, line = self._seen(row)
-        for run in line.runs:
-            if run.piece.origin.kind is kind and not run.piece.is_key:
-                return row + sum(1 for cut in line.breaks if cut <= run.start)
-        return row - spot.row
+        self._step_to(self._highlighted_rows(), step)
 
     # Folding
+
+    def _refold(self) -> None:
+        """Take over the number of rows after something was folded or unfolded."""
+        layout = self.layout_now
+        if layout is not None and layout.rows != self.virtual_size.height:
+            self._settle(self.scroll_offset.y)
+            self.refresh_changed()
 
     def action_fold(self) -> None:
         """Fold the object or array around the cursor, or unfold it."""
         layout = self.layout_now
-        row = layout.fold(self.cursor_row) if layout is not None else None
+        row = layout.fold(self.cursor.row) if layout is not None else None
         if row is not None:
-            self.heights_changed()
-            self._set_cursor(row, None)
+            self._refold()
+            self._set_cursor(row)
 
     def action_fold_all(self) -> None:
         """Fold every message, or unfold them all."""
         layout = self.layout_now
         if layout is None:
             return
-        spot, line = self._seen(self.cursor_row)
-        place = BodyPosition(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        place = position_at(layout, self.cursor.row)
         layout.fold_all(MESSAGE_DEPTH)
-        self.heights_changed()
-        self._set_cursor(layout.row_of(place), None, middle=True)
+        self._refold()
+        self._go(layout.row_of(place) if place is not None else None)
 
-    # Pointing
+    # Cursor
+
+    def _go(self, row: int | None) -> bool:
+        """Put the cursor on a row, a third of the screen below the top if it was out of sight."""
+        if row is None:
+            return False
+        self._set_cursor(row, middle=True)
+        return True
+
+    def _set_cursor(self, row: int, piece: int | None = None, *, middle: bool = False) -> None:
+        layout = self.layout_now
+        if layout is None:
+            return
+        self.cursor.put(layout, row, piece)
+        self._mouse, row = None, self.cursor.row
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= row < top + height:
+            if middle:
+                top = row - height // 3
+            else:
+                top = row if row < top else row - height + 1
+            self._settle(max(top, 0))
+        self.following = self.scroll_offset.y >= self._follow_top()
+        self.refresh_changed()
+        self._post_target()
+
+    def _post_target(self) -> None:
+        """Post what is under the mouse or the cursor, if that changed."""
+        under = self._target()
+        if under != self.under:
+            self.under = under
+            self.post_message(self.TargetChanged(under))
+
+    def _target(self) -> CursorTarget | None:
+        layout = self.layout_now
+        if layout is None:
+            return None
+        if self._mouse is not None:
+            row = self.scroll_offset.y + self._mouse[1]
+            if row < layout.rows:
+                return target_under(layout, row, self._mouse[0] - GUTTER)
+        return self.cursor.target(layout)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        offset = event.get_content_offset(self)
+        self._mouse = None if offset is None else (offset.x, offset.y)
+        self._post_target()
+
+    def on_leave(self) -> None:
+        self._mouse = None
+        self._post_target()
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor under the mouse; open the origin on a double click."""
         offset = event.get_content_offset(self)
-        layout = self.layout_now
-        if offset is None or layout is None:
+        layout, row = self.layout_now, self.line_under(event)
+        if offset is None or layout is None or row >= layout.rows:
             return
-        row = self.scroll_offset.y + offset.y
-        if row >= layout.rows:
-            return
-        spot, line = self._seen(row)
+        spot, line = layout.seen(row)
         runs = line.runs_in(*line.slice(spot.row))
-        found = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
-        self._set_cursor(row, runs.index(found) if found in runs else None)
+        run = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
+        self._set_cursor(row, runs.index(run) if run in runs else None)
         if spot.folded or (event.chain == 1 and offset.x < GUTTER and spot.place.part == "open"):
             self.action_fold()
         elif event.chain == 2:
             self.action_open()
 
-    # Moving
-
-    def _go(self, row: int | None) -> bool:
-        if row is None:
-            return False
-        self._set_cursor(row, None, middle=True)
-        return True
-
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows; first into sight if it was scrolled away."""
         top, height = self.scroll_offset.y, self.size.height
-        row = self._cursor_row
+        row = self.cursor.row
         if not top <= row < top + height:  # scrolled out of sight
             row = top if row < top else top + height - 1
             rows = 0
-        self._set_cursor(row + rows, None)
+        self._set_cursor(row + rows)
 
     def action_page(self, pages: int) -> None:
         """Move by a page, less one row that stays in sight."""
         step = max(self.size.height - 1, 1) * pages
-        self._scroll(self.scroll_offset.y + step)
-        self._set_cursor(self._cursor_row + step, None)
+        self._settle(self.scroll_offset.y + step)
+        self._set_cursor(self.cursor.row + step)
 
     def action_top(self) -> None:
-        """Go to the first row."""
-        self._set_cursor(0, None)
+        self._set_cursor(0)
 
     def action_bottom(self) -> None:
-        """Go to the last row."""
-        self._set_cursor(self.layout_now.rows - 1 if self.layout_now else 0, None)
+        self._set_cursor(self.layout_now.rows - 1 if self.layout_now else 0)
 
     def action_follow(self) -> None:
         """Go back to the draft and follow it."""
-        self._cursor, self._piece, self.following = None, None, True
-        self._follows_after = False
+        self.cursor.return_to_draft()
+        self.following, self._follows_after = True, False
         self._lay_out()
 
     def action_piece(self, step: int) -> None:
         """Go to the next piece of the row that has another origin."""
-        if self.layout_now is None:
-            return
-        spot, line = self._seen(self._cursor_row)
-        runs = line.runs_in(*line.slice(spot.row))
-        now = main_run(runs, self._piece)
-        if now is None:
-            return
-        ways = range(runs.index(now) + step, len(runs) if step > 0 else -1, step)
-        for index in ways:
-            if runs[index].piece.origin != now.piece.origin:
-                self._set_cursor(self._cursor_row, index)
-                return
+        layout = self.layout_now
+        if layout is not None and (piece := self.cursor.next_piece(layout, step)) is not None:
+            self._set_cursor(self.cursor.row, piece)
 
     def action_item(self, step: int) -> None:
         """Go to the next message, or to the next key of the body."""
-        layout = self.layout_now
-        if layout is None:
-            return
-        steps = self._seen(self.cursor_row)[0].place.steps
-        root = layout.payload.tree
-        if len(steps) >= MESSAGE_DEPTH and steps[1].key is None:
-            array = steps[0].child
-            index = steps[1].index + step
-            if isinstance(array, Arr) and 0 <= index < len(array.items):
-                self._go_item((steps[0].key or "", str(index)))
-                return
-        if isinstance(root, Obj) and steps:
-            index = steps[0].index + step
-            if 0 <= index < len(root.items):
-                key, value = root.items[index]
-                into = isinstance(value, Arr) and value.items
-                last = len(value.items) - 1 if isinstance(value, Arr) else 0
-                self._go_item((key, str(0 if step > 0 else last)) if into else (key,))
-
-    def _go_item(self, names: tuple[str, ...]) -> None:
-        layout = self.layout_now
-        pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
-        if layout is not None:
-            self._go(layout.row_at(pointer))
+        if self.layout_now is not None:
+            self._go(self.cursor.next_item(self.layout_now, step))
 
     # Asking
 
     def action_open(self) -> None:
         """Request the origin of what the cursor is on."""
-        if self.layout_now is None:
-            return
-        spot, line = self._seen(self._cursor_row)
-        start, end = line.slice(spot.row)
-        run = main_run(line.runs_in(start, end), self._piece)
-        if run is not None:
-            offset = line.source_offset(run, max(run.start, start))
-            self.post_message(self.OriginSelected(run.piece.origin, offset))
+        layout = self.layout_now
+        if layout is not None and (source := self.cursor.source(layout)) is not None:
+            self.post_message(self.OriginSelected(*source))
 
     def action_copy(self) -> None:
         """Copy the exact body to the clipboard."""

@@ -225,7 +225,7 @@ class PresetRows(RowList):
         """Show the facts of another request: costs, and the first words of the history."""
         self.facts = facts
         self._count_tokens()
-        self.refresh()
+        self.refresh_changed()
 
     def filter(self, words: str) -> None:
         """Show only messages that contain all words."""
@@ -293,7 +293,7 @@ class PresetRows(RowList):
         self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
         self.update_extent()
         if self.outline is None:  # the cursor waits for the preset to be readable again
-            self.refresh()
+            self.refresh_changed()
             self.cursor_moved()
         else:
             self._go(self._lines.nearest(self.cursor, 1), lit=self._lit)
@@ -306,7 +306,7 @@ class PresetRows(RowList):
             self._lay_out()
         self._lit = self.cursor = self.outline.row_of(index)
         self.scroll_to_cursor()
-        self.refresh()
+        self.refresh_changed()
 
     # Rendering
 
@@ -429,10 +429,10 @@ class PresetRows(RowList):
         offset = event.get_content_offset_capture(self)
         height = self.scrollable_content_region.height
         if offset.y < 0 or offset.y >= height:
-            self.scroll_relative(y=-1 if offset.y < 0 else 1, animate=False, immediate=True)
+            self.scroll_relative(y=-1 if offset.y < 0 else 1)
         line = min(max(offset.y, 0), height - 1) + self.scroll_offset.y
         drag.to(line, offset.x / max(self.scrollable_content_region.width, 1), self._lines)
-        self.refresh()
+        self.refresh_changed()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Drop the dragged row, or toggle a row whose checkbox was clicked."""
@@ -463,4 +463,4 @@ class PresetRows(RowList):
     def _end_drag(self) -> None:
         self._drag = None
         self.release_mouse()
-        self.refresh()
+        self.refresh_changed()

@@ -10,7 +10,6 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
@@ -19,9 +18,8 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.search import Hit, HitPlace
 from tui_chat.models.session import Entry
 from tui_chat.ui.ago import ago
-from tui_chat.ui.widgets.component_styles import ComponentStyles
+from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.row_list import RowList
-from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 PLACES: dict[HitPlace, str] = {
     "reasoning": "Reasoning",
@@ -134,10 +132,9 @@ _BEFORE_MARK, _TEXT_SHOWN = 1500, 6000
 _LINES_ABOVE_MARK = 3
 
 
-class HitPreview(ThinScrollView):
+class HitPreview(LineView, can_focus=False):
     """The messages around a hit, the words found in them marked."""
 
-    can_focus = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"preview--{name}" for name in ("who", "user", "quiet", "mark")
     }
@@ -151,58 +148,54 @@ class HitPreview(ThinScrollView):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("preview")
         self._entries: Sequence[Entry] = ()
         self._hit: Hit | None = None
-        self._drawn: list[list[Segment]] = []
-        self._palette = ComponentStyles(self, "preview")
+        self._lines: list[list[Segment]] = []
 
     def show(self, hit: Hit | None, entries: Sequence[Entry]) -> None:
         """Show the messages around a hit; nothing if `hit` is None."""
         self._hit, self._entries = hit, entries
-        self._draw()
+        self._lay_out()
 
-    def on_resize(self) -> None:
-        """Wrap for the new width."""
-        self._draw()
+    def resized(self) -> None:
+        self._lay_out()
 
     def notify_style_update(self) -> None:
-        """Draw in the colours of the new theme."""
-        self._palette.clear()
         super().notify_style_update()
         if self._entries:
-            self._draw()
+            self._lay_out()
 
-    def _draw(self) -> None:
+    def _lay_out(self) -> None:
         width = self.scrollable_content_region.width - 2
         hit = self._hit
-        self._drawn = []
+        self._lines = []
         at = 0
         if hit is not None and width > 8:
             pattern = words_pattern(hit)
             for entry in self._entries:
                 message = entry.message
-                style = self._palette("user" if message.role == "user" else "who")
+                style = self.palette("user" if message.role == "user" else "who")
                 who = WRITERS[message.role]
                 if message.id == hit.message_id:
                     if hit.place in PLACES:
                         who += f" · {PLACES[hit.place]}"
                     lines, first = self._hit_lines(_text_at(message, hit.place), pattern, width)
-                    at = len(self._drawn) + 1 + first
+                    at = len(self._lines) + 1 + first
                 else:
-                    quiet = self._palette("quiet")
+                    quiet = self.palette("quiet")
                     begin = message.content[: width * _NEIGHBOUR_LINES * 2]
                     lines = wrapped(marked(begin, (), quiet, quiet), width, most=_NEIGHBOUR_LINES)
-                self._drawn += [[Segment(who, style)], *lines, []]
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._drawn))
-        self.scroll_y = self.scroll_target_y = max(at - _LINES_ABOVE_MARK, 0)
-        self.refresh()
+                self._lines += [[Segment(who, style)], *lines, []]
+        self.set_extent(len(self._lines))
+        self.scroll_to(y=max(at - _LINES_ABOVE_MARK, 0))
+        self.refresh_changed()
 
     def _hit_lines(
         self, text: str, pattern: re.Pattern[str] | None, width: int
     ) -> tuple[list[list[Segment]], int]:
         """Return the lines of a hit, and the index of the first line with a mark."""
-        plain, mark = self._palette(), self._palette("mark")
+        plain, mark = self.palette(), self.palette("mark")
         first = pattern.search(text) if pattern is not None else None
         begin = max(first.start() - _BEFORE_MARK, 0) if first is not None else 0
         shown = text[begin : begin + _TEXT_SHOWN]
@@ -217,13 +210,12 @@ class HitPreview(ThinScrollView):
         marked_at = (n for n, line in enumerate(lines) if any(each.style == mark for each in line))
         return lines, next(marked_at, 0)
 
-    def render_line(self, y: int) -> Strip:
-        """Draw one line."""
-        width, style = self.scrollable_content_region.width, self._palette()
-        index = y + round(self.scroll_y)
-        if index >= len(self._drawn):
+    def draw_row(self, y: int) -> Strip:
+        width, style = self.scrollable_content_region.width, self.palette()
+        index = y + self.scroll_offset.y
+        if index >= len(self._lines):
             return Strip.blank(width, style)
-        return Strip([Segment(" ", style), *self._drawn[index]]).adjust_cell_length(width, style)
+        return Strip([Segment(" ", style), *self._lines[index]]).adjust_cell_length(width, style)
 
 
 def _text_at(message: ChatMessage, place: HitPlace) -> str:

@@ -185,7 +185,7 @@ class SessionRows(RowList):
             self.resized()
         else:
             self._update_around_cursor(self._cursor_lines[1] - before[1], reveal=was_in_sight)
-        self.refresh()
+        self.refresh_changed()
 
     def _laid_out(self, groups: tuple[SessionGroup, ...]) -> GroupLayout:
         if self._is_filtered:
@@ -197,7 +197,7 @@ class SessionRows(RowList):
         if session_ids != self.chosen:
             self.chosen = session_ids
             self.post_message(self.SelectionChanged())
-            self.refresh()
+            self.refresh_changed()
 
     def cursor_moved(self) -> None:
         """Stop waiting for the open session: the user went elsewhere."""
@@ -219,7 +219,7 @@ class SessionRows(RowList):
         """Take the new extent; scroll by the lines that the cursor's session has moved."""
         self.update_extent()
         if moved and self.scroll_y:
-            self.scroll_y = self.scroll_target_y = self.scroll_y + moved
+            self.scroll_to(y=self.scroll_y + moved)
         if reveal:
             self.scroll_to_cursor()
 
@@ -309,7 +309,7 @@ class SessionRows(RowList):
         self.cursor = self.layout_now.row_of(session_id) or 0
         self._anchor = None
         self.resized()
-        self.refresh()
+        self.refresh_changed()
 
     def _fold(self, group: SessionGroup) -> None:
         self.folded ^= {group.key}
@@ -317,7 +317,7 @@ class SessionRows(RowList):
         self.cursor = self.layout_now.row_of_group(group.key) or 0
         self._anchor = None
         self.resized()
-        self.refresh()
+        self.refresh_changed()
 
     # Clicks
 

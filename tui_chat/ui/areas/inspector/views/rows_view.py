@@ -15,7 +15,6 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
@@ -226,9 +225,6 @@ class RowsView(RowList):
         self._highlighted: ViewRow | None = None
         self._built_for = 0
         """The width for which the rows were built; 0 before that."""
-        self._drawn: dict[int, tuple[tuple[ViewRow | None, str, int], Strip]] = {}
-        """For each line of the screen what it shows, and its strip. A keystroke rebuilds the rows
-        and then repaints only the lines that changed."""
 
     def build(self, width: int) -> ViewRows:
         """Return the rows for a width in cells."""
@@ -251,7 +247,7 @@ class RowsView(RowList):
     def forget(self) -> None:
         """Drop all rows, because another conversation is shown next."""
         self.rows, self.cursor, self._highlighted, self._built_for = ViewRows(), 0, None, 0
-        self._drawn.clear()
+        self.strips.clear()
 
     def rebuild(self) -> None:
         """Build the rows again; the cursor keeps its row number, or stays at the end."""
@@ -259,58 +255,43 @@ class RowsView(RowList):
         if width <= 0:  # not displayed; `resized` follows when it is
             return
         self.rows = self.build(width)
-        self.virtual_size = Size(width, len(self.rows))
+        self.update_extent()
         last = max(len(self.rows) - 1, 0)
         self.cursor = last if self._at_end else min(self.cursor, last)
         self._scroll_to_end()
-        for y in range(self.size.height):
-            before = self._drawn.get(y)
-            if self.render_line(y) is not (before[1] if before else None):
-                self.refresh(Region(0, y, self.size.width, 1))
+        self.refresh_changed()
         self._post_highlighted()
 
     def _scroll_to_end(self) -> None:
         if self._at_end:
-            self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
+            self.scroll_to(y=max(len(self.rows) - self.size.height, 0))
 
     def resized(self) -> None:
-        """Build the rows for another width."""
         if self.scrollable_content_region.width != self._built_for:
             self.rebuild()
         else:
             self._scroll_to_end()
 
-    def notify_style_update(self) -> None:
-        """Forget the lines drawn in the old styles."""
-        super().notify_style_update()
-        self._drawn.clear()
-
-    def render_line(self, y: int) -> Strip:
-        """Render a line of the screen, or return the strip that was rendered for the same row."""
-        number = self.scroll_offset.y + y
-        row = self.rows[number] if number < len(self.rows) else None
-        emphasis = "" if row is None else self.emphasis(number)
+    def draw_line(self, line: int, width: int) -> Strip:
+        row = self.rows[line] if line < len(self.rows) else None
+        pieces = () if row is None else row.pieces
+        emphasis = "" if row is None else self.emphasis(line)
         if emphasis == "cursor" and self.has_focus:
             emphasis = "focused"
-        shows = row, emphasis, self.size.width
-        before = self._drawn.get(y)
-        if before is None or before[0] != shows:
-            self._drawn[y] = before = shows, self._paint(*shows)
-        return before[1]
+        width = self.size.width
+        # By the pieces: the row itself would keep its message alive.
+        return self.strips((pieces, emphasis, width), lambda: self._paint(pieces, emphasis, width))
 
-    def _paint(self, row: ViewRow | None, emphasis: str, width: int) -> Strip:
-        plain = self.palette(emphasis)
-        if row is None:
-            return Strip.blank(width, plain)
+    def _paint(self, pieces: Sequence[Piece], emphasis: str, width: int) -> Strip:
         segments: list[Segment] = []
         used = 0
-        for text, names in row.pieces:
+        for text, names in pieces:
             cells = cell_len(text)
             if used + cells > width:
                 text, cells = set_cell_size(text, width - used), width - used
             segments.append(Segment(text, self.palette(*names.split(), emphasis)))
             used += cells
-        segments.append(Segment(" " * (width - used), plain))
+        segments.append(Segment(" " * (width - used), self.palette(emphasis)))
         return Strip(segments, width)
 
     def _post_highlighted(self) -> None:
@@ -330,7 +311,6 @@ class RowsView(RowList):
         self._post_highlighted()
 
     def action_choose(self) -> None:
-        """Do what the row under the cursor offers."""
         if (row := self.row_here) is not None and not self.choose(row):
             self.post_message(self.RowSelected(row))
 

@@ -1,0 +1,258 @@
+"""The widget under the transcript, the payload and every list: lines, of which only those on the
+screen are made and drawn.
+
+1. A line view draws one row of the screen in `draw_row`. How many lines there are, and which is on
+   a row, its subclass knows: a list by arithmetic, the payload from exact heights, the transcript
+   from heights that are estimates until a line is looked at.
+2. The rows on the screen are remembered. After a change, `refresh_changed` has only those drawn
+   that look otherwise: a slow terminal receives the new words of a growing reply and no whole
+   screen.
+3. A painted line is kept by what it shows (`StripCache`), so scrolling paints only new lines.
+4. Another size arrives in `resized`, before the frame of that size is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_chat.ui.widgets.component_styles import ComponentStyles, LazyComponents
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.reactive import Reactive
+
+CACHE_SIZE = 200
+"""Strips in one generation of a cache; more than a screen has rows."""
+
+VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
+
+
+class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+    """Lines that scroll vertically; the scroll bar takes one cell.
+
+    `palette` resolves the component classes `<prefix>--<name>` that the subclass declares.
+    """
+
+    DEFAULT_CSS = """
+    LineView {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
+        scrollbar-color-active: $primary;
+        &.-raised {
+            background: $surface;
+            scrollbar-background: $surface;
+            scrollbar-background-hover: $surface;
+            scrollbar-background-active: $surface;
+        }
+    }
+    """
+
+    def __init__(
+        self, prefix: str = "", *, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.palette = ComponentStyles(self, prefix)
+        self.strips = StripCache()
+        self._drawn: dict[int, Strip] = {}
+        """The strip on each row of the screen."""
+        self._room = Size(0, 0)
+        """The last size, without the scroll bar."""
+
+    def draw_row(self, y: int) -> Strip:
+        """Return the strip of a row of the screen."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        self._drawn[y] = strip = self.draw_row(y)
+        return strip
+
+    def refresh_changed(self, first: int = 0) -> None:
+        """Have the rows drawn that look otherwise than on the screen; those above the row `first`
+        are known to be the same.
+        """
+        width, height = self.size
+        before = self._drawn
+        changed = [
+            Region(0, y, width, 1)
+            for y in range(max(first, 0), height)
+            if before.get(y) != self.render_line(y)
+        ]
+        if changed:
+            self.refresh(*changed)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.palette.clear()
+        self.strips.clear()
+        self._drawn.clear()
+
+    # Extent and scrolling
+
+    def set_extent(self, lines: int) -> None:
+        """Set the number of lines. The panes around are laid out again only if the scroll bar comes
+        or goes, and not, as Textual would, whenever a text gains a line.
+        """
+        size = Size(self.scrollable_content_region.width, lines)
+        if size != self.virtual_size:
+            self.set_reactive(VIRTUAL_SIZE, size)
+            self._scroll_update(size)
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
+        """Scroll at once: an animation would make every line that it passes."""
+        del x, options
+        if y is not None:
+            self.scroll_y = self.scroll_target_y = y
+
+    def bring_into_sight(self, line: int, count: int = 1) -> None:
+        """Scroll as little as needed for some lines to be on the screen."""
+        top, height = self.scroll_offset.y, self.scrollable_content_region.height
+        if height > 0 and line < top:
+            self.scroll_to(y=line)
+        elif height > 0 and line + count > top + height:
+            self.scroll_to(y=line + count - height)
+
+    def line_under(self, event: events.MouseEvent) -> int:
+        """Return the line under the mouse; it need not exist."""
+        return event.get_content_offset_capture(self).y + self.scroll_offset.y
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        # Textual draws right after this and sends `Resize` later: a handler of that event would
+        # draw everything at the old width first.
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        room = self.scrollable_content_region.size
+        if room != self._room:
+            self._room = room
+            self.resized()
+        return changed
+
+    def on_show(self) -> None:
+        self.resized()
+
+    def resized(self) -> None:
+        """Called after the size changed, and when the view comes into sight."""
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar. This is Textual's property line for line, because the class of the bar is
+        fixed there.
+        """
+        if self._vertical_scrollbar is None:
+            bar = ThinScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar = bar
+            bar.display = False
+            app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+            app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]
+        return self._vertical_scrollbar
+
+
+class ThinScrollBar(ScrollBar, OnePassWidget):
+    """A scroll bar that renders each distinct row once."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return Textual's picture of the bar without asking the console for every row."""
+        width, height = self.size
+        bar = cast("ScrollBarRender", self.render())
+        style, base = cast("Style", bar.style), self.visual_style.rich_style
+        assert style.bgcolor is not None
+        assert style.color is not None
+        rows = bar.render_bar(
+            size=height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=width,
+            back_color=style.bgcolor,
+            bar_color=style.color,
+        ).segments
+        filters, (_, background) = self.get_line_filters(), self.background_colors
+        strips: dict[int, Strip] = {}
+        for row in rows:
+            if id(row) not in strips:
+                strip = Strip([Segment(row.text, base + row.style)], width)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                strips[id(row)] = strip
+        return [strips[id(rows[y])].crop(*crop.column_span) for y in crop.line_range]
+
+
+class StripCache:
+    """Painted lines by what they show, in two generations: when the newer one is full, the older is
+    dropped.
+    """
+
+    def __init__(self) -> None:
+        self._newer: dict[Hashable, AcyclicStrip] = {}
+        self._older: dict[Hashable, AcyclicStrip] = {}
+
+    def clear(self) -> None:
+        """Drop all, because colors changed."""
+        self._newer.clear()
+        self._older.clear()
+
+    def __call__(self, shown: Hashable, paint: Callable[[], Strip]) -> AcyclicStrip:
+        """Return the strip that shows something; the same one each time."""
+        strip = self._newer.get(shown)
+        if strip is None:
+            strip = self._older.get(shown)
+            if strip is None:
+                painted = paint()
+                strip = AcyclicStrip(painted, painted.cell_length)
+            if len(self._newer) >= CACHE_SIZE:
+                self._older, self._newer = self._newer, {}
+            self._newer[shown] = strip
+        return strip
+
+
+class AcyclicStrip(Strip):
+    """A strip without a reference to itself.
+
+    Textual's strip caches its divisions; where the only part is the whole, it caches itself. Such
+    a cycle stays, with everything its click metadata refers to, until the garbage collector runs:
+    10 MB for every hundred pages scrolled.
+    """
+
+    __slots__ = ("_filtered",)
+
+    def __init__(self, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+        super().__init__(segments, cell_length)
+        self._filtered: tuple[LineFilter, Color, AcyclicStrip | None] | None = None
+        """The last filter, its background and its result; None if it changed nothing."""
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """Divide the strip at these cells; without a cut inside, return it alone and uncached."""
+        width = self.cell_length
+        inside = [cut for cut in cuts if cut <= width]
+        return [self] if inside == [width] else super().divide(inside)
+
+    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:
+        """Return the filtered strip, which has no cycle either."""
+        cached = self._filtered
+        if cached is None or cached[0] is not filter or cached[1] != background:
+            segments = list(self)
+            filtered = filter.apply(segments, background)
+            strip = None if filtered == segments else AcyclicStrip(filtered, self.cell_length)
+            cached = self._filtered = filter, background, strip
+        return self if cached[2] is None else cached[2]
