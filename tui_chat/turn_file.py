@@ -23,12 +23,12 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.request_fields import STRICT_DECODER, describe_json_error
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -155,9 +155,9 @@ def read_turn(text: str, source: str) -> TurnFile:
     from pydantic import ValidationError  # slow to import
 
     try:
-        found = cast("Json", STRICT_DECODER.decode(text))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not JSON: {describe_json_error(error)}") from error
+        found = cast("Json", decode_json(text, 2 * MAX_DEPTH))
+    except JsonError as fault:
+        raise InputError(f"{source}: {fault.place}: {fault.sentence}") from fault
     if not is_turn(found):
         raise InputError(f"{source} is not an exported turn: the key “{KEY}” is missing")
     if found.pop(KEY) != FORMAT:

@@ -121,4 +121,4 @@ def test_a_deeply_nested_value_is_an_error():
             read.append(reader.value())
         except BadValue as error:
             read.append(str(error))
-    assert read == ["is nested too deeply", 1]
+    assert read == ["is nested too deeply in line 1", 1]

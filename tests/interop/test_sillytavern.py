@@ -214,7 +214,7 @@ def test_a_broken_line_is_named():
     data = chat(tavern("Hello.")) + b'\n{"name": "Ada", "mes": }\n' + lines(tavern("Bye."))
     [fault, rest] = read(data)
     assert (fault.place, fault.transcript) == ("line 3", None)
-    assert fault.fault == "is not JSON: Expecting value at character 24 of the line"
+    assert fault.fault == "is not JSON: a value is expected at character 24 of the line"
     assert rest.transcript is not None
     assert said(rest.transcript) == [("assistant", "Hello."), ("assistant", "Bye.")]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.protocols.requests import ANTHROPIC, GEMINI, body_of, decoded, encoded
-from tui_chat.context.post_processing import system_as_user, system_first
 from tui_chat.models.endpoint import Protocol
+from tui_chat.plugins.sillytavern.post_processing import system_as_user, system_first
 
 HERE = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", HERE.parent / "shared" / "corpus"))

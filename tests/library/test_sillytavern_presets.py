@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
 from tui_chat.library.presets import dump_preset, parse_preset
 from tui_chat.library.sillytavern_presets import ImportedPreset, parse_sillytavern_preset
@@ -157,7 +157,7 @@ def test_empty_character_fields_are_not_sent(
     def sent(**values: str) -> list[str]:
         endpoint = next(one for one in BUILT_IN_ENDPOINTS if one.name == "loopback")
         inputs = Inputs(endpoint, found, draft="D", role=Role("r", "Mira"), variables=values)
-        return [turn.text.plain for turn in build_context(inputs, counter_for).turns]
+        return [turn.text.plain for turn in build(inputs, counter_for).turns]
 
     assert sent() == ["D"]
     assert sent(description=empty, personality=empty, scenario=empty) == ["D"]

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refresh_prices import package_data
 
-from tui_chat.cli.refresh_prices import package_data
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models import prices as prices_module
 from tui_chat.models.price_file import load_numbers, price_table_text, read_price_table

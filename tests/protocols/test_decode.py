@@ -372,7 +372,7 @@ JUNK: list[tuple[bytes, str]] = [
     (b"\xff", "not UTF-8"),
     (b"[]", "a list and not an object"),
     (b"{", "not JSON"),
-    (b'{"messages": [], "contents": [], "input": [], "x": NaN}', "NaN is not JSON"),
+    (b'{"messages": [], "contents": [], "input": [], "x": NaN}', "NaN is not a JSON number"),
     (b'{"messages": [], "contents": [], "input": [], "x": 1e999}', "too large"),
     (b'{"x": ' + b"[" * 300 + b"]" * 300 + b"}", "nested"),
     (b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested"),

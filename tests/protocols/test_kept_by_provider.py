@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from tests.vendors import VendorTransport
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config.built_in_endpoints import OFFLINE
 from tui_chat.context import Inputs, SessionSettings
@@ -16,7 +17,6 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
-from tui_chat.offline import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
 
 RESPONSES = next(each for each in OFFLINE if each.protocol is Protocol.OPENAI_RESPONSES)
@@ -45,7 +45,7 @@ async def answer(client: httpx.AsyncClient, composed: Composed) -> Message:
 
 
 async def test_the_second_request_has_only_new_messages() -> None:
-    async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
+    async with httpx.AsyncClient(transport=VendorTransport()) as client:
         first = asking("Remember 7.")
         assert body_of(first)["store"] is True
         reply = await answer(client, first)
@@ -67,7 +67,7 @@ def with_tool(composed: Composed) -> Composed:
 
 
 async def test_results_of_kept_calls_are_sent_without_them() -> None:
-    async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
+    async with httpx.AsyncClient(transport=VendorTransport()) as client:
         question = Message("user", "Use a tool.")
         reply = await answer(client, with_tool(asking(question.content, model="toolsmith")))
         assert reply.tool_calls
@@ -78,7 +78,7 @@ async def test_results_of_kept_calls_are_sent_without_them() -> None:
 
 
 async def test_a_reply_that_was_changed_or_not_kept_is_sent_again() -> None:
-    async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
+    async with httpx.AsyncClient(transport=VendorTransport()) as client:
         question = Message("user", "a")
         kept = await answer(client, asking("a"))
         changed = replace(kept, content=kept.content + "!")

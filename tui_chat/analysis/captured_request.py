@@ -22,6 +22,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
+from tui_chat.models.json_text import json_fault
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message
 from tui_chat.models.payload import render
@@ -29,7 +30,6 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
-from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.protocols.common.settings import tool_tree
 from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
@@ -236,7 +236,8 @@ def _fault(text: str) -> str:
         if start.startswith(("{", "[", '"')):
             json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
-        return f": it is not JSON, {describe_json_error(error)}"
+        fault = json_fault(text.lstrip("\ufeff"), error)
+        return f": {fault.place}: {fault.sentence}"
     return ""
 
 

@@ -28,13 +28,8 @@ from tui_chat.interop.steps import (
     result_text,
 )
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.json_text import as_array, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES, ToolCall
-from tui_chat.protocols.common.lenient_json import (
-    as_array,
-    as_object,
-    as_string,
-    to_json,
-)
 
 _LARGEST = 64 * 2**20
 _DEEPEST = 50
@@ -126,6 +121,8 @@ def _value(text: bytes) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}" if mark is not None else ""
+        if "nesting depth" in (error.problem or ""):  # libyaml's own limit, which it meets first
+            raise _BadYaml(f"is nested too deeply{where}") from error
         raise _BadYaml(f"is not YAML: {error.problem or error.context}{where}") from error
     except yaml.YAMLError as error:
         reason = str(error).split("\n", 1)[0]

@@ -30,17 +30,10 @@ from tui_chat.interop.transcript_builder import (
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    to_json,
-)
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
 MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."

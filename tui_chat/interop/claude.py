@@ -24,17 +24,10 @@ from tui_chat.interop.transcript_builder import (
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    to_json,
-)
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
 MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."

@@ -40,18 +40,11 @@ from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    to_json,
-)
 
 _LABEL = "Claude Code's sessions"
 _SUBAGENT = "subagent"

@@ -26,19 +26,13 @@ from typing import Any, cast
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.request import (
     TRANSCRIPT,
     RecordedRequest,
     RequestRecord,
     StoredRequest,
     recorded_recipe,
-)
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
 )
 
 MISSING = "URL, metadata, the billing line, stream and other headers"

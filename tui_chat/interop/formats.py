@@ -18,8 +18,8 @@ from tui_chat.interop.foreign_database import ForeignDatabase
 from tui_chat.interop.json_stream import JsonLines, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_text import JsonObject
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.protocols.common.lenient_json import JsonObject
 
 _PIECE = 2**20
 

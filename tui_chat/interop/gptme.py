@@ -29,18 +29,11 @@ from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.media import kind_of
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    to_json,
-)
 
 _ROLES = ("system", "user", "assistant")
 _TOOLS = frozenset({

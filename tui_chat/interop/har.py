@@ -28,15 +28,9 @@ from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBui
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, advance
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_object,
-    as_string,
-    to_json,
-)
 from tui_chat.protocols.registry import protocol_of
 
 FAILED = "A request got no reply that can be read; its messages were kept."

@@ -29,8 +29,13 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias, cast
 
 from tui_chat.interop.transcript_builder import FoundConversation
-from tui_chat.protocols.common.lenient_json import JsonObject
-from tui_chat.protocols.common.request_fields import STRICT_DECODER, describe_json_error, type_name
+from tui_chat.models.json_text import (
+    LENIENT_DECODER,
+    STRICT_DECODER,
+    JsonObject,
+    json_fault,
+    type_name,
+)
 
 LARGEST_LINE = 64 * 2**20
 """Maximum bytes of a line; a record may hold pictures."""
@@ -41,7 +46,6 @@ _MOST_FAULTS = 200
 _MOST_VALUES = 2_000_000
 """Maximum number of objects and arrays in a line, about."""
 
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # Python programs write NaN
 
 Record: TypeAlias = "tuple[int, JsonObject]"
 """The number of a line, and its object."""
@@ -67,16 +71,16 @@ def parse_line(line: bytes) -> JsonObject | None:
     if len(text) > _MOST_VALUES and text.count(b"{") + text.count(b"[") > _MOST_VALUES:
         raise BadLine("has too many values")
     try:
-        value = _DECODER.decode(text.decode("utf-8-sig"))
+        value = LENIENT_DECODER.decode(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise BadLine(f"is not UTF-8 text (byte {error.start} of the line)") from error
     except json.JSONDecodeError as error:
-        place = f"at character {error.pos + 1} of the line"
         if error.pos >= len(error.doc) or error.msg.startswith("Unterminated string"):
             raise BadLine("is not JSON: the line is cut") from error
-        raise BadLine(f"is not JSON: {error.msg.removesuffix(' at')} {place}") from error
+        fault = json_fault(error.doc, error)
+        raise BadLine(f"{fault.sentence} at character {fault.offset + 1} of the line") from error
     except (ValueError, RecursionError) as error:
-        raise BadLine(f"is not JSON: {describe_json_error(error)}") from error
+        raise BadLine(json_fault("", error).sentence) from error
     if not isinstance(value, dict):
         raise BadLine(f"must be an object, not {type_name(value)}")
     return cast("JsonObject", value)
@@ -213,16 +217,12 @@ class JsonStream:
         raw = self._raw()
         try:
             return STRICT_DECODER.decode(raw)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
+            fault = json_fault(raw, error)
             # The value may start anywhere in its first line, whose columns are not the file's.
-            column = f", column {error.colno}" if error.lineno > 1 else ""
-            fault = error.msg.removesuffix(" at")
-            where = f"line {line + error.lineno - 1}{column}"
-            raise BadValue(f"is not JSON: {fault} at {where}") from error
-        except ValueError as error:
-            raise BadValue(f"is not JSON: {error}") from error
-        except RecursionError as error:
-            raise BadValue("is nested too deeply") from error
+            column = f", column {fault.column}" if fault.line > 1 else ""
+            where = f"line {line + fault.line - 1}{column}"
+            raise BadValue(f"{fault.sentence} in {where}") from error
 
     def stop(self) -> None:
         """Stop reading."""

@@ -28,6 +28,14 @@ from tui_chat.interop.transcript_builder import (
 )
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import (
+    JsonObject,
+    as_string,
+    clean_json,
+    json_fault,
+    to_json,
+    type_name,
+)
 from tui_chat.models.json_values import pack
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
@@ -35,14 +43,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics, Summary
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    describe_json_error,
-    excerpt,
-    sanitize_json,
-    type_name,
-)
+from tui_chat.protocols.common.request_fields import Fields, excerpt
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.openai_chat.decode import read_content
 
@@ -191,7 +192,7 @@ def _parsed(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON: {describe_json_error(error)}") from error
+        raise InputError(f"{place} {json_fault(text, error).sentence}") from error
 
 
 def _summary(value: object, place: str) -> Summary | None:
@@ -279,7 +280,7 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
         if isinstance(text := found.get("text"), str):
             return clean(text)
         if found.get("type") in _MEDIA:
-            return sanitize_json(found)
+            return clean_json(found)
         kind = json.dumps(found.get("type", "unknown"))
         known = ", ".join(("text", *_MEDIA))
         raise InputError(f"{place} must be one of {known}, not of type {kind}")

@@ -29,17 +29,10 @@ from tui_chat.interop.steps import (
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES, Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    to_json,
-)
 
 INVALID = "An invalid message was skipped."
 _DETAILS = re.compile('<details type="(reasoning|tool_calls)"')

@@ -33,6 +33,7 @@ from tui_chat.models.citations import (
     References,
     web_address,
 )
+from tui_chat.models.json_text import JsonObject, as_object, clean_json
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
@@ -42,8 +43,6 @@ from tui_chat.models.setting_json import settings_json, with_nested_settings
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.protocols.common.lenient_json import JsonObject, as_object
-from tui_chat.protocols.common.request_fields import sanitize_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -185,7 +184,7 @@ FORMATS = (
 
 def read_session(data: JsonObject) -> SessionTranscript:
     """Return a session. Raises UnreadableConversation."""
-    data = sanitize_json(data)
+    data = clean_json(data)
     session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
     role = (
@@ -361,7 +360,7 @@ def read_references(data: object, place: str) -> References:
     """Return what a reply rests on. Raises UnreadableConversation."""
     if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
-    found: References = _read(References, sanitize_json(cast("JsonObject", data)), place)
+    found: References = _read(References, clean_json(cast("JsonObject", data)), place)
     _check_references(found, place)
     return found
 

@@ -57,7 +57,7 @@ from tui_chat.interop.json_stream import (
     split_lines,
 )
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
-from tui_chat.protocols.common.lenient_json import JsonObject, as_object
+from tui_chat.models.json_text import JsonObject, as_object
 
 _SAMPLE_LINES = 40
 _SAMPLE_BYTES = 8 * 2**20

@@ -39,17 +39,11 @@ from tui_chat.interop.transcript_builder import (
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_object,
-    as_string,
-    to_json,
-)
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder stands for it."
 HIDDEN = "A message hidden from the model was placed beside the active branch."

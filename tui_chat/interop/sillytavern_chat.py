@@ -15,6 +15,15 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.json_text import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_string,
+    decode_lenient,
+    to_json,
+)
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
@@ -32,15 +41,6 @@ from tui_chat.models.settings import (
 )
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
-    load_json,
-    to_json,
-)
 
 _NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
 _NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
@@ -406,7 +406,7 @@ def _source(message: Message) -> JsonObject:
     if not message.semantics.source:
         return {}
     try:
-        return as_object(load_json(message.semantics.source))
+        return as_object(decode_lenient(message.semantics.source))
     except ValueError:
         return {}
 

@@ -14,6 +14,7 @@ from typing import cast
 from tui_chat.errors import InputError, located
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import References
+from tui_chat.models.json_text import JsonObject, type_name
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.role import Role
@@ -21,9 +22,7 @@ from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.lenient_json import JsonObject
 from tui_chat.protocols.common.reply_events import ReplyEvents
-from tui_chat.protocols.common.request_fields import type_name
 
 _TITLE = 200
 """Maximum characters of a title."""

@@ -8,7 +8,7 @@ sillytavern_presets      imports SillyTavern's chat completion presets
 prices                   prices of models: the user's, refreshed ones, ours
 preset_check             findings about a preset, from its text and from the built context
 file_reader              checks one JSON file: known keys, unknown keys, types
-json_parser              parsing JSON, and locating values in its text
+json_locations           locates values in JSON text
 editing                  edits of a preset, without a screen
 
 A broken file raises an `InputError` that names the file, the place in it (a JSON path with line

@@ -20,9 +20,8 @@ from typing import cast
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.json_parser import parse_json
 from tui_chat.library.png_text import SIGNATURE, read_texts, with_texts, without_texts
-from tui_chat.protocols.common.lenient_json import JsonObject, as_object, as_string
+from tui_chat.models.json_text import JsonObject, as_object, as_string, parse_json
 
 ENDINGS = (".png", ".json", ".charx")
 LARGEST_CARD = 64 * 2**20

@@ -15,8 +15,8 @@ from pydantic import StrictInt, StrictStr
 from tui_chat.library.character_cards import PYGMALION
 from tui_chat.library.character_roles import MAX_DEPTH, card_of_role
 from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import as_object
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
+from tui_chat.models.json_text import as_object, object_or_none
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
 
@@ -129,12 +129,12 @@ def _card(role: Role) -> Mapping[str, Any]:
     if role.character is not None and role.character.card:
         return role.character.card
     card = card_of_role(Role(role.role_id, role.name)).json
-    return {**card, "data": {**(as_object(card.get("data")) or {}), "system_prompt": ""}}
+    return {**card, "data": {**as_object(card.get("data")), "system_prompt": ""}}
 
 
 def _with_fields(card: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a card with other values of fields."""
-    data = as_object(card.get("data")) if "spec" in card else None
+    data = object_or_none(card.get("data")) if "spec" in card else None
     found = dict(card if data is None else data)
     whole = dict(card)
     is_old = data is None and "char_name" in card and "name" not in card
@@ -146,11 +146,11 @@ def _with_fields(card: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
         for copy in (key, "creatorcomment" if name == "creator_notes" else key):
             if data is not None and copy in whole:
                 whole[copy] = value
-    extensions = dict(as_object(found.get("extensions")) or {})
+    extensions = dict(as_object(found.get("extensions")))
     if "world" in given:
         extensions["world"] = given["world"]
     if "depth_text" in given:
-        prompt = as_object(extensions.get("depth_prompt")) or {}
+        prompt = object_or_none(extensions.get("depth_prompt")) or {}
         text, depth, role = (given[name] for name in _DEPTH_FIELDS)
         extensions["depth_prompt"] = {**prompt, "prompt": text, "depth": depth, "role": role}
     if extensions:

@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from tui_chat.library.character_cards import CardFile
-from tui_chat.library.file_reader import as_list, as_object, choose
+from tui_chat.library.file_reader import choose
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_scripts import scripts_in
+from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
@@ -40,7 +41,7 @@ def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
         found = fields.get(key, fields.get(old))
         return clean(found) if isinstance(found, str) else ""
 
-    extensions = as_object(fields.get("extensions")) or {}
+    extensions = object_or_none(fields.get("extensions")) or {}
     world = extensions.get("world")
     character = Character(
         description=text("description"),
@@ -80,7 +81,7 @@ def card_of_role(role: Role, picture: bytes = b"") -> CardFile:
         return CardFile({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, picture)
     card = dict(role.character.card)
     if clean(CardFile(card).name) != role.name:
-        inner = as_object(card.get("data"))
+        inner = object_or_none(card.get("data"))
         card["char_name" if "char_name" in card and "name" not in card else "name"] = role.name
         if inner is not None:
             card["data"] = {**inner, "name": role.name}
@@ -94,11 +95,11 @@ _TEXT_FIELDS = (
 
 
 def _texts(value: object) -> list[str]:
-    return [clean(each) for each in as_list(value) if isinstance(each, str)]
+    return [clean(each) for each in as_array(value) if isinstance(each, str)]
 
 
 def _depth_prompt(extensions: Mapping[str, Any]) -> DepthPrompt | None:
-    found = as_object(extensions.get("depth_prompt")) or {}
+    found = object_or_none(extensions.get("depth_prompt")) or {}
     prompt, depth = found.get("prompt"), found.get("depth")
     if not isinstance(prompt, str) or not prompt.strip():
         return None
@@ -118,13 +119,13 @@ def _book(card: CardFile, source: str) -> Lorebook | None:
 
 def book_text(card: CardFile) -> str:
     """Return the lorebook in a card as a file of SillyTavern's world info; empty without one."""
-    found = as_object(card.fields.get("character_book"))
+    found = object_or_none(card.fields.get("character_book"))
     if found is None:
         return ""
     entries = [
         book_entry(entry, index)
-        for index, each in enumerate(as_list(found.get("entries")))
-        if (entry := as_object(each)) is not None
+        for index, each in enumerate(as_array(found.get("entries")))
+        if (entry := object_or_none(each)) is not None
     ]
     title = found.get("name")
     book = {
@@ -136,7 +137,7 @@ def book_text(card: CardFile) -> str:
 
 def book_entry(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
     """Return an entry of a card's lorebook as SillyTavern's world info has it."""
-    extensions = as_object(entry.get("extensions")) or {}
+    extensions = object_or_none(entry.get("extensions")) or {}
     place = extensions.get("position")
     if not isinstance(place, int) or isinstance(place, bool):
         place = 0 if entry.get("position") == "before_char" else 1
@@ -194,13 +195,13 @@ def with_book_text(card: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return the JSON of a card with its lorebook as a text of world info says; what was not
     changed of an entry stays as the card has it.
     """
-    data = as_object(card.get("data")) if "spec" in card else None
+    data = object_or_none(card.get("data")) if "spec" in card else None
     fields = dict(card if data is None else data)
-    book = as_object(fields.get("character_book")) or {"extensions": {}}
-    old = [as_object(each) for each in as_list(book.get("entries"))]
+    book = object_or_none(fields.get("character_book")) or {"extensions": {}}
+    old = [object_or_none(each) for each in as_array(book.get("entries"))]
     entries: list[dict[str, Any]] = []
-    for each in as_list((as_object(json.loads(text)) or {}).get("entries")):
-        entry = as_object(each) or {}
+    for each in as_array(as_object(json.loads(text)).get("entries")):
+        entry = object_or_none(each) or {}
         uid = entry.get("uid")
         before = old[uid] if isinstance(uid, int) and 0 <= uid < len(old) else None
         entries.append(_card_entry(entry, before or {"extensions": {}}))
@@ -212,7 +213,7 @@ def _card_entry(entry: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
     """Return an entry of world info as a card has it."""
     was = book_entry(before, entry["uid"]) if len(before) > 1 else {}
     changed = {key: value for key, value in entry.items() if was.get(key, _ABSENT) != value}
-    found, extensions = dict(before), dict(as_object(before.get("extensions")) or {})
+    found, extensions = dict(before), dict(as_object(before.get("extensions")))
     for key, name in _CARD_KEYS.items():
         if key in changed:
             found[name] = changed[key]

@@ -17,13 +17,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.json_parser import JsonError, LineIndex, Path, format_path, locate, parse
+from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import (
+    JsonError,
+    as_array,
+    decode_repaired,
+    describe_value,
+    object_or_none,
+)
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
@@ -172,7 +179,7 @@ class JsonFile:
         self._reports: list[_Report] = []
         self._spelled: dict[tuple[Path, str], tuple[str, ...]] = {}
         try:
-            self.value, has_surrogates = parse(self.text)
+            self.value, has_surrogates = decode_repaired(self.text)
         except JsonError as fault:
             place = LineIndex(self.text).at(fault.offset)
             self._broken = Finding(Level.ERROR, "not-json", fault.sentence, "$", *place)
@@ -223,8 +230,8 @@ class JsonFile:
         """
         fields: list[object] = []
         extras: list[Mapping[str, Any]] = []
-        for index, value in enumerate(as_list(values)):
-            found = as_object(value)
+        for index, value in enumerate(as_array(values)):
+            found = object_or_none(value)
             taken = SortedKeys() if found is None else self.sort_keys(found, (*path, index), keys)
             fields.append(value if found is None else taken.fields)
             extras.append(taken.extras)
@@ -234,7 +241,7 @@ class JsonFile:
         """Return the settings in an object, and its unknown keys. Values that are not accepted
         become findings.
         """
-        found = as_object(value)
+        found = object_or_none(value)
         if found is None:
             if value is not None:
                 sentence = f"must be an object of settings, not {describe_value(value)}"
@@ -377,36 +384,8 @@ _EXPECTED = {
 }
 
 
-def describe_value(value: object) -> str:
-    """Describe a value of the wrong type in a few words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            words = str(value) if abs(value) < 10**15 else ""
-            return words or "a number"
-        case str():
-            return f"“{value}”" if len(value) <= 24 and value.isprintable() else "text"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return "an object"
-
-
 def require_number(value: object) -> float:
     """Return a number unchanged: 1 stays an integer. Raises ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a number")
     return value
-
-
-def as_object(value: object) -> Mapping[str, Any] | None:
-    """Return a JSON object; None for any other value."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
-
-
-def as_list(value: object) -> list[object]:
-    """Return a JSON list; an empty one for any other value."""
-    return cast("list[object]", value) if isinstance(value, list) else []

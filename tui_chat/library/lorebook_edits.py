@@ -17,12 +17,13 @@ from typing import Any
 
 from tui_chat.errors import FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, to_camel_case
-from tui_chat.library.json_parser import Path as JsonPath
+from tui_chat.library.file_reader import JsonFile, KnownKeys, to_camel_case
+from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
 from tui_chat.library.sillytavern_lore_export import export_entry
 from tui_chat.library.sillytavern_world_info import DECORATORS, is_world_info_entry
 from tui_chat.library.typed_fields import merge_edit
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 _LIST = "entries"
@@ -60,11 +61,11 @@ class LorebookFile:
         found = read_lorebook(text, name)
         found.file.raise_errors(source)
         assert found.book is not None  # it had no errors
-        whole = as_object(found.file.value)
+        whole = object_or_none(found.file.value)
         entries = found.file.value
         if whole is not None:
             entries = next(value for key, value in whole.items() if _is_list(key))
-        objects = [as_object(each) or {} for each in as_list(entries)]
+        objects = [object_or_none(each) or {} for each in as_array(entries)]
         has_world_info = isinstance(entries, dict) or (
             all(map(is_world_info_entry, objects)) if objects else is_world_info
         )

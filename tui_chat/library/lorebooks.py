@@ -19,16 +19,8 @@ from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import (
-    JsonFile,
-    KnownKeys,
-    as_list,
-    as_object,
-    describe_value,
-    read_file_text,
-    require_number,
-)
-from tui_chat.library.json_parser import Path as JsonPath
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, require_number
+from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.sillytavern_world_info import (
     LARGEST_NUMBER,
     WorldInfoEntry,
@@ -36,6 +28,7 @@ from tui_chat.library.sillytavern_world_info import (
     world_info_entry,
 )
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.lorebook import (
     Lorebook,
     LorebookEntry,
@@ -148,7 +141,7 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     if file.is_list:
         file.set_path((), "entries")
         whole, extras = dict[str, Any](entries=file.value), {}
-    elif (found := as_object(file.value)) is not None:
+    elif (found := object_or_none(file.value)) is not None:
         taken = file.sort_keys(found, (), BOOK_KEYS)
         whole, extras = taken.fields, taken.extras
     else:
@@ -158,11 +151,11 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     at = file.path_of((), "entries")
     kept: list[Mapping[str, Any]] = []
     steps: Iterable[str | int] = count()
-    if (foreign := as_object(whole.get("entries"))) is not None:
+    if (foreign := object_or_none(whole.get("entries"))) is not None:
         whole["entries"], kept = _from_world_info(file, foreign, at)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = _from_list(file, as_list(whole["entries"]), at)
+        whole["entries"], kept = _from_list(file, as_array(whole["entries"]), at)
     book = file.validate(BookFile, whole)
     if book is None or file.failed:
         return ParsedLorebook(None, file)
@@ -177,7 +170,7 @@ def _from_world_info(
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     for uid, value in entries.items():
-        found = as_object(value)
+        found = object_or_none(value)
         if found is None:
             sentence = f"must be an object, not {describe_value(value)}"
             file.report(Level.ERROR, "bad-value", sentence, (*at, uid))
@@ -199,7 +192,7 @@ def _from_list(
     extras: list[Mapping[str, Any]] = []
     used: set[object] = set()
     for index, value in enumerate(entries):
-        found, path = as_object(value), (*at, index)
+        found, path = object_or_none(value), (*at, index)
         if found is None:
             fields.append(value)
             extras.append({})

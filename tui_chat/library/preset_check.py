@@ -13,13 +13,14 @@ from collections import Counter as Tally
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import Inputs, build
 from tui_chat.context.turn_sources import preset_ids
-from tui_chat.library.file_reader import Finding, as_object
+from tui_chat.library.file_reader import Finding
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -64,7 +65,7 @@ def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
 
 
 def _is_lorebook(found: ParsedPreset) -> bool:
-    whole = as_object(found.file.value) or {}
+    whole = object_or_none(found.file.value) or {}
     has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
     return "entries" in whole and not has_messages
 
@@ -77,7 +78,7 @@ def _check_entries(found: ParsedLorebook, book: Lorebook) -> None:
             found.file.report(Level.INFO, "empty-content", sentence, path)
     anywhere = Preset(book.name, system_placement="in_place")  # its preset decides the placement
     sample = replace(_sample(anywhere), lorebooks=(book,))
-    for note in build_context(sample, lambda _: _LETTERS).notes:
+    for note in build(sample, lambda _: _LETTERS).notes:
         if note.origin is not None and note.origin.kind is OriginKind.LORE:
             path = places.get(note.origin.id.removeprefix(f"{book.name}/"))
             if path is not None and note.code != "unknown-anchor":  # its preset has the anchors
@@ -122,7 +123,7 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
 
 
 def _check_built(found: ParsedPreset, preset: Preset) -> None:
-    envelope = build_context(_sample(preset), lambda _: _LETTERS)
+    envelope = build(_sample(preset), lambda _: _LETTERS)
     explained: set[str] = set()
     places = _Places(preset)
     for note in envelope.notes:

@@ -23,18 +23,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library import json_parser as json_text
-from tui_chat.library.file_reader import (
-    JsonFile,
-    KnownKeys,
-    as_list,
-    as_object,
-    describe_value,
-    read_file_text,
-    to_camel_case,
-)
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, to_camel_case
+from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.policies import (
     OWN_POLICIES,
@@ -114,7 +107,7 @@ def _plain(whole: Mapping[str, Any]) -> PresetFields | None:
         return None
     found: list[MessageFields] = []
     for message in cast("Sequence[object]", messages):
-        fields = as_object(message)
+        fields = object_or_none(message)
         if fields is None or not all(
             name in _PLAIN and _PLAIN[name](value) for name, value in fields.items()
         ):
@@ -141,10 +134,10 @@ class ParsedPreset:
     preset: Preset | None
     """None if the file has errors."""
     file: JsonFile
-    messages: json_text.Path = ()
+    messages: JsonPath = ()
     """The path of the list of messages."""
 
-    def path_of(self, index: int) -> json_text.Path:
+    def path_of(self, index: int) -> JsonPath:
         """Return the path of the message with this index."""
         return (*self.messages, index)
 
@@ -173,7 +166,7 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     settings, unknown = file.read_settings(whole.pop("parameters", None), place)
     if unknown:
         extras["parameters"] = unknown
-    if (policies := as_object(whole.get("policies"))) is not None:
+    if (policies := object_or_none(whole.get("policies"))) is not None:
         taken = file.sort_keys(policies, file.path_of((), "policies"), _POLICY_KEYS)
         whole = {**whole, "policies": taken.fields}
         if taken.extras:
@@ -210,8 +203,8 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
     if file.is_list:
         file.set_path((), "preset_messages")
-        return {"preset_messages": as_list(file.value)}, {}
-    found = as_object(file.value)
+        return {"preset_messages": as_array(file.value)}, {}
+    found = object_or_none(file.value)
     if found is None:
         sentence = (
             f"must be a list of preset messages, or an object, not {describe_value(file.value)}"
@@ -275,10 +268,10 @@ class FileStyle:
         file = JsonFile(text)
         if file.failed:
             return cls()
-        whole = as_object(file.value) or {}
+        whole = object_or_none(file.value) or {}
         lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "preset_messages"]
-        messages = as_list(whole[lists[0]] if lists else file.value)
-        keys = [*whole, *(key for message in messages for key in as_object(message) or {})]
+        messages = as_array(whole[lists[0]] if lists else file.value)
+        keys = [*whole, *(key for message in messages for key in object_or_none(message) or {})]
         fields = {**MESSAGE_KEYS.field_of, **PRESET_KEYS.field_of}
         snake = sum("_" in key for key in keys if key in fields)
         camels = sum(key != key.lower() for key in keys if key in fields)

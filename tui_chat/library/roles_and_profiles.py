@@ -18,17 +18,11 @@ from pydantic import Field, PlainValidator, StrictInt, StrictStr
 from tui_chat.errors import FieldError
 from tui_chat.files import input_name
 from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import (
-    JsonFile,
-    KnownKeys,
-    as_object,
-    describe_value,
-    read_file_text,
-    require_number,
-)
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, require_number
 from tui_chat.library.typed_fields import Field as FormField
 from tui_chat.library.typed_fields import FieldRows, Values, shown_values, typed_values
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_object, describe_value, object_or_none
 from tui_chat.models.role import (
     MAX_PROFILE_DEPTH,
     PROFILE_DEPTH,
@@ -116,7 +110,7 @@ def parse_profile(text: str, source: str) -> Profile:
 
 def dump_profile(profile: Profile, before: str = "") -> str:
     """Return a profile as JSON text, with the other keys of the text `before` it."""
-    body: dict[str, Any] = dict(as_object(JsonFile(before).value) or {})
+    body: dict[str, Any] = dict(as_object(JsonFile(before).value))
     body |= {"name": profile.name, "content": profile.content}
     if profile.placement != "anchor":
         body["placement"] = profile.placement
@@ -146,7 +140,7 @@ def typed_profile(values: Values, before: Profile) -> Profile:
 def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> tuple[M, Settings]:
     """Return the fields of a file, and the settings in its `parameters`."""
     file, settings = JsonFile(text), NO_SETTINGS
-    value = as_object(file.value)
+    value = object_or_none(file.value)
     found = None
     if value is not None:
         fields = file.sort_keys(value, (), keys).fields

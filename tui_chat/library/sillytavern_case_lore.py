@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
-from tui_chat.library.file_reader import as_list, as_object, choose
+from tui_chat.library.file_reader import choose
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_world_info import usable_entries
+from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
 from tui_chat.models.settings import LoreRules, LoreTimer
@@ -29,20 +30,20 @@ class CaseLore:
         the case.
         """
         self._found = found
-        self._rules = as_object(settings.get("world_info")) or {}
+        self._rules = object_or_none(settings.get("world_info")) or {}
         self._metadata = metadata
         self._source = source
 
     def books(self, role: Role) -> tuple[tuple[Lorebook, ...], tuple[int, ...]]:
         """Return the active books and the tier of each."""
-        found = as_object(self._found.get("lorebooks")) or {}
-        files = as_object(found.get("files")) or {}
+        found = object_or_none(self._found.get("lorebooks")) or {}
+        files = object_or_none(found.get("files")) or {}
         world = string(self._metadata.get("world_info"))
         character = role.character
         linked = character.world if character is not None else ""
         if not linked and self._found.get("embedded_book_imported") is True:
             linked = character.book.name if character is not None and character.book else ""
-        names = [name for name in as_list(found.get("active_global")) if isinstance(name, str)]
+        names = [name for name in as_array(found.get("active_global")) if isinstance(name, str)]
         books: list[Lorebook] = []
         tiers: list[int] = []
         used: set[str] = set()
@@ -69,7 +70,7 @@ class CaseLore:
         return tuple(books), tuple(tiers)
 
     def _book(self, files: Mapping[str, Any], name: str) -> Lorebook | None:
-        found = as_object(files.get(name))
+        found = object_or_none(files.get(name))
         if not name or found is None:
             return None
         usable, _ = usable_entries(found.get("entries"))
@@ -96,11 +97,11 @@ class CaseLore:
 
     def timers(self) -> Iterator[LoreTimer]:
         """Yield the entries that are held or barred by earlier messages."""
-        timed = as_object(self._metadata.get("timedWorldInfo")) or {}
+        timed = object_or_none(self._metadata.get("timedWorldInfo")) or {}
         kinds: tuple[Literal["sticky", "cooldown"], ...] = ("sticky", "cooldown")
         for kind in kinds:
-            for key, each in (as_object(timed.get(kind)) or {}).items():
-                timer = as_object(each) or {}
+            for key, each in as_object(timed.get(kind)).items():
+                timer = object_or_none(each) or {}
                 book, _, entry = key.rpartition(".")
                 yield LoreTimer(
                     book,

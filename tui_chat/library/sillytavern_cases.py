@@ -26,13 +26,14 @@ from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import CardFile, read_card
 from tui_chat.library.character_roles import role_of_card
-from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose
+from tui_chat.library.file_reader import JsonFile, choose
 from tui_chat.library.sillytavern_case_lore import CaseLore, string, whole
 from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.library.sillytavern_scripts import read_scripts
 from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
@@ -81,8 +82,8 @@ def read_case(text: str, source: str, endpoint: Endpoint) -> SillyTavernCase:
     """
     file = JsonFile(text)
     file.raise_errors(source)
-    found = as_object(file.value)
-    if found is None or as_object(found.get("preset")) is None:
+    found = object_or_none(file.value)
+    if found is None or object_or_none(found.get("preset")) is None:
         advice = "It is an object with “preset”, “card”, “chat”, “user_input” and “settings”."
         raise InputError(f"{source} is not a case of SillyTavern.", advice=advice)
     return _CaseReader(found, source, endpoint).read()
@@ -97,7 +98,7 @@ class _CaseReader:
         self._metadata = self._object("chat_metadata")
 
     def _object(self, key: str) -> Mapping[str, Any]:
-        return as_object(self._found.get(key)) or {}
+        return object_or_none(self._found.get(key)) or {}
 
     def read(self) -> SillyTavernCase:
         """Return the case."""
@@ -118,7 +119,7 @@ class _CaseReader:
         books, tiers = lore.books(role)
         if not typed and kind == "normal":
             typed = preset.policies.send_if_empty.strip()
-        variables = as_object(self._metadata.get("variables")) or {}
+        variables = object_or_none(self._metadata.get("variables")) or {}
         variables = {**variables, **self._variables("/setvar")}
         inputs = Inputs(
             self._endpoint,
@@ -164,7 +165,7 @@ class _CaseReader:
         )
         draft = expand_stored(typed.plain, environment)
         history = inputs.history
-        begins = as_object(next(iter(as_list(self._found.get("chat"))), None))
+        begins = object_or_none(next(iter(as_array(self._found.get("chat"))), None))
         if history and begins is not None and not begins.get("is_system"):
             first = expand_stored(history[0].content, environment)
             if first != history[0].content:
@@ -227,14 +228,14 @@ class _CaseReader:
     def _card(self) -> CardFile:
         """Return the card as SillyTavern imported it, else as it was given."""
         source = f"{self._source}, card"
-        found = as_object(self._found.get("imported_card")) or {}
-        data = as_object(found.get("data"))
+        found = object_or_none(self._found.get("imported_card")) or {}
+        data = object_or_none(found.get("data"))
         if data is None and (picture := string(self._found.get("card_png_b64"))):
             try:
                 return read_card(b64decode(picture), source)
             except ValueError as error:
                 raise InputError(f"{source} is not base64: {error}.") from error
-        data = data or as_object(self._found.get("card"))
+        data = data or object_or_none(self._found.get("card"))
         if data is None:
             raise InputError(f"{source} must be an object.")
         is_whole = "spec" in data or "name" not in data
@@ -255,7 +256,9 @@ class _CaseReader:
         self, kind: GenerationKind
     ) -> tuple[tuple[Message, ...], Sequence[Mapping[str, Any]]]:
         """Return the messages that are sent with this kind, and the hidden ones."""
-        chat = [each for item in as_list(self._found.get("chat")) if (each := as_object(item))]
+        chat = [
+            each for item in as_array(self._found.get("chat")) if (each := object_or_none(item))
+        ]
         if chat and kind == "regenerate" and not chat[-1].get("is_user"):
             chat.pop()
         sent = [each for each in chat if not each.get("is_system")]
@@ -285,7 +288,7 @@ class _CaseReader:
 
     def _injections(self) -> Iterator[Injection]:
         """Yield what `/inject` commands before the request put into the chat."""
-        for each in as_list(self._found.get("slash_before")):
+        for each in as_array(self._found.get("slash_before")):
             command = string(each)
             if not command.startswith("/inject "):
                 continue
@@ -307,7 +310,7 @@ class _CaseReader:
             )
 
     def _global_variables(self) -> Mapping[str, str]:
-        found = as_object(self._settings.get("global_variables")) or {}
+        found = object_or_none(self._settings.get("global_variables")) or {}
         return {
             **{name: _text_of(value) for name, value in found.items()},
             **self._variables("/setglobalvar"),
@@ -316,7 +319,7 @@ class _CaseReader:
     def _variables(self, command: str) -> Mapping[str, str]:
         """Return the variables that commands before the request set."""
         found: dict[str, str] = {}
-        for each in as_list(self._found.get("slash_before")):
+        for each in as_array(self._found.get("slash_before")):
             words = string(each).split(" ", 2)
             if len(words) == 3 and words[0] == command and words[1].startswith("key="):
                 found[words[1].removeprefix("key=")] = words[2]
@@ -331,7 +334,7 @@ def _unstored(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
 
 
 def _message(found: Mapping[str, Any], number: int) -> Message:
-    extra = as_object(found.get("extra")) or {}
+    extra = object_or_none(found.get("extra")) or {}
     is_user = found.get("is_user") is True
     role: MessageRole = "user" if is_user else "assistant"
     return Message(

@@ -16,7 +16,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object, to_camel_case
+from tui_chat.library.file_reader import to_camel_case
 from tui_chat.library.sillytavern_presets import (
     APPENDED,
     BUILT_IN,
@@ -29,6 +29,7 @@ from tui_chat.library.sillytavern_presets import (
     with_texts,
 )
 from tui_chat.library.sillytavern_settings import SECRETS, setting_changes
+from tui_chat.models.json_text import as_array, as_object, object_or_none, objects_in
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line, sanitize
@@ -118,7 +119,7 @@ class _PresetExporter:
             taken.add(wanted)
 
     def _prompts(self) -> list[dict[str, Any]]:
-        return [prompt for each in as_list(self.whole.get("prompts")) if (prompt := _object(each))]
+        return [prompt for prompt in objects_in(self.whole.get("prompts")) if prompt]
 
     def _prompt(self, identity: str) -> dict[str, Any]:
         """Return the prompt with an identifier, added if the file does not have it."""
@@ -247,12 +248,12 @@ class _PresetExporter:
                 row, *others = known.get(identity, [{"identifier": identity}])
                 written += others
                 if identity in APPENDED:  # without a row it would be sent last
-                    written.append({**(_object(row) or {}), "enabled": False})
+                    written.append({**as_object(row), "enabled": False})
         self._order_entry()["order"] = written
         if gone := set(before) - there - set(BUILT_IN):
-            prompts = as_list(self.whole["prompts"])
+            prompts = as_array(self.whole["prompts"])
             self.whole["prompts"] = [
-                each for each in prompts if (as_object(each) or {}).get("identifier") not in gone
+                each for each in prompts if as_object(each).get("identifier") not in gone
             ]
 
     def _listed(self) -> Iterator[PresetMessage]:
@@ -285,19 +286,19 @@ class _PresetExporter:
                 yield from sorted(found, key=lambda each: each.order)
 
     def _order_entry(self) -> dict[str, Any]:
-        for each in as_list(self.whole.get("prompt_order")):
-            entry = _object(each)
+        for each in as_array(self.whole.get("prompt_order")):
+            entry = object_or_none(each)
             if entry is not None and str(entry.get("character_id")) == str(GLOBAL_ORDER):
                 return entry
         rows = [{"identifier": key, "enabled": key != "enhanceDefinitions"} for key in BUILT_IN]
         added = {"character_id": GLOBAL_ORDER, "order": rows}
-        self.whole["prompt_order"] = [*as_list(self.whole.get("prompt_order")), added]
+        self.whole["prompt_order"] = [*as_array(self.whole.get("prompt_order")), added]
         return added
 
     def _rows(self) -> list[tuple[str, object]]:
         """Return the identifier of each row of the order, and the row."""
-        rows = as_list(self._order_entry().get("order"))
-        found = [(as_object(row) or {}).get("identifier") for row in rows]
+        rows = as_array(self._order_entry().get("order"))
+        found = [as_object(row).get("identifier") for row in rows]
         return [
             (key if isinstance(key, str) else "", row) for key, row in zip(found, rows, strict=True)
         ]
@@ -310,7 +311,7 @@ class _PresetExporter:
             if found is None or found.enabled == message.enabled or found.id == _id(self.line):
                 continue
             rows = self._rows()
-            row = next((_object(row) for key, row in rows if key == identity), None)
+            row = next((object_or_none(row) for key, row in rows if key == identity), None)
             if row is None:
                 row = cast("dict[str, Any]", {"identifier": identity})
                 self._order_entry()["order"] = [each for _, each in rows] + [row]
@@ -404,10 +405,6 @@ _FIXED = ("charDescription", "personaDescription")
 
 def _id(message: PresetMessage | None) -> str:
     return message.id if message is not None else ""
-
-
-def _object(value: object) -> dict[str, Any] | None:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _line(message: PresetMessage) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.sillytavern_world_info import (
     LOGIC,
@@ -22,6 +21,7 @@ from tui_chat.library.sillytavern_world_info import (
     SOURCES,
     is_world_info_entry,
 )
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.sanitize import one_line, sanitize
@@ -49,10 +49,10 @@ class ExportedLorebook:
 def export_lorebook_text(text: str, source: str, name: str) -> ExportedLorebook:
     """Return a lorebook file as world info; `source` is what errors call it. Raises InputError."""
     book = parse_lorebook(text, source, name)
-    whole = as_object(json.loads(text.removeprefix("\ufeff")))
+    whole = object_or_none(json.loads(text.removeprefix("\ufeff")))
     if whole is not None:
-        entries = [as_object(each) or {} for each in as_list(whole.get("entries"))]
-        if as_object(whole.get("entries")) is not None or (
+        entries = [object_or_none(each) or {} for each in as_array(whole.get("entries"))]
+        if object_or_none(whole.get("entries")) is not None or (
             entries and all(map(is_world_info_entry, entries))
         ):
             return ExportedLorebook(whole)

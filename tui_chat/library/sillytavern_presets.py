@@ -28,10 +28,11 @@ from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, as_list, as_object, choose, read_file_text
+from tui_chat.library.file_reader import JsonFile, choose, read_file_text
 from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.library.sillytavern_settings import ImportNote, kept, key_notes, settings_of, some
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.policies import (
     GENERATION_KINDS,
     MAIN_PROMPT,
@@ -115,7 +116,7 @@ class ImportedPreset:
 
 def is_sillytavern(value: object) -> bool:
     """Return True if a JSON value looks like a chat completion preset of SillyTavern."""
-    found = as_object(value)
+    found = object_or_none(value)
     return found is not None and isinstance(found.get("prompts"), list)
 
 
@@ -135,7 +136,7 @@ def parse_sillytavern_preset(text: str, source: str, name: str) -> ImportedPrese
     """
     file = JsonFile(text)
     file.raise_errors(source)
-    found = as_object(file.value)
+    found = object_or_none(file.value)
     if found is None or not is_sillytavern(found):
         advice = "Such a preset has “prompts”. Presets of tui-chat need no import."
         raise InputError(f"{source} is not a SillyTavern chat completion preset.", advice=advice)
@@ -160,7 +161,7 @@ class _Prompt:
     @property
     def triggers(self) -> list[object]:
         """The kinds of generation with which it is sent; empty for all."""
-        return as_list(self.found.get("injection_trigger"))
+        return as_array(self.found.get("injection_trigger"))
 
     @property
     def name(self) -> str:
@@ -257,8 +258,8 @@ class _PresetImporter:
 
     def _ordered(self) -> Iterator[_Prompt]:
         prompts: dict[str, Mapping[str, Any]] = {}
-        for each in as_list(self.found.get("prompts")):
-            prompt = as_object(each) or {}
+        for each in as_array(self.found.get("prompts")):
+            prompt = object_or_none(each) or {}
             if isinstance(identity := prompt.get("identifier"), str) and identity:
                 prompts.setdefault(identity, prompt)
         listing = self._order_list()
@@ -291,10 +292,10 @@ class _PresetImporter:
             self._note(Level.INFO, sentence)
 
     def _order_list(self) -> list[tuple[str, bool]]:
-        for each in as_list(self.found.get("prompt_order")):
-            entry = as_object(each) or {}
+        for each in as_array(self.found.get("prompt_order")):
+            entry = object_or_none(each) or {}
             if str(entry.get("character_id")) == str(GLOBAL_ORDER):
-                rows = [as_object(row) or {} for row in as_list(entry.get("order"))]
+                rows = [object_or_none(row) or {} for row in as_array(entry.get("order"))]
                 return [
                     (row["identifier"], row.get("enabled") is True)
                     for row in rows
@@ -429,8 +430,8 @@ def without_texts(found: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
     """
     texts = _texts(preset)
     prompts: list[Any] = []
-    for each in as_list(found.get("prompts")):
-        prompt = as_object(each) or {}
+    for each in as_array(found.get("prompts")):
+        prompt = object_or_none(each) or {}
         identity = prompt.get("identifier")
         if isinstance(identity, str) and texts.pop(identity, None) == prompt.get("content", ""):
             each = {**prompt, "content": None}
@@ -442,8 +443,8 @@ def with_texts(preset: Preset) -> dict[str, Any]:
     """Return what `without_texts` kept, with the present texts of the messages."""
     texts = _texts(preset)
     prompts: list[Any] = []
-    for each in as_list(preset.sillytavern.get("prompts")):
-        prompt = as_object(each) or {}
+    for each in as_array(preset.sillytavern.get("prompts")):
+        prompt = object_or_none(each) or {}
         identity = prompt.get("identifier")
         text = texts.pop(identity, None) if isinstance(identity, str) else None
         if text is not None and "content" in prompt and prompt["content"] is None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_object
 from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import object_or_none
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
@@ -177,7 +177,7 @@ def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     ]
     if unknown:
         yield _lost(f"Kept, but unknown: {some(unknown)}.")
-    extensions = as_object(found.get("extensions")) or {}
+    extensions = object_or_none(found.get("extensions")) or {}
     run, not_run = script_names(extensions)
     if run:
         yield ImportNote(Level.INFO, f"Its regex scripts change what is sent: {some(run)}.")

@@ -20,10 +20,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object, choose
+from tui_chat.library.file_reader import choose
 from tui_chat.library.sillytavern_presets import import_preset
 from tui_chat.library.sillytavern_scripts import read_scripts, script_names
 from tui_chat.library.sillytavern_settings import ImportNote, some
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import PROFILE_DEPTH, Profile, ProfilePlacement
 from tui_chat.models.settings import (
@@ -207,8 +208,8 @@ def read_user_settings(found: Mapping[str, Any]) -> UserSettings:
         character_books=MappingProxyType(
             {
                 _text(book, "name"): _names(book.get("extraBooks"))
-                for each in as_list(chosen.get("charLore"))
-                if (book := as_object(each)) is not None
+                for each in as_array(chosen.get("charLore"))
+                if (book := object_or_none(each)) is not None
             }
         ),
         strategy=strategy if strategy in (_EVENLY, _GLOBAL_FIRST) else _CHARACTER_FIRST,
@@ -220,7 +221,7 @@ _SETTINGS = ("lore", "reply_start", "scripts", "author_note", "global_variables"
 
 
 def _object(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    return as_object(found.get(key)) or {}
+    return object_or_none(found.get(key)) or {}
 
 
 def _text(found: Mapping[str, Any], key: str) -> str:
@@ -229,14 +230,14 @@ def _text(found: Mapping[str, Any], key: str) -> str:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    return tuple(each for each in as_list(value) if isinstance(each, str))
+    return tuple(each for each in as_array(value) if isinstance(each, str))
 
 
 def _allowed(extensions: Mapping[str, Any], key: str) -> frozenset[str] | None:
     """Return the names in a list of those whose scripts are run; None if there is no list."""
     if key not in extensions:
         return None
-    found = as_object(extensions[key])
+    found = object_or_none(extensions[key])
     return frozenset(_names(found.get("openai") if found is not None else extensions[key]))
 
 
@@ -328,7 +329,7 @@ def _personas(found: Mapping[str, Any], power: Mapping[str, Any]) -> dict[str, P
     for picture, name in names.items():
         if not isinstance(name, str) or not name.strip():
             continue
-        about = as_object(descriptions.get(picture)) or {}
+        about = object_or_none(descriptions.get(picture)) or {}
         profile = Profile(
             " ".join(clean(name).split()),
             _text(about, "description"),
@@ -336,7 +337,7 @@ def _personas(found: Mapping[str, Any], power: Mapping[str, Any]) -> dict[str, P
             _count(about, "depth", PROFILE_DEPTH),
             choose(_ROLES, about.get("role"), "system"),
         )
-        connections = (as_object(each) or {} for each in as_list(about.get("connections")))
+        connections = (object_or_none(each) or {} for each in as_array(about.get("connections")))
         characters = frozenset(
             _text(each, "id") for each in connections if each.get("type") == "character"
         )
@@ -359,7 +360,7 @@ def _unused(
             f"settings.json, main_api: “{clean(api)[:40]}” takes text completions, which are not "
             "supported; chats use the preset for chat completions."
         )
-    if as_list(note.get("chara")):
+    if as_array(note.get("chara")):
         yield "settings.json, extension_settings.note.chara: notes of characters are not used."
     regex = {"regex_scripts": extensions.get("regex")}
     if names := script_names(regex)[1]:

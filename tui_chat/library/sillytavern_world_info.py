@@ -20,8 +20,8 @@ from dataclasses import field
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import as_list, as_object, describe_value
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.policies import GENERATION_KINDS
 
 LARGEST_NUMBER = 2**53 - 1
@@ -62,12 +62,12 @@ def usable_entries(entries: object) -> tuple[dict[str, dict[str, Any]], list[str
     """Return the entries of a book that SillyTavern can use, by their ids, and the names of the
     others: those without a place or a list of keys. Numbers may be written as text.
     """
-    found = as_object(entries)
-    pairs = found.items() if found is not None else enumerate(as_list(entries))
+    found = object_or_none(entries)
+    pairs = found.items() if found is not None else enumerate(as_array(entries))
     usable: dict[str, dict[str, Any]] = {}
     others: list[str] = []
     for number, value in pairs:
-        entry = as_object(value) or {}
+        entry = object_or_none(value) or {}
         uid = entry.get("uid") if found is None else number
         place, name = entry.get("position"), entry.get("comment")
         is_placed = isinstance(place, int) and not isinstance(place, bool)
@@ -154,7 +154,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
 def _words(value: object) -> list[str]:
     if isinstance(value, str):
         return [word.strip() for word in value.split(",") if word.strip()]
-    return [word for word in as_list(value) if isinstance(word, str)]
+    return [word for word in as_array(value) if isinstance(word, str)]
 
 
 def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, Any]:
@@ -184,8 +184,8 @@ def _level(found: Mapping[str, Any], get: Callable[..., Any]) -> int:
 def _character_filter(value: object) -> dict[str, Any]:
     found = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     return {
-        "characters": _words(as_list(found.get("names"))),
-        "character_tags": _words(as_list(found.get("tags"))),
+        "characters": _words(as_array(found.get("names"))),
+        "character_tags": _words(as_array(found.get("tags"))),
         "characters_excluded": found.get("isExclude") is True,
     }
 

@@ -21,6 +21,7 @@ transcript     Transcript, ImportResult: a conversation outside of any database
 search         Query, Hit: full-text search
 tool           Tool: a configured tool and its command
 sanitize       control and invisible characters made visible
+json_text      decoding JSON text that others wrote
 json_values    pack, unpack: any of these values as JSON and back
 common_prefix  the common prefix of two sequences
 memo           Memo: results remembered by the identity of a frozen value

@@ -14,9 +14,9 @@ facts follow the name and not the endpoint:
    entry names its models, exactly or by a beginning (`gpt-5.1*`), and its evidence. If several
    entries fit a name, the longer pattern goes before the shorter one, fact by fact.
 5. Limits, media and whether a model reasons are also in `published_facts.json`, which
-   `cli.refresh_facts` writes from tables that others publish. They count last. Facts about models
-   of open weights hold only at the host that they are published for: elsewhere the same name may
-   mean a smaller model or a shorter context.
+   `docs/dev/refresh_facts.py` writes from tables that others publish. They count last. Facts about
+   models of open weights hold only at the host that they are published for: elsewhere the same
+   name may mean a smaller model or a shorter context.
 
 Evidence, all of November 2026:
     L  the model table of litellm 1.106.2, which names the providers' own pages as its source

@@ -118,6 +118,21 @@ class Policies:
     """True if system messages are sent as the user's to Anthropic and Gemini, which take a system
     prompt apart from the messages."""
 
+    @property
+    def needs_anchor(self) -> bool:
+        """True if no conversation is sent without an enabled `chat_history` anchor."""
+        return self.without_anchor == "not_sent"
+
+    @property
+    def lore_by_place(self) -> bool:
+        """True if lore goes to the places that its entries name, by SillyTavern's rules."""
+        return self.depths == "joined"
+
+    @property
+    def continues_user(self) -> bool:
+        """True if the user's last message can be continued, too."""
+        return self.depths == "joined"
+
 
 OWN_POLICIES = Policies()
 """The rules of tui-chat."""

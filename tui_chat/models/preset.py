@@ -98,3 +98,11 @@ class Preset:
     """Unknown keys of the file, kept for the next save."""
     scripts: tuple[TextScript, ...] = ()
     """The scripts in `sillytavern`."""
+
+    @property
+    def builder(self) -> str:
+        """The name of the plugin's context builder that builds its requests; empty for the
+        core's, which has no policies.
+        """
+        is_own = self.policies is OWN_POLICIES or self.policies == OWN_POLICIES
+        return "" if is_own else "sillytavern"

@@ -1,6 +1,6 @@
 """Prices of models: what a provider asks for a million tokens, and at which tier and day.
 
-1. A table of prices is `prices.json`, which `cli.refresh_prices` writes from the data of
+1. A table of prices is `prices.json`, which `docs/dev/refresh_prices.py` writes from the data of
    genai-prices (https://github.com/pydantic/genai-prices, MIT), or a newer one in the data folder.
    It keeps that data's form: providers, their models with the clauses that names are matched by,
    and prices by day or hour and by service tier.

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_text import describe_value
 from tui_chat.models.settings import (
     EFFORTS,
     MAX_INJECTIONS,
@@ -137,7 +138,7 @@ def _options(value: object, known: tuple[str, ...]) -> dict[str, Any]:
     for key, inner in cast("Mapping[Any, object]", value).items():
         name = _snake_case(str(key))
         if name not in known:
-            raise _Unaccepted(f"{_short(key)} is unknown; it may have {', '.join(known)}")
+            raise _Unaccepted(f"{describe_value(key)} is unknown; it may have {', '.join(known)}")
         if inner is not None:
             found[name] = inner
     return found
@@ -429,13 +430,13 @@ def read_setting(name: str, value: object) -> Any:
         if str(fault):
             raise SettingError(f"{setting_name(name)}: {fault}") from None
         sentence = f"{setting_name(name)} must be {kind.accepts}"
-        raise SettingError(sentence, f", not {_short(value)}") from None
+        raise SettingError(sentence, f", not {describe_value(value)}") from None
 
 
 def read_settings(value: object) -> Settings:
     """Return the settings of a JSON object; null leaves one unset. Raises SettingError."""
     if not isinstance(value, Mapping):
-        raise SettingError("must be an object of settings", f", not {_short(value)}")
+        raise SettingError("must be an object of settings", f", not {describe_value(value)}")
     found: dict[str, Any] = {}
     for key, inner in cast("Mapping[Any, object]", value).items():
         name = setting_name(str(key))
@@ -457,7 +458,7 @@ def parse_setting(name: str, text: str) -> Any:
             if isinstance(fault, SettingError):
                 raise
             if not kind.is_text:
-                what = f"{setting_name(name)}: {_short(text)} is not valid JSON"
+                what = f"{setting_name(name)}: {describe_value(text)} is not valid JSON"
                 raise SettingError(what) from None
     value: object = text
     folded = text.casefold()
@@ -490,7 +491,7 @@ def setting_name(name: str) -> str:
         return found
     meant = get_close_matches(found, SETTINGS, 1)
     advice = f" (did you mean “{meant[0]}”?)" if meant else f"; settings are {', '.join(SETTINGS)}"
-    raise SettingError(f"{_short(name)} is not a setting{advice}")
+    raise SettingError(f"{describe_value(name)} is not a setting{advice}")
 
 
 def typed_setting_name(text: str) -> str:
@@ -519,21 +520,6 @@ def _number_of(text: str) -> object:
     return text
 
 
-def _short(value: object) -> str:
-    """Return a value in a few words."""
-    if isinstance(value, bool) or value is None:
-        return json.dumps(value)
-    if isinstance(value, str):
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-        return f"“{shown if shown.isprintable() else ascii(shown)[1:-1]}”"
-    if isinstance(value, int):
-        return str(value) if abs(value) < 10**15 else "such a number"
-    if isinstance(value, float):
-        return str(value)
-    return "a list" if isinstance(value, list | tuple) else "an object"
-
-
-_SHOWN = 40
 _SWITCH_WORDS = {
     **dict.fromkeys(("on", "true", "yes"), True),
     **dict.fromkeys(("off", "false", "no"), False),

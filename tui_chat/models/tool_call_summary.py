@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import unified_diff
 from functools import lru_cache
-from typing import TypeAlias, cast
 
+from tui_chat.models.json_text import JsonObject, as_array, as_object
 from tui_chat.models.message import ToolCall
-
-JsonObject: TypeAlias = Mapping[str, object]
 
 LARGEST = 200_000
 """Characters of arguments that are read."""
@@ -82,7 +80,7 @@ def _cached_diff(name: str, arguments: str) -> str:
     if patch := _patch_in(data):
         return patch
     path = _first(data, _PATHS)
-    edits = [_object(each) for each in _list(data.get("edits"))] or [data]
+    edits = [as_object(each) for each in as_array(data.get("edits"))] or [data]
     pieces = [
         piece
         for edit in edits
@@ -105,14 +103,14 @@ def _arguments(call: ToolCall) -> JsonObject:
     if len(call.arguments) > LARGEST or not call.arguments.lstrip().startswith("{"):
         return {}
     try:
-        return _object(json.loads(call.arguments))
+        return as_object(json.loads(call.arguments))
     except (ValueError, RecursionError):
         return {}
 
 
 def _patch_in(data: JsonObject) -> str:
     """Return a patch of Codex among the arguments, alone or within a shell command."""
-    values = [*data.values(), *_list(data.get("command"))]
+    values = [*data.values(), *as_array(data.get("command"))]
     for text in (value for value in values if isinstance(value, str)):
         start = text.find(_PATCH)
         if start >= 0:
@@ -156,16 +154,8 @@ def _first(data: JsonObject, keys: tuple[str, ...]) -> str:
 
 def _words(value: object) -> str:
     """Return a text, or the words of a command, on one line."""
-    words = [word for word in _list(value) if isinstance(word, str)]
+    words = [word for word in as_array(value) if isinstance(word, str)]
     if words[:2] in (["bash", "-lc"], ["sh", "-c"], ["bash", "-c"]):
         words = words[2:]
     text = value if isinstance(value, str) else " ".join(words)
     return " ".join(text[:1000].split())
-
-
-def _object(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

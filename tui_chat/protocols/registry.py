@@ -5,10 +5,11 @@ Detecting a protocol by a model's name, or by a captured request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import objects_in
 from tui_chat.protocols.anthropic import ANTHROPIC
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
 from tui_chat.protocols.gemini import GEMINI
@@ -67,14 +68,14 @@ def detect_request(body: Mapping[str, Any]) -> Protocol | None:
 
 def _score(signs: RequestSigns, body: Mapping[str, Any]) -> int:
     """Return how many signs of a protocol a body with `messages` has."""
-    messages = list(_objects(body["messages"]))
-    blocks = (block for message in messages for block in _objects(message.get("content")))
+    messages = list(objects_in(body["messages"]))
+    blocks = (block for message in messages for block in objects_in(message.get("content")))
     is_peculiar = (
         bool(_texts("role", messages) & signs.roles)
         or any(signs.message_keys & message.keys() for message in messages)
         or bool(_texts("type", blocks) & signs.block_types)
     )
-    tools = sum(bool(signs.tool_keys & tool.keys()) for tool in _objects(body.get("tools")))
+    tools = sum(bool(signs.tool_keys & tool.keys()) for tool in objects_in(body.get("tools")))
     own = 3 * any(map(signs.is_own_message, messages))
     return len(body.keys() & signs.settings) + 2 * is_peculiar + tools + own
 
@@ -82,10 +83,3 @@ def _score(signs: RequestSigns, body: Mapping[str, Any]) -> int:
 def _texts(key: str, objects: Iterable[dict[str, Any]]) -> set[str]:
     """Return the strings that objects have under a key."""
     return {value for each in objects if isinstance(value := each.get(key), str)}
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        for item in cast("list[Any]", value):
-            if isinstance(item, dict):
-                yield cast("dict[str, Any]", item)

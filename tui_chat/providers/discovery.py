@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 from tui_chat.errors import ProviderError, Refused, TooLarge, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
+from tui_chat.models.json_text import as_object, decode_lenient, objects_in
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.protocols.common.lenient_json import load_json
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 from tui_chat.providers.failures import is_loopback
@@ -127,7 +127,7 @@ async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> by
 
 def _parse_json(body: bytes) -> object:
     try:
-        return load_json(body.decode("utf-8-sig", "replace"))
+        return decode_lenient(body.decode("utf-8-sig", "replace"))
     except ValueError:
         raise ProviderError(
             "The answer is not a list of models: it is not JSON.",
@@ -225,21 +225,22 @@ async def _identify(
     root: Endpoint, listed: object, client: HttpClient
 ) -> tuple[str, dict[str, int]]:
     """Return the server's program, empty if unknown, and its models' context lengths."""
-    entries = _entries(listed, "data")
+    entries = list(objects_in(as_object(listed).get("data")))
     owners = {entry.get("owned_by") for entry in entries}
     if "llamacpp" in owners:
-        props = _object(await _get(root, "/props", client))
-        limit = _object(props.get("default_generation_settings")).get("n_ctx")
+        props = as_object(await _get(root, "/props", client))
+        limit = as_object(props.get("default_generation_settings")).get("n_ctx")
         return "llama.cpp", _limits((entry.get("id"), limit) for entry in entries)
     if "vllm" in owners:
         return "vllm", _limits((e.get("id"), e.get("max_model_len")) for e in entries)
     loaded, native = await asyncio.gather(
         _get(root, "/api/ps", client), _get(root, "/api/v0/models", client)
     )
-    if "models" in _object(loaded):
-        running = _entries(loaded, "models")
+    if "models" in as_object(loaded):
+        running = list(objects_in(as_object(loaded).get("models")))
         return "ollama", _limits((e.get("name"), e.get("context_length")) for e in running)
-    if rows := [e for e in _entries(native, "data") if "state" in e or "max_context_length" in e]:
+    models = objects_in(as_object(native).get("data"))
+    if rows := [e for e in models if "state" in e or "max_context_length" in e]:
         return "lm-studio", _limits((e.get("id"), e.get("loaded_context_length")) for e in rows)
     return "", {}
 
@@ -265,15 +266,6 @@ def _names(body: object) -> tuple[str, ...] | None:
 def _root(base_url: str) -> str:
     parts = urlsplit(base_url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _entries(body: object, key: str) -> list[dict[str, Any]]:
-    rows = _object(body).get(key)
-    return [_object(row) for row in cast("list[object]", rows)] if isinstance(rows, list) else []
 
 
 def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:

@@ -139,7 +139,10 @@ class _OutlineBuilder:
         enabled = list(_all_enabled(preset))
         messages = tuple(message for _, message in enabled)
         same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
-        self.groups: MessageGroups = scan(preset if same else replace(preset, messages=messages))
+        self.groups: MessageGroups = scan(
+            preset if same else replace(preset, messages=messages),
+            needs_anchor=preset.policies.needs_anchor,
+        )
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
         self.notes: dict[str, list[Note]] = {}

@@ -17,9 +17,10 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.protocols.anthropic.settings import AnthropicSettings
+from tui_chat.protocols.anthropic.settings import LIMIT, SCALARS, AnthropicSettings
 from tui_chat.protocols.anthropic.tools import (
     read_choice,
     read_format,
@@ -38,9 +39,8 @@ from tui_chat.protocols.common.request_fields import (
     read_tools,
     sourced,
     take_if_reversible,
-    to_json,
-    type_name,
 )
+from tui_chat.protocols.common.scalars import read_scalars
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_cache_mark, take_marks
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -146,17 +146,13 @@ def _parameters(request: Fields) -> Parameters:
         request.put_back("output_config", config)
     return Parameters(
         model=captured_model(request.take_text("model")),
-        temperature=sourced("temperature", request.take_number("temperature")),
-        max_tokens=sourced("max_tokens", request.take_integer("max_tokens")),
         stream=stream,
-        top_p=sourced("top_p", request.take_number("top_p")),
-        top_k=sourced("top_k", request.take_integer("top_k")),
-        stop=sourced("stop_sequences", request.take_strings("stop_sequences") or None),
         response_format=sourced("output_config.format", form),
         tool_choice=sourced("tool_choice", choice[0] if choice else None),
         parallel_tool_calls=sourced(
             "tool_choice.disable_parallel_tool_use", choice[1] if choice else None
         ),
+        **read_scalars(request, (*LIMIT, *SCALARS)),
     )
 
 

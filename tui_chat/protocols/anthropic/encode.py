@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -24,7 +23,12 @@ from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin
 from tui_chat.protocols.anthropic.messages import encode_messages
-from tui_chat.protocols.anthropic.settings import AnthropicSettings, Thinking, write_thinking
+from tui_chat.protocols.anthropic.settings import (
+    SCALARS,
+    AnthropicSettings,
+    Thinking,
+    write_thinking,
+)
 from tui_chat.protocols.anthropic.tools import (
     SEARCH_OPTIONS,
     write_choice,
@@ -54,16 +58,15 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
     with_key,
 )
+from tui_chat.protocols.common.scalars import is_same_model, write_scalars
 from tui_chat.protocols.common.settings import (
     closed_schema,
     extra_items,
-    is_same_model,
     json_schema,
     namespace_items,
     object_schema,
     override,
     reply_limit,
-    sampling_settings,
     schema_only_format,
     stop_sequences,
     tier_items,
@@ -270,14 +273,12 @@ _TIERS = {"auto": "auto", "default": "standard_only"}
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], limit: int) -> Items:
     parameters, namespace = envelope.parameters, envelope.semantics.namespace(AnthropicSettings)
     captured = envelope.semantics.source is _ANTHROPIC
-    wanted = [
-        ("temperature", parameters.temperature, 0, 1),
-        ("top_p", parameters.top_p, 0, 1),
-        ("top_k", parameters.top_k, 0, math.inf),
-    ]
     unchanged = is_same_model(envelope, _ANTHROPIC)
     facts = endpoint.facts_of(parameters.model.value)
-    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=unchanged))
+    stop = parameters.stop
+    if not captured:
+        stop = stop_sequences(stop, _PLENTY, notes, blank=False)
+    items = write_scalars(SCALARS, envelope, endpoint, notes, stop=stop)
     missing = ("seed", "presence_penalty", "frequency_penalty", "verbosity", "logprobs", "replies")
     notes += missing_notes(_ANTHROPIC, parameters, *missing, "store")
     choice = parameters.tool_choice
@@ -298,13 +299,6 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], lim
         notes += found if mapped else []
     if mapped and thinking.thinking is not None:
         items.append(("thinking", thinking.thinking))
-    stop = (
-        parameters.stop
-        if captured
-        else stop_sequences(parameters.stop, _PLENTY, notes, blank=False)
-    )
-    if stop is not None:
-        items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
     config: Items = []
     if mapped and thinking.effort is not None:
         config.append(("effort", thinking.effort))

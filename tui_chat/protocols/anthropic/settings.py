@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters
+from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj, Tree, tree_of
 from tui_chat.models.model_facts import CLAUDE_EFFORTS, ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
 from tui_chat.protocols.common.encoding import Items
-from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
@@ -37,7 +37,15 @@ from tui_chat.protocols.common.reasoning_effort import (
     with_default_effort,
 )
 from tui_chat.protocols.common.request_fields import Meanings, is_count
+from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
 
+LIMIT = (Scalar("max_tokens", "max_tokens", INTEGER),)
+SCALARS = (
+    Scalar("temperature", "temperature", NUMBER, 0, 1, is_sampling=True),
+    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
+    Scalar("top_k", "top_k", INTEGER, 0, is_sampling=True),
+    Scalar("stop", "stop_sequences", TEXTS),
+)
 _SYNONYMS = {"xhigh": "max"}
 """Where a model has no `xhigh`, its `max` is that step [P: see `models.model_facts`]."""
 ROOM = 1_024

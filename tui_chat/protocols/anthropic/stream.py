@@ -22,20 +22,20 @@ from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_CITATIONS
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MOST_PIECES, REPLY_SIZE
-from tui_chat.models.stream_events import FinishReason
-from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
+from tui_chat.models.json_text import (
     JsonObject,
     as_array,
     as_count,
     as_object,
     as_raw_string,
     as_string,
-    load_json,
+    decode_lenient,
     to_json,
 )
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MOST_PIECES, REPLY_SIZE
+from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import (
     ReplyReader,
     load_body,
@@ -283,7 +283,7 @@ def _assembled(block: _Block) -> JsonObject:
         text = "".join(pieces)
         if name == "partial_json":
             try:
-                whole["input"] = load_json(text) if text else whole.get("input")
+                whole["input"] = decode_lenient(text) if text else whole.get("input")
             except ValueError:
                 whole["input"] = text
         else:

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.protocols.common.hosted_tools import take_domains, take_location, write_location
-from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}

@@ -15,7 +15,6 @@ Speed of long conversations, with the figures that justify them
 segments          a long conversation is encoded in parts; a message that is only text, on demand
 
 Replies
-lenient_json      reading untrusted JSON
 reply_events      bytes -> JSON objects; the events of a reply
 error_body        errors of all providers, and advice on them
 """

@@ -6,14 +6,14 @@
 2. For Anthropic a mark of an hour must not follow one of five minutes: it becomes one of five
    minutes. A system turn may be moved to the front later, so it counts as if it were there too.
 3. Thinking accepts no mark: the mark is set on the last block that accepts one.
-4. OpenAI keeps a prompt for half an hour at least, whatever the mark says; the mark is at the end
-   of its message.
+4. OpenAI keeps a prompt for half an hour at least, whatever the mark says. A message has one mark,
+   at the end of its content; Responses accepts none in what the model said or a tool returned.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -36,12 +36,12 @@ def limit_cache_marks(
 ) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the marks that may be sent, and notes on those left out."""
     wanted = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
-    sent = _keep_last(wanted)
     if protocol is Protocol.ANTHROPIC:
-        sent = _shorten_until_valid(turns, sent)
-    notes = [_lifetime_note(protocol)] if _changes_lifetime(turns, wanted, protocol) else []
-    if sent == wanted:
-        return turns, notes
+        sent = _shorten_until_valid(turns, _keep_last(wanted))
+    else:
+        sent = _one_for_each_message(turns, wanted, protocol)
+    is_other = _changes_lifetime(turns, sent, protocol)
+    notes = [_lifetime_note(protocol)] if is_other else []
     changed = list(turns)
     for index, lifetimes in sent.items():
         if lifetimes != wanted[index]:
@@ -49,22 +49,27 @@ def limit_cache_marks(
             changed[index] = variant(
                 turn, ("marks", lifetimes), partial(_replace_lifetimes, sent=lifetimes)
             )
-            notes.append(_mark_note(turn, protocol, left_out=None in lifetimes))
-    return changed, notes
+            notes += _mark_notes(turn, protocol, wanted[index], lifetimes)
+    return (turns if sent == wanted else changed), notes
 
 
-def _changes_lifetime(turns: Sequence[Turn], marked: Iterable[int], protocol: Protocol) -> bool:
+def _changes_lifetime(
+    turns: Sequence[Turn], sent: dict[int, _Lifetimes], protocol: Protocol
+) -> bool:
     """Return True if a mark of another vendor is sent, whose lifetimes are others."""
+    marked = [index for index, lifetimes in sent.items() if any(lifetimes)]
     if protocol is not Protocol.ANTHROPIC:
-        return any(True for _ in marked)
+        return bool(marked)
     layouts = (turns[index].semantics.layout for index in marked)
     return any(is_breakpoint(p.cache) for layout in layouts if layout for p in layout.pieces)
 
 
 def _lifetime_note(protocol: Protocol) -> Note:
-    ours = "five minutes, or an hour" if protocol is Protocol.ANTHROPIC else "half an hour"
-    sentence = f"Cache marks are sent in the form of {protocol.label}, where a prompt is kept for "
-    return Note(Level.INFO, "setting-changed", f"{sentence}{ours}.")
+    form = "where a prompt is kept for five minutes, or an hour"
+    if protocol is not Protocol.ANTHROPIC:
+        form = "at the end of their messages; a prompt is kept for half an hour at least"
+    sentence = f"Cache marks are sent in the form of {protocol.label}, {form}."
+    return Note(Level.INFO, "setting-changed", sentence)
 
 
 def has_marks(turn: Turn) -> bool:
@@ -90,7 +95,7 @@ def _lifetime(mark: str) -> CacheLifetime:
 
 
 def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
-    """Leave out what is more than `MOST`, from the first on."""
+    """Leave out what is more than `MAX_MARKS`, from the first on."""
     surplus = sum(map(len, wanted.values())) - MAX_MARKS
     sent: dict[int, _Lifetimes] = {}
     for index, lifetimes in wanted.items():
@@ -98,6 +103,24 @@ def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
         sent[index] = (*(None for _ in range(gone)), *lifetimes[gone:])
         surplus -= gone
     return sent
+
+
+def _one_for_each_message(
+    turns: Sequence[Turn], wanted: dict[int, _Lifetimes], protocol: Protocol
+) -> dict[int, _Lifetimes]:
+    """Leave the last mark of each of the last messages that accept one in OpenAI's protocols."""
+    accepting = [index for index in wanted if _takes_breakpoint(turns[index], protocol)]
+    sent: dict[int, _Lifetimes] = {}
+    for index, lifetimes in wanted.items():
+        last = lifetimes[-1] if index in accepting[-MAX_MARKS:] else None
+        sent[index] = (*(None for _ in lifetimes[1:]), last)
+    return sent
+
+
+def _takes_breakpoint(turn: Turn, protocol: Protocol) -> bool:
+    if protocol is Protocol.OPENAI_RESPONSES and turn.role not in ("user", "system"):
+        return False
+    return bool(turn.text.plain or turn.parts)
 
 
 def _shorten_until_valid(
@@ -142,14 +165,23 @@ def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
     return replace(turn, semantics=semantics, cache_mark=mark)
 
 
-def _mark_note(turn: Turn, protocol: Protocol, *, left_out: bool) -> Note:
-    origin = mark_origin(turn)
-    if left_out:
-        sentence = f"{protocol.label} accepts {MAX_MARKS} cache marks, and later ones save more; "
-        sentence += "this one is left out."
-        return Note(Level.INFO, "cache-mark-left-out", sentence, origin)
-    sentence = "A cache mark of an hour cannot follow one of five minutes; it is shortened."
-    return Note(Level.INFO, "cache-mark-shortened", sentence, origin)
+def _mark_notes(
+    turn: Turn, protocol: Protocol, wanted: _Lifetimes, sent: _Lifetimes
+) -> Iterator[Note]:
+    origin, label = mark_origin(turn), protocol.label
+    if lost := sent.count(None):
+        if protocol is not Protocol.ANTHROPIC and not _takes_breakpoint(turn, protocol):
+            why = f"{label} accepts no cache mark in this message"
+        elif protocol is not Protocol.ANTHROPIC and any(sent):
+            why = f"{label} is sent one cache mark for a message, at its end"
+        else:
+            why = f"{label} accepts {MAX_MARKS} cache marks, and later ones save more"
+        count = "this one is" if len(sent) == 1 else f"{lost} of {len(sent)} in this message are"
+        sentence = f"{why}; {count} left out."
+        yield Note(Level.INFO, "cache-mark-left-out", sentence, origin)
+    if any(new not in (None, old) for old, new in zip(wanted, sent, strict=True)):
+        sentence = "A cache mark of an hour cannot follow one of five minutes; it is shortened."
+        yield Note(Level.INFO, "cache-mark-shortened", sentence, origin)
 
 
 def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:

@@ -22,8 +22,8 @@ from http import HTTPStatus
 
 from tui_chat.errors import Refused
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.lenient_json import JsonObject, as_array, as_object, load_json
 
 
 def response_error(status: int, body: bytes) -> Refused:
@@ -120,7 +120,7 @@ def _wait_advice(seconds: float | None) -> str:
 def _read_error(body: bytes) -> ErrorBody:
     text = body.decode("utf-8-sig", "replace")
     try:
-        value = load_json(text)
+        value = decode_lenient(text)
     except ValueError:
         return error_in_text(text)
     found = find_error(value)

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
+from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import SearchLocation, WebSearch
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.loss_notes import setting_note, with_key
 from tui_chat.protocols.common.request_fields import Fields
 

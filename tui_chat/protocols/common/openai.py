@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat, ToolChoice
@@ -19,13 +20,6 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     setting_value,
     tool_origin,
-)
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_count,
-    as_object,
-    as_string,
 )
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reply_events import ReplyEvents

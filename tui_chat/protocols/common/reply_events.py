@@ -28,6 +28,7 @@ from tui_chat.models.citations import (
     found_source,
     web_address,
 )
+from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient, to_json
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
 from tui_chat.models.message import Part, PartKind
 from tui_chat.models.reply import Reply, advance
@@ -52,13 +53,6 @@ from tui_chat.models.stream_events import (
 from tui_chat.models.text import clean
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
-from tui_chat.protocols.common.lenient_json import (
-    JsonObject,
-    as_array,
-    as_object,
-    load_json,
-    to_json,
-)
 from tui_chat.protocols.common.urls import standard_base64
 
 _DATA_URL = re.compile(r"data:([\w.+/;= -]{0,200}?);base64,", re.ASCII | re.IGNORECASE)
@@ -376,7 +370,7 @@ def load_body(body: bytes) -> object:
     """
     text = body.decode("utf-8-sig", "replace")
     try:
-        value = load_json(text)
+        value = decode_lenient(text)
     except ValueError:
         raise ReplyCut(
             f"The answer is not JSON: “{excerpt}”."
@@ -400,7 +394,7 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     if not data or data == "[DONE]":
         return []
     try:
-        value = load_json(data)
+        value = decode_lenient(data)
     except ValueError:
         if event == "error":
             raise stream_error(ErrorBody(one_line(data))) from None

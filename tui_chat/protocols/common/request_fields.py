@@ -13,11 +13,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import isfinite
 from typing import Any, TypeGuard, TypeVar, cast
 
 from tui_chat.errors import InputError
@@ -31,6 +29,7 @@ from tui_chat.models.envelope import (
     ToolDefinition,
     Turn,
 )
+from tui_chat.models.json_text import JsonError, decode_repaired, to_json, type_name
 from tui_chat.models.semantics import (
     HostedTool,
     Namespace,
@@ -39,10 +38,7 @@ from tui_chat.models.semantics import (
     SessionSemantics,
     ToolSemantics,
 )
-from tui_chat.models.text import Origin, OriginKind, clean
-
-MAX_DEPTH = 200
-"""Objects within objects, more than any schema needs and less than Python's stack."""
+from tui_chat.models.text import Origin, OriginKind
 
 
 def load_request(
@@ -58,90 +54,21 @@ def load_request(
     except UnicodeDecodeError as error:
         raise InputError(f"{title}: byte {error.start} is not UTF-8.") from error
     try:
-        value = STRICT_DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{title}: not JSON, {describe_json_error(error)}.") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{title}: {describe_json_error(error)}.") from error
+        value, has_surrogates = decode_repaired(text)
+    except JsonError as fault:
+        raise InputError(f"{title}: {fault.place}: {fault.sentence}.") from fault
     if not isinstance(value, dict):
         raise InputError(f"{title}: it is {type_name(value)} and not an object.")
-    if _depth(cast("object", value)) > MAX_DEPTH:
-        raise InputError(f"{title}: it is nested deeper than {MAX_DEPTH} levels.")
     if conversation and conversation not in value:
         raise InputError(f"{title}: it has no “{conversation}”.")
     notes: list[Note] = []
-    if "\\u" in text and (fit := sanitize_json(value)) != value:
-        value = fit
+    if has_surrogates:
         sentence = (
             "The request has half of a surrogate pair, which is not a character and cannot be "
             "sent; U+FFFD replaces it."
         )
         notes.append(Note(Level.WARNING, "surrogate-replaced", sentence))
     return Fields(cast("dict[str, Any]", value), ""), notes
-
-
-def describe_json_error(error: Exception) -> str:
-    """Return the fault in JSON and its place, from the error that `json` raised."""
-    match error:
-        case json.JSONDecodeError():
-            where = f"line {error.lineno}, column {error.colno}"
-            return f"{error.msg.removesuffix(' at')} at {where}"
-        case RecursionError():
-            return "it is nested too deeply"
-        case _ if "set_int_max_str_digits" in str(error):  # Python's words are for programmers
-            return "it has a number of thousands of digits"
-        case _:
-            return str(error)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"{text[:40]} is too large a number")
-    return number
-
-
-STRICT_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
-"""Refuses NaN, infinities and numbers that become infinite."""
-
-
-def _depth(value: object) -> int:
-    """Return how deep a value nests, or one more than the deepest allowed; without recursion."""
-    level: list[object] = [value]
-    depth = 0
-    while level and depth <= MAX_DEPTH:
-        depth += 1
-        level = [
-            child
-            for each in level
-            if isinstance(each, dict | list)
-            for child in (
-                cast("dict[str, object]", each).values()
-                if isinstance(each, dict)
-                else cast("list[object]", each)
-            )
-        ]
-    return depth
-
-
-def sanitize_json(value: Any) -> Any:
-    """Return a JSON value whose texts can be sent as UTF-8."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [sanitize_json(each) for each in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {clean(k): sanitize_json(v) for k, v in cast("dict[str, Any]", value).items()}
-    return value
-
-
-def to_json(value: object) -> str:
-    """Return a JSON value as compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def excerpt(value: object) -> str:
@@ -151,23 +78,6 @@ def excerpt(value: object) -> str:
 
 
 _EXCERPT_LENGTH = 60
-
-
-def type_name(value: object) -> str:
-    """Return the name of a JSON value's type, with its article."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
 
 
 class Fields:

@@ -15,9 +15,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
-from tui_chat.models.model_facts import ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, NativeTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import GLUE, clean
@@ -25,7 +24,6 @@ from tui_chat.models.tool import GROUPS, name_in, prefix_in
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
-    setting_value,
     tool_origin,
 )
 from tui_chat.protocols.common.loss_notes import (
@@ -34,61 +32,6 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
     with_key,
 )
-from tui_chat.protocols.common.request_fields import captured_model
-
-
-def numeric_settings(
-    settings: Sequence[tuple[str, Sourced[Any] | None, float, float]],
-    notes: list[Note],
-    *,
-    captured: bool,
-) -> Iterator[tuple[str, Tree]]:
-    """Yield numeric settings under their names on the wire, those out of range left out."""
-    for key, value, low, high in settings:
-        if value is None:
-            continue
-        if captured or low <= value.value <= high:
-            yield key, setting_value(value)
-        else:
-            why = f"{value.value} is not within {low:g} and {high:g}"
-            notes.append(setting_note(value, key, why))
-
-
-def sampling_settings(
-    settings: Sequence[tuple[str, Sourced[Any] | None, float, float]],
-    parameters: Parameters,
-    facts: ModelFacts,
-    notes: list[Note],
-    *,
-    captured: bool,
-    effort: str = "",
-) -> Iterator[tuple[str, Tree]]:
-    """Yield sampling settings, unless the model is known or likely to refuse them at the reasoning
-    effort that is sent.
-    """
-    why = "" if captured else _sampling_refused(parameters, facts, effort)
-    if not why:
-        yield from numeric_settings(settings, notes, captured=captured)
-        return
-    for key, value, _, _ in settings:
-        if value is not None:
-            sentence = f"{with_key(key, value.origin)} is not sent: {why}."
-            notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
-
-
-def _sampling_refused(parameters: Parameters, facts: ModelFacts, effort: str) -> str:
-    """Return why a model gets no sampling settings; empty if it gets them."""
-    model = parameters.model.value
-    if facts.sampling is not None:
-        return "" if facts.sampling else f"{model} accepts no sampling settings"
-    if facts.sampling_efforts is not None:
-        if effort in facts.sampling_efforts:
-            return ""
-        return f"{model} accepts sampling settings only at the reasoning effort “none”"
-    if is_newer_claude(model):
-        why = f"it is not known whether {model} accepts sampling settings"
-        return f"{why}, and the newest known Claude models refuse them"
-    return ""
 
 
 def reply_limit(
@@ -110,16 +53,6 @@ def reply_limit(
     sentence += f"of {model}."
     notes.append(Note(Level.WARNING, "setting-changed", sentence, limit.origin))
     return Sourced(most, limit.origin)
-
-
-def is_same_model(envelope: ChatEnvelope, protocol: Protocol) -> bool:
-    """Return True if a request was captured from this protocol and its model was not replaced:
-    then it is sent as it was, whatever is known of the model.
-    """
-    model = envelope.parameters.model
-    return (
-        envelope.semantics.source is protocol and model.origin == captured_model(model.value).origin
-    )
 
 
 def tier_items(

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     ContentKind,
@@ -21,7 +22,7 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.common.request_fields import Fields, to_json
+from tui_chat.protocols.common.request_fields import Fields
 
 _PLACEMENT = Placement("history", rule="Copied from this place in the captured request.")
 _ORDER: dict[ContentKind, int] = {

@@ -23,6 +23,7 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MessageRole, Part, PartKind, ToolCall
 from tui_chat.models.semantics import UNSET, NativeTool, ReasoningBlock
 from tui_chat.protocols.common.request_fields import (
@@ -34,10 +35,10 @@ from tui_chat.protocols.common.request_fields import (
     read_settings,
     sourced,
     take_if_reversible,
-    to_json,
 )
+from tui_chat.protocols.common.scalars import read_scalars
 from tui_chat.protocols.common.turn_builder import TurnBuilder
-from tui_chat.protocols.gemini.settings import GeminiSettings
+from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings
 from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
 from tui_chat.protocols.gemini.tools import (
     read_choice,
@@ -195,23 +196,15 @@ def _native(groups: Iterable[tuple[int, str]], spelled: set[str]) -> tuple[Nativ
 
 def _parameters(request: Fields, spelled: set[str]) -> Parameters:
     config = camel_inner(request, "generationConfig", spelled) or Fields({}, "generationConfig")
-    stop = config.take_strings("stopSequences")
     form_keys = ("responseMimeType", "responseSchema", "responseJsonSchema")
     form_name = ", ".join(key for key in form_keys if key in config.remaining)
     form = read_format(config)
     parameters = Parameters(
         model=captured_model(str(request.remaining.get("model") or "").removeprefix("models/")),
-        temperature=sourced("temperature", config.take_number("temperature")),
-        max_tokens=sourced("maxOutputTokens", config.take_integer("maxOutputTokens")),
         stream=False,
-        top_p=sourced("topP", config.take_number("topP")),
-        top_k=sourced("topK", config.take_integer("topK")),
-        stop=sourced("stopSequences", stop or None),
-        seed=sourced("seed", config.take_integer("seed")),
-        presence_penalty=sourced("presencePenalty", config.take_number("presencePenalty")),
-        frequency_penalty=sourced("frequencyPenalty", config.take_number("frequencyPenalty")),
         response_format=sourced(form_name, form),
         tool_choice=sourced("functionCallingConfig", _choice(request, spelled)),
+        **read_scalars(config, SCALARS),
     )
     request.put_back("generationConfig", config)
     return parameters

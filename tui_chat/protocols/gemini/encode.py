@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, cast
 from urllib.parse import quote as url_quote
 
@@ -36,14 +35,12 @@ from tui_chat.protocols.common.loss_notes import (
     envelope_notes,
     missing_notes,
 )
+from tui_chat.protocols.common.scalars import is_same_model, write_scalars
 from tui_chat.protocols.common.settings import (
     extra_items,
-    is_same_model,
     namespace_items,
-    numeric_settings,
     override,
     reply_limit,
-    sampling_settings,
     schema_only_format,
     stop_sequences,
     strict_notes,
@@ -54,7 +51,7 @@ from tui_chat.protocols.common.settings import (
 from tui_chat.protocols.common.tool_names import NAMES_GEMINI, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.gemini.messages import encode_messages
-from tui_chat.protocols.gemini.settings import GeminiSettings, write_thinking_config
+from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings, write_thinking_config
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.gemini.tools import write_choice, write_format, write_hosted
 
@@ -220,23 +217,9 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
     captured = envelope.semantics.source is _GEMINI
     unchanged = is_same_model(envelope, _GEMINI)
     facts = endpoint.facts_of(parameters.model.value)
-    wanted = [
-        ("temperature", parameters.temperature, 0, 2),
-        ("topP", parameters.top_p, 0, 1),
-        ("topK", parameters.top_k, 1, math.inf),
-        ("presencePenalty", parameters.presence_penalty, -2, 2),
-        ("frequencyPenalty", parameters.frequency_penalty, -2, 2),
-    ]
-    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=unchanged))
-    items += numeric_settings(
-        [("seed", parameters.seed, -(2**31), 2**31 - 1)], notes, captured=captured
-    )
     limit = reply_limit(envelope, endpoint, notes)
-    if limit is not None:
-        items.append(("maxOutputTokens", setting_value(limit)))
     stop = parameters.stop if captured else stop_sequences(parameters.stop, _MAX_STOPS, notes)
-    if stop is not None:
-        items.append(("stopSequences", tree_of(stop.value, stop.origin)))
+    items = write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, stop=stop)
     form = parameters.response_format
     if not captured:
         form = wanted_format(form, notes)

@@ -11,12 +11,12 @@ from typing import ClassVar, Literal
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters
+from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
 from tui_chat.protocols.common.encoding import Items
-from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
@@ -27,7 +27,19 @@ from tui_chat.protocols.common.reasoning_effort import (
     with_default_effort,
 )
 from tui_chat.protocols.common.request_fields import Fields, Meanings, camel, is_count
+from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
 
+SCALARS = (
+    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
+    Scalar("top_p", "topP", NUMBER, 0, 1, is_sampling=True),
+    Scalar("top_k", "topK", INTEGER, 1, is_sampling=True),
+    Scalar("presence_penalty", "presencePenalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("frequency_penalty", "frequencyPenalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("seed", "seed", INTEGER, -(2**31), 2**31 - 1),
+    Scalar("max_tokens", "maxOutputTokens", INTEGER),
+    Scalar("stop", "stopSequences", TEXTS),
+)
+"""Keys of `generationConfig`."""
 _LEVELS = ("minimal", "low", "medium", "high")
 """What the newest known models accept."""
 

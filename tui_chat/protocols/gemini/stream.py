@@ -28,11 +28,7 @@ import re
 from typing import TypeAlias, cast
 
 from tui_chat.models.citations import MOST_CITATIONS, MOST_SOURCES, QUOTE_LENGTH
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import ARGUMENTS_SIZE
-from tui_chat.models.stream_events import FinishReason
-from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
+from tui_chat.models.json_text import (
     JsonObject,
     as_array,
     as_count,
@@ -41,6 +37,10 @@ from tui_chat.protocols.common.lenient_json import (
     as_string,
     to_json,
 )
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import ARGUMENTS_SIZE
+from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import (
     ReplyReader,
     load_body,

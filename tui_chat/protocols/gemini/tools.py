@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.protocols.common.hosted_tools import take_domains
-from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}

@@ -16,9 +16,9 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.json_text import as_array, as_object, to_json, type_name
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.protocols.common.lenient_json import as_array, as_object
 from tui_chat.protocols.common.openai import read_tool
 from tui_chat.protocols.common.request_fields import (
     Fields,
@@ -30,11 +30,11 @@ from tui_chat.protocols.common.request_fields import (
     read_tools,
     sourced,
     take_if_reversible,
-    to_json,
-    type_name,
 )
+from tui_chat.protocols.common.scalars import read_scalars
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.ollama.settings import (
+    SCALARS,
     OllamaSettings,
     read_format,
     read_think,
@@ -142,28 +142,14 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
 
 def _parameters(request: Fields) -> Parameters:
     options = request.take_fields("options") or Fields({}, "options")
-    stop = options.take_strings("stop")
     parameters = Parameters(
         model=captured_model(request.take_text("model")),
-        temperature=sourced("temperature", options.take_number("temperature")),
-        max_tokens=sourced("num_predict", _reply_limit(options)),
         stream=request.remaining.get("stream") is not False,
-        top_p=sourced("top_p", options.take_number("top_p")),
-        top_k=sourced("top_k", options.take_integer("top_k")),
-        stop=sourced("stop", stop or None),
-        seed=sourced("seed", options.take_integer("seed")),
-        presence_penalty=sourced("presence_penalty", options.take_number("presence_penalty")),
-        frequency_penalty=sourced("frequency_penalty", options.take_number("frequency_penalty")),
         response_format=sourced(
             "format", take_if_reversible(request, "format", read_format, write_format)
         ),
         effort=sourced("think", take_if_reversible(request, "think", read_think, write_think)),
+        **read_scalars(options, SCALARS),
     )
     request.put_back("options", options)
     return parameters
-
-
-def _reply_limit(options: Fields) -> int | None:
-    """Take `num_predict`, unless it is one of the numbers below 1 that mean no limit."""
-    limit = options.remaining.get("num_predict")
-    return options.take_integer("num_predict") if isinstance(limit, int) and limit > 0 else None

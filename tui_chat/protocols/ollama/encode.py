@@ -23,7 +23,6 @@ One turn as a message of `/api/chat`. It depends on the turn alone, so it is enc
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any, cast
@@ -66,6 +65,7 @@ from tui_chat.protocols.common.loss_notes import (
 )
 from tui_chat.protocols.common.openai import write_tool
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
+from tui_chat.protocols.common.scalars import write_scalars
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -77,10 +77,8 @@ from tui_chat.protocols.common.settings import (
     extra_items,
     json_schema,
     namespace_items,
-    numeric_settings,
     override,
     reply_limit,
-    sampling_settings,
     schema_only_format,
     strict_notes,
     wanted_format,
@@ -88,7 +86,13 @@ from tui_chat.protocols.common.settings import (
 )
 from tui_chat.protocols.common.tool_names import NAMES_ANY, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.ollama.settings import LEVELS, OllamaSettings, write_format, write_think
+from tui_chat.protocols.ollama.settings import (
+    LEVELS,
+    SCALARS,
+    OllamaSettings,
+    write_format,
+    write_think,
+)
 
 _DOCUMENT_SEPARATOR = "\n\n"
 _OLLAMA = Protocol.OLLAMA
@@ -377,23 +381,9 @@ def _think(
 
 def _options(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
     parameters = envelope.parameters
-    captured = envelope.semantics.source is _OLLAMA
-    facts = endpoint.facts_of(parameters.model.value)
-    wanted = [
-        ("temperature", parameters.temperature, 0, math.inf),
-        ("top_p", parameters.top_p, 0, 1),
-        ("top_k", parameters.top_k, 0, math.inf),
-        ("presence_penalty", parameters.presence_penalty, -2, 2),
-        ("frequency_penalty", parameters.frequency_penalty, -2, 2),
-    ]
-    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=captured))
-    seed = [("seed", parameters.seed, -(2**63), 2**63 - 1)]
-    items += numeric_settings(seed, notes, captured=captured)
     limit = reply_limit(envelope, endpoint, notes)
-    if limit is not None:
-        items.append(("num_predict", setting_value(limit)))
-    if parameters.stop is not None and (parameters.stop.value or captured):
-        items.append(("stop", tree_of(parameters.stop.value, parameters.stop.origin)))
+    stop = parameters.stop if parameters.stop is not None and parameters.stop.value else None
+    items = write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, stop=stop)
     budget = envelope.budget
     if budget is not None and budget.limit is not None:
         items.append(("num_ctx", tree_of(budget.limit, _CONTEXT)))

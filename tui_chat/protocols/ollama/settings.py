@@ -16,8 +16,27 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.common.reasoning_effort import AUTO
-from tui_chat.protocols.common.request_fields import Meanings, is_count
+from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
+from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
 
+
+def _take_limit(options: Fields, key: str) -> int | None:
+    """Take a reply limit, unless it is one of the numbers below 1 that mean no limit."""
+    limit = options.remaining.get(key)
+    return options.take_integer(key) if isinstance(limit, int) and limit > 0 else None
+
+
+SCALARS = (
+    Scalar("temperature", "temperature", NUMBER, 0, is_sampling=True),
+    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
+    Scalar("top_k", "top_k", INTEGER, 0, is_sampling=True),
+    Scalar("presence_penalty", "presence_penalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("frequency_penalty", "frequency_penalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("seed", "seed", INTEGER, -(2**63), 2**63 - 1),
+    Scalar("max_tokens", "num_predict", _take_limit),
+    Scalar("stop", "stop", TEXTS),
+)
+"""Keys of `options`."""
 LEVELS = ("low", "medium", "high", "max")
 """The words of `think`; each is an effort of the same name."""
 

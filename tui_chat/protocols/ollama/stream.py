@@ -13,10 +13,7 @@
 
 from __future__ import annotations
 
-from tui_chat.models.reply import Reply
-from tui_chat.models.stream_events import FinishReason
-from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
+from tui_chat.models.json_text import (
     JsonObject,
     as_array,
     as_count,
@@ -25,6 +22,9 @@ from tui_chat.protocols.common.lenient_json import (
     as_string,
     to_json,
 )
+from tui_chat.models.reply import Reply
+from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import (
     ReplyReader,
     load_body,

@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.protocols.common.openai import NESTED, read_tool
 from tui_chat.protocols.common.request_fields import (
@@ -26,13 +26,12 @@ from tui_chat.protocols.common.request_fields import (
     read_tools,
     sourced,
     take_if_reversible,
-    to_json,
-    type_name,
 )
+from tui_chat.protocols.common.scalars import read_scalars
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
-from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings, read_hosted
+from tui_chat.protocols.openai_chat.settings import LIMITS, SCALARS, OpenAIChatSettings, read_hosted
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {
@@ -57,10 +56,8 @@ def decode(body: bytes) -> ChatEnvelope:
         _turn(message, number) for number, message in enumerate(request.take_list("messages"), 1)
     )
     tools = read_tools(request, _CHAT, read_tool, read_hosted)
-    parameters, max_tokens_key = _parameters(request)
+    parameters = _parameters(request)
     settings = read_settings(OpenAIChatSettings, request.remaining)
-    if max_tokens_key:
-        settings = replace(settings, max_tokens_key=max_tokens_key)
     meanings = settings.meanings()
     return captured_envelope(
         request, turns, parameters, tools, settings, notes, known=_KNOWN, meanings=meanings
@@ -123,46 +120,18 @@ def _arguments(holder: Fields, key: str) -> str:
     return "" if value is None else to_json(value)
 
 
-def _parameters(request: Fields) -> tuple[Parameters, str]:
-    """Return the unified settings, and the key that the reply limit had."""
-    key = ""
-    limit: int | None = None
-    for name in ("max_completion_tokens", "max_tokens"):
-        if limit is None and (limit := request.take_integer(name)) is not None:
-            key = name
-    stop = request.take_strings("stop")
-    if not stop and isinstance(word := request.remaining.get("stop"), str):
-        stop = (word,)  # stays in the namespace, since it was no list
-    stream = request.take_equal("stream", True)
-    return (
-        Parameters(
-            model=captured_model(request.take_text("model")),
-            temperature=sourced("temperature", request.take_number("temperature")),
-            max_tokens=sourced(key, limit),
-            stream=stream,
-            top_p=sourced("top_p", request.take_number("top_p")),
-            stop=sourced("stop", stop or None),
-            seed=sourced("seed", request.take_integer("seed")),
-            presence_penalty=sourced("presence_penalty", request.take_number("presence_penalty")),
-            frequency_penalty=sourced(
-                "frequency_penalty", request.take_number("frequency_penalty")
-            ),
-            tool_choice=sourced(
-                "tool_choice",
-                take_if_reversible(request, "tool_choice", NESTED.read_choice, NESTED.write_choice),
-            ),
-            parallel_tool_calls=sourced(
-                "parallel_tool_calls", request.take_boolean("parallel_tool_calls")
-            ),
-            response_format=sourced(
-                "response_format",
-                take_if_reversible(
-                    request, "response_format", NESTED.read_format, NESTED.write_format
-                ),
-            ),
-            effort=sourced("reasoning_effort", request.take_text("reasoning_effort") or None),
-        ),
-        key,
+def _parameters(request: Fields) -> Parameters:
+    values = read_scalars(request, (*LIMITS, *SCALARS))
+    if isinstance(word := request.remaining.get("stop"), str) and word:
+        values["stop"] = sourced("stop", (word,))  # stays in the namespace, since it was no list
+    choice = take_if_reversible(request, "tool_choice", NESTED.read_choice, NESTED.write_choice)
+    form = take_if_reversible(request, "response_format", NESTED.read_format, NESTED.write_format)
+    return Parameters(
+        model=captured_model(request.take_text("model")),
+        stream=request.take_equal("stream", True),
+        tool_choice=sourced("tool_choice", choice),
+        response_format=sourced("response_format", form),
+        **values,
     )
 
 

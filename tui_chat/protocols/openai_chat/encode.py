@@ -16,7 +16,6 @@ server that is known to refuse unknown keys they are left out, with a warning.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -25,6 +24,7 @@ from urllib.parse import urlsplit
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
+from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.semantics import UNSET, HostedTool
@@ -62,7 +62,7 @@ from tui_chat.protocols.common.openai import (
     write_tool,
 )
 from tui_chat.protocols.common.reasoning_effort import openai_effort
-from tui_chat.protocols.common.request_fields import to_json
+from tui_chat.protocols.common.scalars import is_same_model, write_scalars
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -72,13 +72,10 @@ from tui_chat.protocols.common.segments import (
 )
 from tui_chat.protocols.common.settings import (
     extra_items,
-    is_same_model,
     namespace_items,
-    numeric_settings,
     openai_format,
     override,
     reply_limit,
-    sampling_settings,
     stop_sequences,
     tier_items,
     usable_tool_choice,
@@ -90,6 +87,7 @@ from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
 from tui_chat.protocols.openai_chat.settings import (
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
+    SCALARS,
     OpenAIChatSettings,
     searches,
     write_openrouter,
@@ -241,8 +239,9 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     notes += message_notes
     body: Items = [("model", setting_value(model))] if model.value or not captured else []
     body.append(("messages", Arr(tuple(messages))))
-    body += _tools(envelope, endpoint, paired.aliases, notes, may_be_empty=not facts.strict_keys)
-    body += _settings(envelope, endpoint, notes)
+    sent = _tools(envelope, endpoint, paired.aliases, notes, may_be_empty=not facts.strict_keys)
+    has_tools = any(key == "tools" and value != Arr(()) for key, value in sent)
+    body += [*sent, *_settings(envelope, endpoint, notes, has_tools=has_tools)]
     if captured:
         body = override(body, extra_items(envelope, _CHAT))
     if not messages:
@@ -331,12 +330,6 @@ def _tools(
         else:
             sentence = "An empty list of tools is left out: this server refuses one."
         notes.append(Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools")))
-    parallel = envelope.parameters.parallel_tool_calls
-    if parallel is not None and (encoded or captured):
-        items.append(("parallel_tool_calls", setting_value(parallel)))
-    elif parallel is not None:
-        why = "no tools are sent"
-        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
     if captured and envelope.semantics.namespace(OpenAIChatSettings).tool_choice is not UNSET:
         return items  # the namespace has it
     choice = usable_tool_choice(envelope, _CHAT, [tool.name for tool in functions], aliases, notes)
@@ -369,7 +362,9 @@ _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority"
 _TIERS["ultrafast"] = "fast"
 
 
-def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+def _settings(
+    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], *, has_tools: bool
+) -> Items:
     parameters, namespace = envelope.parameters, envelope.semantics.namespace(OpenAIChatSettings)
     captured = envelope.semantics.source is _CHAT
     unchanged = is_same_model(envelope, _CHAT)
@@ -377,35 +372,19 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     items: Items = []
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
-        key = namespace.max_tokens_key if captured and namespace.max_tokens_key else ""
-        key = (
-            key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
-        )
-        items.append((key, setting_value(limit)))
-    wanted = [
-        ("temperature", parameters.temperature, 0, 2),
-        ("top_p", parameters.top_p, 0, 1),
-        ("presence_penalty", parameters.presence_penalty, -2, 2),
-        ("frequency_penalty", parameters.frequency_penalty, -2, 2),
-    ]
-    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
-    items += sampling_settings(
-        wanted,
-        parameters,
-        facts,
-        notes,
-        captured=unchanged,
-        effort=effort.value if effort is not None else "",
-    )
-    items += numeric_settings(
-        [("seed", parameters.seed, -math.inf, math.inf)], notes, captured=captured
-    )
+        key = facts.max_tokens_key or endpoint.max_tokens_key
+        items.append((limit.origin.id if captured else key, setting_value(limit)))
     most = 0 if facts.stop is False else _MAX_STOPS
     stop = parameters.stop if captured else stop_sequences(parameters.stop, most, notes)
-    if stop is not None:
-        items.append(("stop", tree_of(stop.value, stop.origin)))
-    if effort is not None:
-        items.append(("reasoning_effort", setting_value(effort)))
+    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
+    parallel = parameters.parallel_tool_calls
+    if parallel is not None and not (has_tools or captured):
+        why = "no tools are sent"
+        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
+        parallel = None
+    items += write_scalars(
+        SCALARS, envelope, endpoint, notes, stop=stop, effort=effort, parallel_tool_calls=parallel
+    )
     form = (
         parameters.response_format
         if captured

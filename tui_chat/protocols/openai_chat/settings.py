@@ -10,13 +10,29 @@ from typing import Any, ClassVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import as_string
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
 from tui_chat.protocols.common.hosted_tools import search_fields, take_search
-from tui_chat.protocols.common.lenient_json import as_string
 from tui_chat.protocols.common.openai import OpenAISettings
 from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
+from tui_chat.protocols.common.scalars import BOOLEAN, INTEGER, NUMBER, TEXT, TEXTS, Scalar
 
+LIMITS = (
+    Scalar("max_tokens", "max_completion_tokens", INTEGER),
+    Scalar("max_tokens", "max_tokens", INTEGER),
+)
+"""The two names of the reply limit; which one is sent depends on the model."""
+SCALARS = (
+    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
+    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
+    Scalar("presence_penalty", "presence_penalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("frequency_penalty", "frequency_penalty", NUMBER, -2, 2, is_sampling=True),
+    Scalar("seed", "seed", INTEGER),
+    Scalar("stop", "stop", TEXTS),
+    Scalar("effort", "reasoning_effort", TEXT),
+    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
+)
 OPENAI_OPTIONS = ("context_size", "location")
 """The options of a web search that OpenAI has."""
 OPENROUTER_OPTIONS = ("context_size", "max_uses")
@@ -58,7 +74,6 @@ class OpenAIChatSettings(OpenAISettings):
     """The settings that only OpenAI Chat has."""
 
     protocol: ClassVar = Protocol.OPENAI_CHAT
-    form_only: ClassVar = frozenset({"max_tokens_key"})
     informational: ClassVar = frozenset(
         (
             *("metadata", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
@@ -93,8 +108,6 @@ class OpenAIChatSettings(OpenAISettings):
     top_logprobs: Setting = UNSET
     verbosity: Setting = UNSET
     web_search_options: Setting = UNSET
-    max_tokens_key: Setting = UNSET
-    """Not in the body: which of its two names the reply limit was given."""
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""

@@ -26,12 +26,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui_chat.models.citations import MOST_SOURCES
-from tui_chat.models.media import detect_mime
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MEDIA_SIZE
-from tui_chat.models.stream_events import FinishReason, StreamEvent
-from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.lenient_json import (
+from tui_chat.models.json_text import (
     JsonObject,
     as_array,
     as_count,
@@ -40,6 +35,11 @@ from tui_chat.protocols.common.lenient_json import (
     as_string,
     to_json,
 )
+from tui_chat.models.media import detect_mime
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MEDIA_SIZE
+from tui_chat.models.stream_events import FinishReason, StreamEvent
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import (
     ReplyReader,

@@ -24,6 +24,7 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
 from tui_chat.protocols.common.openai import FLAT
@@ -37,12 +38,11 @@ from tui_chat.protocols.common.request_fields import (
     read_tools,
     sourced,
     take_if_reversible,
-    to_json,
-    type_name,
 )
+from tui_chat.protocols.common.scalars import read_scalars
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
-from tui_chat.protocols.openai_responses.settings import ResponsesSettings, read_hosted
+from tui_chat.protocols.openai_responses.settings import SCALARS, ResponsesSettings, read_hosted
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _ROLES: dict[str, MessageRole] = {
@@ -228,21 +228,14 @@ def _parameters(request: Fields) -> Parameters:
     if reasoning is not None:
         effort = reasoning.take_text("effort")
         request.put_back("reasoning", reasoning)
+    choice = take_if_reversible(request, "tool_choice", FLAT.read_choice, FLAT.write_choice)
     return Parameters(
         model=captured_model(request.take_text("model")),
-        temperature=sourced("temperature", request.take_number("temperature")),
-        max_tokens=sourced("max_output_tokens", request.take_integer("max_output_tokens")),
         stream=request.take_equal("stream", True),
-        top_p=sourced("top_p", request.take_number("top_p")),
-        tool_choice=sourced(
-            "tool_choice",
-            take_if_reversible(request, "tool_choice", FLAT.read_choice, FLAT.write_choice),
-        ),
-        parallel_tool_calls=sourced(
-            "parallel_tool_calls", request.take_boolean("parallel_tool_calls")
-        ),
+        tool_choice=sourced("tool_choice", choice),
         response_format=sourced("text.format", form),
         effort=sourced("reasoning.effort", effort or None),
+        **read_scalars(request, SCALARS),
     )
 
 

@@ -50,6 +50,7 @@ from tui_chat.protocols.common.loss_notes import (
 )
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
 from tui_chat.protocols.common.reasoning_effort import openai_effort
+from tui_chat.protocols.common.scalars import is_same_model, write_scalars
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -59,13 +60,11 @@ from tui_chat.protocols.common.segments import (
 )
 from tui_chat.protocols.common.settings import (
     extra_items,
-    is_same_model,
     json_schema,
     namespace_items,
     openai_format,
     override,
     reply_limit,
-    sampling_settings,
     tier_items,
     tool_tree,
     usable_tool_choice,
@@ -75,6 +74,7 @@ from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.openai_responses.settings import (
     LOGPROBS,
+    SCALARS,
     SEARCH_OPTIONS,
     ResponsesSettings,
     write_hosted,
@@ -191,7 +191,7 @@ def _segment_encoder(
     developer: bool, captured: bool, breakpoints: bool
 ) -> Callable[[Sequence[Turn]], Encoding]:
     """Return a function that encodes a segment, and remembers the result. `breakpoints`: cache
-    marks of users and the system are sent; the model's own text accepts none.
+    marks are sent.
     """
     encode_plain = plain_turns(_RESPONSES, openai_roles(developer))
     encode_turn = turn_encoder(developer, captured)
@@ -200,7 +200,7 @@ def _segment_encoder(
         items: list[Tree] = []
         notes: list[Note] = []
         for turn in turns:
-            is_marked = breakpoints and turn.role in ("user", "system") and has_marks(turn)
+            is_marked = breakpoints and has_marks(turn)
             if not is_marked and (plain := encode_plain(turn)) is not None:
                 items.append(plain)
                 continue
@@ -239,9 +239,6 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     items: Items = []
     if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
         items.append(("tools", Arr(encoded)))
-    parallel = envelope.parameters.parallel_tool_calls
-    if parallel is not None:
-        items.append(("parallel_tool_calls", setting_value(parallel)))
     if captured and envelope.semantics.namespace(ResponsesSettings).tool_choice is not UNSET:
         return items  # the namespace has it
     choice = usable_tool_choice(
@@ -274,20 +271,11 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     facts = endpoint.facts_of(parameters.model.value)
     unchanged = is_same_model(envelope, _RESPONSES)
     items: Items = []
-    wanted = [("temperature", parameters.temperature, 0, 2), ("top_p", parameters.top_p, 0, 1)]
     effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
-    items += sampling_settings(
-        wanted,
-        parameters,
-        facts,
-        notes,
-        captured=unchanged,
-        effort=effort.value if effort is not None else "",
-    )
     limit = reply_limit(envelope, endpoint, notes)
-    if limit is not None:
-        limit = limit if captured else _raise_limit(limit, notes)
-        items.append(("max_output_tokens", setting_value(limit)))
+    if limit is not None and not captured:
+        limit = _raise_limit(limit, notes)
+    items += write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, effort=effort)
     missing = ("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
     notes += missing_notes(_RESPONSES, parameters, *missing)
     reasoning: Items = [] if effort is None else [("effort", setting_value(effort))]

@@ -11,12 +11,19 @@ from typing import Any, ClassVar, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
 from tui_chat.protocols.common.hosted_tools import search_fields, take_domains, take_search
-from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
 from tui_chat.protocols.common.openai import OpenAISettings
 from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
+from tui_chat.protocols.common.scalars import BOOLEAN, INTEGER, NUMBER, Scalar
 
+SCALARS = (
+    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
+    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
+    Scalar("max_tokens", "max_output_tokens", INTEGER),
+    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
+)
 SEARCH_OPTIONS = ("context_size", "location", "allowed_domains", "live")
 """The options of a web search that Responses has."""
 _SEARCH = re.compile(r"web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?")

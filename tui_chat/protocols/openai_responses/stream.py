@@ -20,12 +20,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MOST_PIECES
-from tui_chat.models.stream_events import FinishReason
-from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
-from tui_chat.protocols.common.lenient_json import (
+from tui_chat.models.json_text import (
     JsonObject,
     as_array,
     as_count,
@@ -33,6 +28,11 @@ from tui_chat.protocols.common.lenient_json import (
     as_raw_string,
     as_string,
 )
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_limits import MOST_PIECES
+from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import (
     ReplyReader,

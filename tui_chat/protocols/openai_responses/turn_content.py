@@ -23,6 +23,7 @@ from typing import Any, cast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
@@ -44,7 +45,6 @@ from tui_chat.protocols.common.loss_notes import (
     part_note,
     turn_notes,
 )
-from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
 from tui_chat.protocols.roles import adapted_role
