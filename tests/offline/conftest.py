@@ -7,7 +7,13 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
+from tui_chat.offline import (
+    HttpRequest,
+    LoopbackTransport,
+    OfflineDependencies,
+    OfflineService,
+    serve,
+)
 from tui_chat.offline.server import OfflineServer
 
 
@@ -50,7 +56,7 @@ def received() -> list[HttpRequest]:
 
 @pytest.fixture
 async def client(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[httpx.AsyncClient]:
-    transport = LoopbackTransport(on_request=received.append, dependencies=clock.dependencies)
+    transport = LoopbackTransport(OfflineService(clock.dependencies, received.append))
     headers = {"anthropic-version": "2026-10-21", "authorization": "Bearer sk-very-secret"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://loopback.invalid", headers=headers

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.offline import MODELS, tokens
-from tui_chat.offline.models.catalogue import blocks, find_model
-from tui_chat.offline.models.mirror import fenced, inline_code
-from tui_chat.offline.models.toolsmith import sample_arguments
-from tui_chat.offline.reply_pieces import (
+from tui_chat.offline import MODELS
+from tui_chat.offline import reply as tokens
+from tui_chat.offline.json_answers import sample_of
+from tui_chat.offline.mirror import fenced, inline_code
+from tui_chat.offline.models import blocks, find_model
+from tui_chat.offline.reply import (
     Finish,
     ReasoningPiece,
     Speed,
@@ -115,12 +116,12 @@ SAMPLES = [
 
 @pytest.mark.parametrize(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
 def test_samples_fit_their_schema(schema, value):
-    assert sample_arguments(schema) == value
+    assert sample_of(schema) == value
 
 
 @pytest.mark.parametrize("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
-def test_a_schema_without_end_has_a_sample_arguments(schema):
-    assert len(json.dumps(sample_arguments(schema))) < 200_000
+def test_a_schema_without_end_has_a_sample_of(schema):
+    assert len(json.dumps(sample_of(schema))) < 200_000
 
 
 @given(st.text(alphabet="`a \n"))

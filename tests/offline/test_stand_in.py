@@ -13,7 +13,7 @@ import pytest
 from backports import zstd
 
 from tui_chat.offline import OfflineDependencies, serve
-from tui_chat.offline.models.script import read_script
+from tui_chat.offline.script import read_script
 
 CLAUDE = {"anthropic-version": "2023-06-01"}
 TOOLS = [

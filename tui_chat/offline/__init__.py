@@ -1,66 +1,45 @@
 """The offline provider: all protocols answered without network, key or configuration.
 
-It takes the provider's side. It reads the real HTTP requests that this app, or an official SDK,
-sends to OpenAI, Anthropic, Google and Ollama, checks them as those providers would, and answers
-with their bodies, events, headers and errors. It shares nothing with `tui_chat.protocols`, whose
-decoders accept most of what a provider refuses: two independent readings of a protocol that agree
-are evidence, one reading tested against itself is not.
-
-1. Everything between a request and a response is a function: `OfflineService.respond`. It does no
-   I/O and uses no clock but the injected one. A response's body is a lazy sequence of steps (bytes,
-   waits, a disconnect); only the transport and the server wait.
-2. A model knows no protocol, and a protocol no model. `parse_request` turns a body into a
-   `PromptRequest`, a model turns that into pieces, `tokens` into tokens within limits, and a
-   `ResponseWriter` into the provider's bytes.
-3. Every error is one `RequestError`, which each provider words in its own way.
+It takes the provider's side: it reads the real HTTP requests that this app, or an official SDK,
+sends to OpenAI, Anthropic, Google and Ollama, and answers with their bodies, events and errors. It
+is lenient where they refuse; `tests/vendors` refuses as they do. It shares nothing with
+`tui_chat.protocols`: two independent readings of a protocol that agree are evidence.
 
 The modules, in the order in which a request passes them:
 
-    transport  server                 an httpx transport; a loopback socket (h11)
-      http_messages                   the HTTP request and response, byte for byte
-      service                         from a request to a response; the list of providers
-        base_provider                 the types that every provider's folder implements
-        json_reader  request_errors   reading untrusted JSON; all errors
-        openai/  anthropic/  gemini/  ollama/
-                                      parse_request, response_writer, provider (headers, errors)
-        prompt_request                the request in terms of no provider
-        models/                       the catalogue, mirror, lorem, toolsmith, script
-        structured_output             answers that fit a JSON schema
-        reply_pieces  tokens          the pieces of a reply; its size, speed and limits
-        prompt_cache                  what a real prompt cache would serve
-    dependencies                      clock, sleep and ids, replaceable in tests
-
-Models: `mirror` describes what it received; `echo` repeats; `lorem[:SPEED[:TOKENS]]` writes at
-length; `thinker` reasons first; `researcher` cites pages; `picture` draws; `toolsmith` calls tools;
-`flaky-429`, `flaky-500`, `flaky-529` refuse (`:N` only the first N times), `flaky-error`,
-`flaky-cut` and `flaky-stall` break in the middle. `SPEED` is tokens per second or `max`.
+    transport  server        an httpx transport; a loopback socket (h11)
+      http_messages          the HTTP request and response, byte for byte; clock, sleep and ids
+      service                from a request to a response; the list of protocols
+        base_protocol        what each of them implements: reading, writing, errors
+        openai_chat  openai_responses  anthropic_messages  gemini  ollama
+        prompt               the request in terms of no protocol
+        models               every model by its name; mirror and script have modules of their own
+        json_answers         arguments and answers that fit a JSON schema
+        reply                the pieces of a reply; its tokens, speed and limits
+        prompt_cache         what a real prompt cache would serve
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.http_messages import HttpRequest
-from tui_chat.offline.models.catalogue import MODELS, OfflineModel
+from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
+from tui_chat.offline.models import MODELS, OfflineModel
 
 if TYPE_CHECKING:
-    from tui_chat.offline.models.script import Script
+    from tui_chat.offline.script import Script
     from tui_chat.offline.server import OfflineServer
+    from tui_chat.offline.service import OfflineService
     from tui_chat.offline.transport import LoopbackTransport
 
 __all__ = [
-    "BASE_URL",
     "MODELS",
     "HttpRequest",
     "LoopbackTransport",
     "OfflineDependencies",
     "OfflineModel",
+    "OfflineService",
     "serve",
 ]
-
-BASE_URL = "http://loopback.invalid"
-"""A base URL for requests through `LoopbackTransport`, which ignores the host. No resolver knows
-the name, so a client without the transport fails instead of sending anywhere."""
 
 
 def serve(
@@ -74,21 +53,23 @@ def serve(
 ) -> "OfflineServer":
     """Return a server of the offline provider on a loopback socket; it listens in an `async with`.
 
-    It has a `port` and a `base_url`. Port 0 takes a free one. `alias` is the model that answers for
-    unknown names; without one they are refused. `script` is what the model `script` plays. Raises
-    ValueError for a host that other machines can reach.
+    It has a `port` and a `base_url`. Port 0 takes a free one. The other arguments are those of
+    `OfflineService`. Raises ValueError for a host that other machines can reach.
     """
     from tui_chat.offline.server import OfflineServer  # h11 is needed only to serve
+    from tui_chat.offline.service import OfflineService
 
-    return OfflineServer(
-        port, host, on_request=on_request, dependencies=dependencies, alias=alias, script=script
-    )
+    return OfflineServer(OfflineService(dependencies, on_request, alias, script), port, host)
 
 
 def __getattr__(name: str) -> Any:
     """Import the transport on first access: importing httpx takes a quarter of a second."""
-    if name != "LoopbackTransport":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tui_chat.offline.transport import LoopbackTransport
+    if name == "LoopbackTransport":
+        from tui_chat.offline.transport import LoopbackTransport
 
-    return LoopbackTransport
+        return LoopbackTransport
+    if name == "OfflineService":
+        from tui_chat.offline.service import OfflineService
+
+        return OfflineService
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,22 +1,51 @@
-"""HTTP requests and responses, the same for the httpx transport and the socket server.
-
-A response is inert. Making it computes nothing of the reply: `play` pulls the steps one by one, so
-a client that disconnects stops the work by not pulling.
+"""HTTP requests and responses, the same for the httpx transport and the socket server, and the
+sources of time and randomness, which a test can replace.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+import os
+import string
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import field
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.reply_pieces import Disconnect, Stall, Wait
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names in lower case, in the order sent."""
 
-Step: TypeAlias = bytes | Wait | Stall | Disconnect
+Pause: TypeAlias = Callable[[float | None], Awaitable[None]]
+"""Waits the given seconds, or for ever if given None."""
+
+_ALPHABET = string.ascii_letters + string.digits
+
+
+async def _sleep(seconds: float) -> None:
+    import asyncio  # deferred: the models are read without an event loop
+
+    await asyncio.sleep(seconds)
+
+
+def _random_id(length: int) -> str:
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(length))
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineDependencies:
+    """The sources of time and randomness."""
+
+    now: Callable[[], float] = time.time
+    """Seconds since 1970, for `created`, `date` and similar fields."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds on a clock that never jumps, for the speed of a reply and the prompt cache."""
+
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = _sleep
+    """Waits the given seconds. Only called with a positive number."""
+
+    random_id: Callable[[int], str] = _random_id
+    """Returns random letters and digits of the given length, for ids and signatures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +76,7 @@ class HttpRequest:
         return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
 
     def header(self, name: str) -> str | None:
-        """Return the first value of a header, in any capitalisation; None if it is absent."""
+        """Return the first value of a header, in any letter case; None if it is absent."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key == wanted), None)
 
@@ -58,47 +87,10 @@ class HttpResponse:
 
     status: int
     headers: Headers
-    steps: Iterable[Step]
-    """The body and the events while it is sent. Can be iterated once."""
-
-    before: tuple[Wait | Stall, ...] = ()
-    """Events before the status line: an unstreamed reply is delayed as a whole."""
+    body: AsyncGenerator[bytes, None]
+    """Makes each piece when it is read, so a client that disconnects stops the model. Raises
+    ConnectionCut."""
 
 
 class ConnectionCut(Exception):
-    """The model dropped the connection; raised by `play`."""
-
-
-async def play(
-    steps: Iterable[Step],
-    dependencies: OfflineDependencies,
-    pause: Callable[[float | None], Awaitable[None]],
-) -> AsyncIterator[bytes]:
-    """Yield the bytes of the steps, each when it is due.
-
-    Waits add up on a clock of their own, so that a slow reader does not slow the model further.
-    `pause` waits the given seconds, or for ever if given None. Raises `ConnectionCut`.
-    """
-    due = dependencies.monotonic()
-    for step in steps:
-        match step:
-            case bytes():
-                yield step
-            case Wait(seconds):
-                due += seconds
-                remaining = due - dependencies.monotonic()
-                if remaining > 0:
-                    await pause(remaining)
-            case Stall():
-                await pause(None)
-            case Disconnect():
-                raise ConnectionCut
-            case _:
-                assert_never(step)
-
-
-async def wait_forever() -> None:
-    """Wait until cancelled."""
-    import asyncio  # deferred: the catalogue of models is read without an event loop
-
-    await asyncio.get_running_loop().create_future()
+    """The model dropped the connection."""

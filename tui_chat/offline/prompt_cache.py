@@ -16,9 +16,8 @@ from hashlib import sha256
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.json_reader import compact
-from tui_chat.offline.prompt_request import NO_CACHE_USE, CacheUse, PromptRequest
-from tui_chat.offline.tokens import estimate_prompt_tokens
+from tui_chat.offline.prompt import CacheUse, PromptRequest, compact, fields_of
+from tui_chat.offline.reply import estimate_prompt_tokens
 
 _MINIMUM = 1024
 """Tokens of the shortest prompt, or beginning of one, that is cached."""
@@ -61,7 +60,7 @@ class PromptCache:
     def use(self, prompt: PromptRequest) -> CacheUse:
         """Return what of a prompt is cached, and remember it."""
         if prompt.protocol.startswith("Ollama"):
-            return NO_CACHE_USE
+            return CacheUse()
         if prompt.protocol.startswith("Anthropic"):
             return self._marked_use(prompt)
         return self._automatic_use(prompt)
@@ -71,8 +70,8 @@ class PromptCache:
         total, now = estimate_prompt_tokens(prompt.characters), self._now()
         common = max(
             (
-                _common(known, text)
-                for (model, known), used in self._prompts.items()
+                _common(earlier, text)
+                for (model, earlier), used in self._prompts.items()
                 if model == prompt.model and now - used <= _AUTOMATIC_SECONDS
             ),
             default=0,
@@ -82,16 +81,16 @@ class PromptCache:
             self._prompts.move_to_end((prompt.model, text))
         while len(self._prompts) > 1 and (
             len(self._prompts) > _KEPT_PROMPTS
-            or sum(len(known) for _, known in self._prompts) > _KEPT_CHARACTERS
+            or sum(len(earlier) for _, earlier in self._prompts) > _KEPT_CHARACTERS
         ):
             self._prompts.popitem(last=False)
         cached = total * common // max(1, len(text)) // _STEP * _STEP
-        return CacheUse(read=cached) if cached >= _MINIMUM else NO_CACHE_USE
+        return CacheUse(read=cached) if cached >= _MINIMUM else CacheUse()
 
     def _marked_use(self, prompt: PromptRequest) -> CacheUse:
         blocks = list(_blocks(prompt))
         if all(block.seconds is None for block in blocks):
-            return NO_CACHE_USE
+            return CacheUse()
         total, now = estimate_prompt_tokens(prompt.characters), self._now()
         digest, hashes, ends = sha256(prompt.model.encode()), list[str](), list[int]()
         at = 0
@@ -132,22 +131,20 @@ def _blocks(prompt: PromptRequest) -> Iterator[_PromptBlock]:
         for part in (*prompt.tools, prompt.body.get("text"), *prompt.system, *prompt.turns):
             yield _PromptBlock(repr(part), 0, None)
         return
-    last: _PromptBlock | None = None
+    blocks: list[_PromptBlock] = []
     for key in _ORDER:
         value = prompt.body.get(key)
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
         for item in items if value is not None else ():
-            for block in _item_blocks(key, item):
-                if last is not None:
-                    yield last
-                last = block
-    if last is not None:  # a mark of the whole request is one of its last block
+            blocks += _item_blocks(key, item)
+    yield from blocks[:-1]
+    for last in blocks[-1:]:  # a mark of the whole request is one of its last block
         seconds = last.seconds or _seconds(prompt.body.get(_MARK))
         yield _PromptBlock(last.text, last.characters, seconds)
 
 
 def _item_blocks(key: str, item: Any) -> Iterator[_PromptBlock]:
-    message = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    message = fields_of(item)
     content = message.get("content")
     if not isinstance(content, list):
         text = f"{key} {_without_marks(item)}"
@@ -156,9 +153,8 @@ def _item_blocks(key: str, item: Any) -> Iterator[_PromptBlock]:
     rest = {name: value for name, value in message.items() if name not in ("content", _MARK)}
     head = f"{key} {compact(rest)} "
     for block in cast("list[Any]", content):
-        fields = cast("dict[str, Any]", block) if isinstance(block, dict) else {}
-        text = head + _without_marks(block)
-        yield _PromptBlock(text, _characters(block), _seconds(fields.get(_MARK)))
+        seconds = _seconds(fields_of(block).get(_MARK))
+        yield _PromptBlock(head + _without_marks(block), _characters(block), seconds)
         head = ""
 
 
@@ -167,14 +163,13 @@ _NOT_COUNTED = frozenset(("type", "role", "id", "tool_use_id", "signature", _MAR
 
 def _characters(value: Any) -> int:
     """Return the characters of a part of a body that `PromptRequest.characters` counts, about."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
+    if fields := fields_of(value):
         if "source" in fields:  # a picture or a document
             return 1_000
         if "input_schema" in fields:
             words = (str(fields.get(name) or "") for name in ("name", "description"))
             return sum(map(len, words)) + len(str(fields["input_schema"]))
-        return sum(_characters(each) for key, each in fields.items() if key not in _NOT_COUNTED)
+        return sum(_characters(value) for key, value in fields.items() if key not in _NOT_COUNTED)
     if isinstance(value, list):
         return sum(map(_characters, cast("list[Any]", value)))
     return len(value) if isinstance(value, str) else 0
@@ -182,15 +177,14 @@ def _characters(value: Any) -> int:
 
 def _without_marks(value: Any) -> str:
     if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
-        value = {name: each for name, each in fields.items() if name != _MARK}
+        value = {key: field for key, field in fields_of(value).items() if key != _MARK}
     return compact(value)
 
 
 def _seconds(mark: Any) -> float | None:
     if not isinstance(mark, dict):
         return None
-    return 3600.0 if cast("dict[str, Any]", mark).get("ttl") == "1h" else 300.0
+    return 3600.0 if fields_of(mark).get("ttl") == "1h" else 300.0
 
 
 def _common(one: str, other: str) -> int:

@@ -10,8 +10,7 @@
 
 import asyncio
 import ipaddress
-from collections.abc import Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from email.utils import formatdate
 from http import HTTPStatus
@@ -19,18 +18,9 @@ from typing import Any, cast
 
 import h11
 
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.http_messages import (
-    ConnectionCut,
-    HttpRequest,
-    HttpResponse,
-    play,
-    wait_forever,
-)
-from tui_chat.offline.models.script import Script
-from tui_chat.offline.reply_pieces import Wait
-from tui_chat.offline.request_errors import BodyTooLarge, InvalidJson
-from tui_chat.offline.service import MAX_BODY, OfflineService, provider_of
+from tui_chat.offline.http_messages import ConnectionCut, HttpRequest, HttpResponse
+from tui_chat.offline.reply import Fault
+from tui_chat.offline.service import MAX_BODY, OfflineService, protocol_of, too_large
 
 _CHUNK = 1 << 16
 _MAX_EARLY = 1 << 20
@@ -40,19 +30,10 @@ _MAX_EARLY = 1 << 20
 class OfflineServer:
     """The offline provider on a port. An async context manager that listens inside the block."""
 
-    def __init__(
-        self,
-        port: int,
-        host: str,
-        *,
-        on_request: Callable[[HttpRequest], None] | None = None,
-        dependencies: OfflineDependencies | None = None,
-        alias: str = "",
-        script: Script | None = None,
-    ) -> None:
+    def __init__(self, service: OfflineService, port: int, host: str) -> None:
+        self._service = service
         self._host = _checked_host(host)
         self._port = port
-        self._service = OfflineService(dependencies, on_request, alias, script)
         self._listener: asyncio.Server | None = None
         self._connections: set[asyncio.Task[Any]] = set()
 
@@ -125,8 +106,7 @@ class _Connection:
         """Serve requests until either side is done."""
         try:
             while (request := await self._read_request()) is not None:
-                response = self._service.respond(request)
-                if not await self._while_connected(response, request):
+                if not await self._answered(request):
                     return
                 if self._h11.our_state is not h11.DONE or self._h11.their_state is not h11.DONE:
                     return
@@ -153,18 +133,18 @@ class _Connection:
             elif isinstance(event, h11.Data):
                 body += event.data
                 if request is not None and len(body) > MAX_BODY:
-                    provider = provider_of(_http_request(request, b""))
-                    refusal = self._service.refuse(provider, BodyTooLarge(MAX_BODY))
-                    await self._respond(refusal, close=True)
+                    protocol = protocol_of(_http_request(request, b""))
+                    refusal = self._service.refuse(protocol, too_large(), "")
+                    await self._send_response(refusal, close=True)
                     return None
             elif isinstance(event, h11.EndOfMessage) and request is not None:
                 return _http_request(request, bytes(body))
             else:
                 return None  # ConnectionClosed, or PAUSED with nothing more to serve
 
-    async def _while_connected(self, response: HttpResponse, request: HttpRequest) -> bool:
-        """Send the response unless the client leaves first; True if all of it was sent."""
-        work = asyncio.ensure_future(self._respond(response, head=request.method == "HEAD"))
+    async def _answered(self, request: HttpRequest) -> bool:
+        """Answer unless the client leaves first; True if all of it was sent."""
+        work = asyncio.ensure_future(self._answer(request))
         watch = asyncio.ensure_future(self._watch())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -175,6 +155,10 @@ class _Connection:
             # Gathered, not awaited one by one: our own cancellation must not pass for theirs.
             await asyncio.gather(work, watch, return_exceptions=True)
 
+    async def _answer(self, request: HttpRequest) -> bool:
+        response = await self._service.respond(request, self._pause)
+        return await self._send_response(response, head=request.method == "HEAD")
+
     async def _watch(self) -> None:
         """Return when the client has closed its side."""
         early = 0
@@ -184,14 +168,12 @@ class _Connection:
                 return
             early += len(data)
             self._h11.receive_data(data)
-        await wait_forever()
+        await asyncio.Event().wait()
 
-    async def _respond(
+    async def _send_response(
         self, response: HttpResponse, *, head: bool = False, close: bool = False
     ) -> bool:
         """Send a response; False if the model dropped the connection."""
-        for step in response.before:
-            await self._pause(step.seconds if isinstance(step, Wait) else None)
         extra = [("date", formatdate(self._service.dependencies.now(), usegmt=True))]
         if close:
             extra.append(("connection", "close"))
@@ -204,16 +186,18 @@ class _Connection:
         )
         try:
             if not head:
-                async for data in play(response.steps, self._service.dependencies, self._pause):
-                    await self._send(h11.Data(data=data))
-                    await asyncio.sleep(0)  # drain returns at once while the buffer has room
+                async with aclosing(response.body) as body:
+                    async for data in body:
+                        await self._send(h11.Data(data=data))
+                        await asyncio.sleep(0)  # drain returns at once while the buffer has room
             await self._send(h11.EndOfMessage())
         except ConnectionCut:
             return False
         return True
 
     async def _pause(self, seconds: float | None) -> None:
-        await (wait_forever() if seconds is None else self._service.dependencies.sleep(seconds))
+        sleep = self._service.dependencies.sleep
+        await (asyncio.Event().wait() if seconds is None else sleep(seconds))
 
     async def _send(self, event: Any) -> None:
         data = cast("bytes | None", self._h11.send(event))
@@ -225,11 +209,11 @@ class _Connection:
         """Answer a client whose HTTP is invalid, before the connection closes."""
         if self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
-        provider = provider_of(HttpRequest("GET", "/", (), b""))
-        response = self._service.refuse(provider, InvalidJson(str(error)))
+        protocol = protocol_of(HttpRequest("GET", "/", (), b""))
+        response = self._service.refuse(protocol, Fault("invalid", str(error)), "")
         response = replace(response, status=error.error_status_hint)
         with suppress(OSError, h11.LocalProtocolError):
-            await self._respond(response, close=True)
+            await self._send_response(response, close=True)
 
 
 def _http_request(request: h11.Request, body: bytes) -> HttpRequest:

@@ -1,101 +1,69 @@
-"""The offline provider: an HTTP request in, an `HttpResponse` out, and no I/O between.
+"""The offline provider: an HTTP request in, an `HttpResponse` out.
 
 It keeps three things in memory: how often each failing model was asked, so that `flaky-429:2`
 succeeds at the third request, the latest responses of the Responses protocol, so that
 `previous_response_id` works, and the latest prompts, so that `usage` counts cached tokens.
 
-The error for an unknown path is worded by the provider that the request is recognisably meant for:
-`/api` is Ollama's, `/v1beta` or a Google key is Gemini's, an `anthropic-version` header is
-Anthropic's, all else is OpenAI's. `GET /v1/models` belongs to three of them, decided in the same
-way.
-
-Structured output: what a request wants the answer to look like, and an answer that does.
+The protocol of a request is told by its path, else by its headers: a Google key is Gemini's, an
+`anthropic-version` Anthropic's. `GET /v1/models` belongs to three of them, decided in the same way.
 """
 
-import json
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any, assert_never, cast
 
 from tui_chat.models.content_encoding import EncodingFault, decode_body
-from tui_chat.offline.anthropic.provider import ANTHROPIC
-from tui_chat.offline.base_provider import (
-    CountTokens,
-    Generate,
-    ListModels,
-    Operation,
-    Provider,
-    RequestContext,
-    ResponseWriter,
+from tui_chat.offline.anthropic import ANTHROPIC
+from tui_chat.offline.base_protocol import OfflineProtocol, Operation, ResponseWriter
+from tui_chat.offline.gemini import GEMINI, GEMINI_ARRAY
+from tui_chat.offline.http_messages import (
+    ConnectionCut,
+    Headers,
+    HttpRequest,
+    HttpResponse,
+    OfflineDependencies,
+    Pause,
 )
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.gemini.provider import GEMINI
-from tui_chat.offline.http_messages import Headers, HttpRequest, HttpResponse, Step
-from tui_chat.offline.json_reader import compact, parse_body
-from tui_chat.offline.models.catalogue import ModelFunction, find_model
-from tui_chat.offline.models.script import NAME as SCRIPT
-from tui_chat.offline.models.script import Script
-from tui_chat.offline.models.toolsmith import sample_arguments
-from tui_chat.offline.ollama.provider import OLLAMA
-from tui_chat.offline.openai.provider import OPENAI
-from tui_chat.offline.prompt_cache import PromptCache
-from tui_chat.offline.prompt_request import (
+from tui_chat.offline.json_answers import obeying, wanted_schema
+from tui_chat.offline.models import MODELS, ModelFunction, find_model
+from tui_chat.offline.ollama import OLLAMA
+from tui_chat.offline.openai import OPENAI_CHAT, OPENAI_RESPONSES
+from tui_chat.offline.prompt import (
     PromptPart,
     PromptRequest,
     PromptText,
     PromptToolCall,
     PromptTurn,
+    compact,
+    parse_body,
+    text_of,
 )
-from tui_chat.offline.reply_pieces import (
+from tui_chat.offline.prompt_cache import PromptCache
+from tui_chat.offline.reply import (
     Content,
     Disconnect,
     Failure,
+    Fault,
     Finish,
-    PicturePiece,
-    Piece,
-    ReasoningPiece,
-    SourcePiece,
+    Refusal,
     Stall,
     TextPiece,
     TimedPiece,
     ToolCallPiece,
     Wait,
+    WholeReply,
+    estimate_prompt_tokens,
+    limited,
 )
-from tui_chat.offline.request_errors import (
-    BodyTooLarge,
-    InvalidJson,
-    RequestError,
-    RequestRefused,
-    UnknownModel,
-    UnknownPath,
-    WrongMethod,
-)
-from tui_chat.offline.tokens import estimate_prompt_tokens, limited
+from tui_chat.offline.script import NAME as SCRIPT
+from tui_chat.offline.script import Script
 
-_PLACES = (
-    ("response_format", "json_schema", "schema"),
-    ("text", "format", "schema"),
-    ("output_config", "format", "schema"),
-    ("output_format", "schema"),
-    ("generationConfig", "responseJsonSchema"),
-    ("generationConfig", "responseSchema"),
-    ("generation_config", "response_schema"),
-    ("format",),
+PROTOCOLS: tuple[OfflineProtocol, ...] = (
+    *(OLLAMA, GEMINI_ARRAY, GEMINI, ANTHROPIC),
+    *(OPENAI_RESPONSES, OPENAI_CHAT),
 )
-"""Where requests of the protocols have the JSON schema of the answer."""
-_JSON_MODES = (
-    (("response_format", "type"), "json_object"),
-    (("text", "format", "type"), "json_object"),
-    (("generationConfig", "responseMimeType"), "application/json"),
-    (("format",), "json"),
-)
-"""Where they ask for any JSON object."""
-_ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
-PROVIDERS: tuple[Provider, ...] = (OLLAMA, GEMINI, ANTHROPIC, OPENAI)
-"""In the order in which they are asked whether a request is theirs. The last one answers for the
-rest."""
+"""In the order in which they are asked whether a request is theirs. The last one takes the rest."""
 
 MAX_BODY = 64 * 1024 * 1024
 """Maximum bytes of a request body."""
@@ -104,58 +72,11 @@ _STORED_RESPONSES = 256
 """Responses kept for `previous_response_id`; the oldest is dropped first."""
 
 
-def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the schema that the answer has to fit; None if it may be any text."""
-    for place in _PLACES:
-        found = _at(body, place)
-        if isinstance(found, dict):
-            return cast("dict[str, Any]", found)
-    if any(_at(body, place) == word for place, word in _JSON_MODES):
-        return _ANY_OBJECT
-    return None
-
-
-def _at(body: Any, place: tuple[str, ...]) -> Any:
-    for key in place:
-        body = cast("dict[str, Any]", body).get(key) if isinstance(body, dict) else None
-    return body
-
-
-def obeying(pieces: Iterable[Piece], schema: Mapping[str, Any]) -> Iterator[Piece]:
-    """Yield a reply whose text is JSON that fits a schema: the model's own text if it is an object,
-    else a sample. A reply without text stays as it is.
-    """
-    texts: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, TextPiece):
-            texts.append(piece.text)
-            continue
-        if isinstance(piece, Disconnect | Stall | Failure) and texts:
-            yield from map(TextPiece, texts)
-            texts = []
-        yield piece
-    if texts:
-        yield TextPiece(_fitting("".join(texts), schema))
-
-
-def _fitting(text: str, schema: Mapping[str, Any]) -> str:
-    try:
-        if isinstance(json.loads(text), dict):
-            return text
-    except (ValueError, RecursionError):
-        pass
-    sample = sample_arguments(schema)
-    if schema is _ANY_OBJECT:
-        sample = {"answer": text}
-    return json.dumps(sample, ensure_ascii=False)
-
-
-def provider_of(request: HttpRequest) -> Provider:
-    """Return the provider that a request is meant for."""
-    for provider in PROVIDERS:
-        if provider.generation(request) is not None:
-            return provider
-    return next((each for each in PROVIDERS if each.owns(request)), PROVIDERS[-1])
+def protocol_of(request: HttpRequest) -> OfflineProtocol:
+    """Return the protocol of a request, by what it asks for, else by whom it is meant for."""
+    asked = (protocol for protocol in PROTOCOLS if protocol.operation(request) is not None)
+    posted = next(asked, None) if request.method == "POST" else None
+    return posted or next(protocol for protocol in PROTOCOLS if protocol.owns(request))
 
 
 class OfflineService:
@@ -184,108 +105,105 @@ class OfflineService:
         self._responses: OrderedDict[str, tuple[PromptTurn, ...]] = OrderedDict()
         """The turns of a conversation by the id of the response that ends it."""
 
-    def respond(self, request: HttpRequest) -> HttpResponse:
-        """Return the response to a request. Never raises for anything a client can send."""
+    async def respond(self, request: HttpRequest, pause: Pause) -> HttpResponse:
+        """Return the response to a request; an unstreamed reply is delayed as a whole. Raises
+        nothing for what a client can send, only what `pause` raises.
+        """
         if self._on_request is not None:
             self._on_request(request)
-        provider = provider_of(request)
-        id = provider.request_id(self.dependencies)
+        protocol, id = protocol_of(request), f"req_{self.dependencies.random_id(24)}"
         try:
-            if len(request.body) > MAX_BODY:
-                raise RequestRefused(BodyTooLarge(MAX_BODY))
-            request = _decoded(request)
-            match _operation(provider, request):
-                case Generate() as generate:
-                    return self._generate(request, generate, id)
-                case CountTokens() as count:
-                    return self._count(request, count, id)
-                case ListModels(model, version):
-                    body = provider.model_list() if model is None else provider.model_entry(model)
-                    if body is None:
-                        raise RequestRefused(UnknownModel(model or "", version))
-                    return _response(provider, 200, body, provider.headers(id, self.dependencies))
-                case _ as never:
-                    assert_never(never)
-        except RequestRefused as refused:
-            return self.refuse(provider, refused.error, id)
+            return await self._answer(protocol, request, id, pause)
+        except Refusal as refusal:
+            return self.refuse(protocol, refusal.fault, id)
 
-    def refuse(
-        self, provider: Provider, error: RequestError, id: str | None = None
+    def refuse(self, protocol: OfflineProtocol, fault: Fault, id: str) -> HttpResponse:
+        """Return the response to a fault."""
+        status, error = protocol.describe(fault)
+        headers = (*_headers(protocol, id), *protocol.error_headers(fault))
+        return _whole(protocol, status, headers, protocol.error_body(error, id))
+
+    async def _answer(
+        self, protocol: OfflineProtocol, request: HttpRequest, id: str, pause: Pause
     ) -> HttpResponse:
-        """Return a provider's response to an error."""
-        id = provider.request_id(self.dependencies) if id is None else id
-        status, description = provider.describe_error(error)
-        special = provider.error_headers(status, error, self.dependencies)
-        replaced = {name for name, _ in special}
-        usual = [
-            (name, value)
-            for name, value in provider.headers(id, self.dependencies)
-            if name not in replaced
-        ]
-        body = provider.error_body(description, id)
-        return _response(provider, status, body, (*usual, *special))
-
-    def _generate(self, request: HttpRequest, generate: Generate, id: str) -> HttpResponse:
-        handler = generate.handler
-        context = RequestContext(
-            len(request.body), generate.model, generate.stream, stored_turns=self._responses.get
-        )
-        prompt = handler.parse_request(parse_body(request.body), context)
-        model = self._find_model(prompt.model)
-        if model is None:
-            raise RequestRefused(UnknownModel(prompt.model, generate.version))
-        self._requests[prompt.model] += 1
+        operation = protocol.operation(request)
+        if operation is None:
+            message = f"Nothing answers {request.method} {request.path[:200]} here."
+            raise Refusal(Fault("not_found", message))
+        headers = _headers(protocol, id)
+        if operation.kind == "models":
+            names = [operation.model] if operation.model else [model.name for model in MODELS]
+            self._model(names[0])
+            body = compact(protocol.models(names, listed=not operation.model)).encode()
+            return _whole(protocol, 200, headers, body)
+        prompt = self._read(protocol, operation, request)
+        if operation.kind == "count":
+            self._model(prompt.model)
+            count = protocol.count(estimate_prompt_tokens(prompt.characters))
+            return _whole(protocol, 200, headers, compact(count).encode())
         prompt = replace(prompt, cache=self._caches[prompt.protocol].use(prompt))
-        content = model(prompt, self._requests[prompt.model])
-        schema = wanted_schema(prompt.body)
-        is_scripted = self._script is not None and model == self._script.reply
-        pieces = limited(
-            content if schema is None or is_scripted else obeying(content, schema),
-            prompt.limit,
-            prompt.stops,
-            self.dependencies.random_id,
-        )
-        writer = handler.writer(prompt, self.dependencies)
-        if handler.stores_responses and prompt.body.get("store") is not False:
-            pieces = self._storing(pieces, prompt, writer.id)
-        provider = handler.provider
-        headers = provider.headers(id, self.dependencies)
+        writer = protocol.writer(prompt, self.dependencies)
+        pieces = self._pieces(prompt, writer.id)
         if not prompt.stream:
-            return _full_response(pieces, writer, provider, headers)
+            return await self._full_response(protocol, headers, pieces, writer, pause)
         first = next(pieces)
         if isinstance(first, Failure):
-            raise RequestRefused(first.error)
-        headers = (
-            ("content-type", handler.stream_type),
-            ("cache-control", "no-cache"),
-            *headers,
-        )
-        return HttpResponse(200, headers, _stream(chain((first,), pieces), writer, provider))
+            raise Refusal(first.fault)
+        headers = (("content-type", protocol.stream_type), ("cache-control", "no-cache"), *headers)
+        events = self._stream(protocol, chain((first,), pieces), writer, pause)
+        return HttpResponse(200, headers, events)
 
-    def _find_model(self, name: str) -> ModelFunction | None:
-        for each in (name, self._alias):
-            if each == SCRIPT and self._script is not None:
+    def _read(
+        self, protocol: OfflineProtocol, operation: Operation, request: HttpRequest
+    ) -> PromptRequest:
+        data = request.body
+        if len(data) > MAX_BODY:
+            raise Refusal(too_large())
+        try:
+            data = decode_body(data, request.header("content-encoding") or "", MAX_BODY)
+        except EncodingFault as error:
+            raise Refusal(Fault("invalid", str(error))) from error
+        body = parse_body(data)
+        prompt = protocol.read(body, operation, len(data))
+        if previous := text_of(body.get("previous_response_id")):
+            if (turns := self._responses.get(previous)) is None:
+                message = f"Previous response with id '{previous[:200]}' not found."
+                raise Refusal(Fault("invalid", message))
+            prompt = replace(prompt, turns=(*turns, *prompt.turns))
+        if not prompt.model:
+            raise Refusal(Fault("invalid", "The request names no model."))
+        if not prompt.turns and protocol is not OLLAMA:
+            raise Refusal(Fault("invalid", "The request has no messages."))
+        return prompt
+
+    def _model(self, name: str) -> ModelFunction:
+        for asked in (name, self._alias):
+            if asked == SCRIPT and self._script is not None:
                 return self._script.reply
-            if (model := find_model(each)) is not None:
+            if (model := find_model(asked)) is not None:
                 return model
-        return None
+        message = f"The offline provider has no model “{name[:200]}”."
+        raise Refusal(Fault("unknown_model", message))
 
-    def _storing(
-        self, pieces: Iterator[TimedPiece], prompt: PromptRequest, id: str
-    ) -> Iterator[TimedPiece]:
-        """Yield the pieces; after the last one, the response can be referred to."""
-        calls: list[PromptPart] = []
-        texts: list[str] = []
-        for piece in pieces:
+    def _pieces(self, prompt: PromptRequest, id: str) -> Iterator[TimedPiece]:
+        """Yield the reply to a request within its limits; afterwards it can be referred to."""
+        model = self._model(prompt.model)
+        self._requests[prompt.model] += 1
+        pieces = model(prompt, self._requests[prompt.model])
+        schema = wanted_schema(prompt.body)
+        if schema is not None and (self._script is None or model != self._script.reply):
+            pieces = obeying(pieces, schema)
+        parts = list[PromptPart]()
+        text = ""
+        for piece in limited(pieces, prompt.limit, prompt.stops, self.dependencies.random_id):
             match piece:
-                case TextPiece(text):
-                    texts.append(text)
+                case TextPiece(more):
+                    text += more
                 case ToolCallPiece(name, arguments, call):
-                    calls.append(PromptToolCall(f"call_{call}", name, arguments))
-                case Finish():
-                    text_parts = [PromptText("".join(texts))] if texts else []
-                    parts = (*text_parts, *calls)
-                    reply = (PromptTurn("assistant", parts),) if parts else ()
+                    parts.append(PromptToolCall(f"call_{call}", name, arguments))
+                case Finish() if id.startswith("resp_") and prompt.body.get("store") is not False:
+                    parts[:0] = [PromptText(text)] if text else []
+                    reply = (PromptTurn("assistant", tuple(parts)),) if parts else ()
                     self._responses[id] = (*prompt.turns, *reply)
                     while len(self._responses) > _STORED_RESPONSES:
                         self._responses.popitem(last=False)
@@ -293,102 +211,87 @@ class OfflineService:
                     pass
             yield piece
 
-    def _count(self, request: HttpRequest, count: CountTokens, id: str) -> HttpResponse:
-        context = RequestContext(len(request.body), count.model, counting=True)
-        prompt = count.handler.parse_request(parse_body(request.body), context)
-        if self._find_model(prompt.model) is None:
-            raise RequestRefused(UnknownModel(prompt.model, count.version))
-        result: dict[str, Any] = {"object": count.kind} if count.kind else {}
-        result[count.result_key] = estimate_prompt_tokens(prompt.characters)
-        body = compact(result).encode()
-        provider = count.handler.provider
-        return _response(provider, 200, body, provider.headers(id, self.dependencies))
+    async def _stream(
+        self,
+        protocol: OfflineProtocol,
+        pieces: Iterator[TimedPiece],
+        writer: ResponseWriter,
+        pause: Pause,
+    ) -> AsyncGenerator[bytes, None]:
+        if start := writer.start():
+            yield start
+        async for piece in self._timed(pieces, pause):
+            match piece:
+                case Disconnect():
+                    raise ConnectionCut
+                case Failure(fault):
+                    data = writer.error(protocol.describe(fault)[1])
+                case Finish():
+                    data = writer.end(piece)
+                case _:
+                    data = writer.piece(piece)
+            if data:
+                yield data
+
+    async def _full_response(
+        self,
+        protocol: OfflineProtocol,
+        headers: Headers,
+        pieces: Iterator[TimedPiece],
+        writer: ResponseWriter,
+        pause: Pause,
+    ) -> HttpResponse:
+        content: list[Content] = []
+        finish = Finish("stop", None, 0, 0)
+        is_cut = False
+        async for piece in self._timed(pieces, pause):
+            match piece:
+                case Disconnect():
+                    is_cut = True
+                case Failure(fault):
+                    raise Refusal(fault)
+                case Finish():
+                    finish = piece
+                case _:
+                    content.append(piece)
+        body = writer.full_response(WholeReply(content), finish)
+        return _whole(protocol, 200, headers, body, is_cut)
+
+    async def _timed(
+        self, pieces: Iterator[TimedPiece], pause: Pause
+    ) -> AsyncGenerator[Content | Disconnect | Failure | Finish, None]:
+        """Yield the pieces, each when it is due. Waits add up on a clock of their own, so that a
+        slow reader does not slow the model further.
+        """
+        due = self.dependencies.monotonic()
+        for piece in pieces:
+            match piece:
+                case Wait(seconds):
+                    due += seconds
+                    if (remaining := due - self.dependencies.monotonic()) > 0:
+                        await pause(remaining)
+                case Stall():
+                    await pause(None)
+                case _:
+                    yield piece
 
 
-def _decoded(request: HttpRequest) -> HttpRequest:
-    """Return a request with its content encoding undone. Raises RequestRefused."""
-    encoding = request.header("content-encoding")
-    if not encoding:
-        return request
-    try:
-        return replace(request, body=decode_body(request.body, encoding, MAX_BODY))
-    except EncodingFault as error:
-        raise RequestRefused(InvalidJson(str(error))) from error
+def too_large() -> Fault:
+    """Return the fault of a body over the limit."""
+    return Fault("too_large", f"The request's body exceeds {MAX_BODY:,} bytes.")
 
 
-def _operation(provider: Provider, request: HttpRequest) -> Operation:
-    """Return what a request asks for. Raises RequestRefused for a wrong path, method or header."""
-    operation = provider.operation(request)
-    if operation is None:
-        raise RequestRefused(UnknownPath(request.method, request.path))
-    methods = ("GET", "HEAD") if isinstance(operation, ListModels) else ("POST",)
-    if request.method not in methods:
-        raise RequestRefused(WrongMethod(request.method, request.path))
-    if not isinstance(operation, ListModels):
-        provider.check_headers(request)
-    return operation
+def _headers(protocol: OfflineProtocol, id: str) -> Headers:
+    return ((protocol.id_header, id),) if protocol.id_header else ()
 
 
-def _stream(
-    pieces: Iterable[TimedPiece], writer: ResponseWriter, provider: Provider
-) -> Iterator[Step]:
-    """Yield a streamed reply's steps, without empty ones."""
-    for step in _stream_steps(pieces, writer, provider):
-        if step != b"":
-            yield step
-
-
-def _stream_steps(
-    pieces: Iterable[TimedPiece], writer: ResponseWriter, provider: Provider
-) -> Iterator[Step]:
-    yield writer.start()
-    for piece in pieces:
-        match piece:
-            case TextPiece() | ReasoningPiece() | ToolCallPiece() | SourcePiece() | PicturePiece():
-                yield writer.piece(piece)
-            case Wait() | Stall() | Disconnect():
-                yield piece
-            case Failure(error):
-                yield writer.error(provider.describe_error(error)[1])
-            case Finish():
-                yield writer.end(piece)
-            case _:
-                assert_never(piece)
-
-
-def _full_response(
-    pieces: Iterable[TimedPiece], writer: ResponseWriter, provider: Provider, headers: Headers
+def _whole(
+    protocol: OfflineProtocol, status: int, headers: Headers, body: bytes, is_cut: bool = False
 ) -> HttpResponse:
-    """Return the response that is not streamed: all its waits come before the status line."""
-    content: list[Content] = []
-    seconds = 0.0
-    stalls = False
-    finish = Finish("stop", None, 0, 0)
-    disconnects = False
-    for piece in pieces:
-        match piece:
-            case TextPiece() | ReasoningPiece() | ToolCallPiece() | SourcePiece() | PicturePiece():
-                content.append(piece)
-            case Wait(more):
-                seconds += more
-            case Stall():
-                stalls = True
-            case Disconnect():
-                disconnects = True
-            case Failure(error):
-                raise RequestRefused(error)
-            case Finish():
-                finish = piece
-            case _:
-                assert_never(piece)
-    body = writer.full_response(content, finish)
-    before = (*((Wait(seconds),) if seconds else ()), *((Stall(),) if stalls else ()))
-    steps: tuple[Step, ...] = (body[: len(body) // 2], Disconnect()) if disconnects else (body,)
-    return replace(_response(provider, 200, body, headers), steps=steps, before=before)
+    async def send() -> AsyncGenerator[bytes, None]:
+        yield body[: len(body) // 2] if is_cut else body
+        if is_cut:
+            raise ConnectionCut
 
-
-def _response(provider: Provider, status: int, body: bytes, headers: Headers) -> HttpResponse:
-    named = {name for name, _ in headers}
-    content = (("content-type", provider.json_type), ("content-length", str(len(body))))
-    own = (header for header in content if header[0] not in named)
-    return HttpResponse(status, (*own, *headers), (body,))
+    content = (("content-type", protocol.json_type), ("content-length", str(len(body))))
+    return HttpResponse(status, (*content, *headers), send())

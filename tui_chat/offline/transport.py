@@ -6,37 +6,21 @@ connection is the `httpx.RemoteProtocolError` that httpx raises for one.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+from typing import Any
 
 import httpx
 
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.http_messages import (
-    ConnectionCut,
-    HttpRequest,
-    HttpResponse,
-    play,
-    wait_forever,
-)
-from tui_chat.offline.models.script import Script
-from tui_chat.offline.reply_pieces import Stall, Wait
+from tui_chat.offline.http_messages import ConnectionCut, HttpRequest
 from tui_chat.offline.service import OfflineService
 
 
 class LoopbackTransport(httpx.AsyncBaseTransport):
     """Answers every request from the offline provider, without a network, whatever the host."""
 
-    def __init__(
-        self,
-        *,
-        on_request: Callable[[HttpRequest], None] | None = None,
-        dependencies: OfflineDependencies | None = None,
-        alias: str = "",
-        script: Script | None = None,
-    ) -> None:
-        """`alias` and `script` are those of `OfflineService`."""
-        self._service = OfflineService(dependencies, on_request, alias, script)
+    def __init__(self, service: OfflineService | None = None) -> None:
+        self._service = service or OfflineService()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response, its body not yet sent. Raises `httpx.ReadTimeout`."""
@@ -49,10 +33,9 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             ),
             body=await request.aread(),
         )
-        response = self._service.respond(received)
-        limits: dict[str, float | None] = request.extensions.get("timeout", {})
-        stream = _ResponseStream(response, self._service.dependencies, limits.get("read"), request)
-        await stream.ready()
+        stream = _ResponseStream(self._service, request)
+        response = await self._service.respond(received, stream.pause)
+        stream.body = response.body
         return httpx.Response(
             response.status,
             headers=[(name, value) for name, value in response.headers],
@@ -64,39 +47,26 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
 class _ResponseStream(httpx.AsyncByteStream):
     """One response body, produced while it is read."""
 
-    def __init__(
-        self,
-        response: HttpResponse,
-        dependencies: OfflineDependencies,
-        timeout: float | None,
-        request: httpx.Request,
-    ) -> None:
-        self._response = response
-        self._dependencies = dependencies
-        self._timeout = timeout
-        self._request = request
-        self._waiting: asyncio.Task[None] | None = None
-        self._closed = False
-        self._body = self._send()
+    body: AsyncGenerator[bytes, None]
 
-    async def ready(self) -> None:
-        """Wait for the events before the status line."""
-        for step in self._response.before:
-            match step:
-                case Wait(seconds):
-                    await self._pause(seconds)
-                case Stall():
-                    await self._pause(None)
+    def __init__(self, service: OfflineService, request: httpx.Request) -> None:
+        self._sleep = service.dependencies.sleep
+        self._timeout: float | None = request.extensions.get("timeout", {}).get("read")
+        self._request = request
+        self._waiting: asyncio.Task[Any] | None = None
+        self._closed = False
+        self._sent = self._send()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._body
+        return self._sent
 
     async def _send(self) -> AsyncGenerator[bytes, None]:
         try:
-            async for data in play(self._response.steps, self._dependencies, self._pause):
-                await asyncio.sleep(0)  # a model at full speed must not hold the event loop
-                self._check_open()
-                yield data
+            async with aclosing(self.body) as body:
+                async for data in body:
+                    await asyncio.sleep(0)  # a model at full speed must not hold the event loop
+                    self._check_open()
+                    yield data
         except ConnectionCut:
             raise httpx.RemoteProtocolError(
                 "peer closed connection without sending complete message body "
@@ -110,19 +80,20 @@ class _ResponseStream(httpx.AsyncByteStream):
         if self._waiting is not None:
             self._waiting.cancel()
         with suppress(RuntimeError):  # another task is reading; `_closed` ends it there
-            await self._body.aclose()
+            await self._sent.aclose()
 
-    async def _pause(self, seconds: float | None) -> None:
-        pause = wait_forever() if seconds is None else self._dependencies.sleep(seconds)
-        self._waiting = asyncio.ensure_future(pause)
+    async def pause(self, seconds: float | None) -> None:
+        """Wait within the read timeout; None waits for ever."""
+        pause = asyncio.Event().wait() if seconds is None else self._sleep(seconds)
+        self._waiting = waiting = asyncio.ensure_future(pause)
         try:
-            done, _ = await asyncio.wait({self._waiting}, timeout=self._timeout)
-            if not done:
+            await asyncio.wait({waiting}, timeout=self._timeout)
+            if not waiting.done():
                 raise httpx.ReadTimeout("The loopback model stopped sending", request=self._request)
             self._check_open()
-            self._waiting.result()
+            waiting.result()
         finally:
-            self._waiting.cancel()
+            waiting.cancel()
             self._waiting = None
 
     def _check_open(self) -> None:

@@ -1,29 +1,18 @@
-"""Tokens of a reply: how a text divides into them, and the limits they count against.
+"""A reply before it takes a protocol's form: its pieces, its tokens, and the limits they count
+against.
 
-A token is about four characters of English, or one of Chinese. No provider's vocabulary is used;
-the numbers only have to be plausible and consistent: what is streamed a token at a time is what
-`usage` counts.
+1. A model is a generator of `Piece`s: it neither waits nor writes. `limited` turns them into
+   `TimedPiece`s, a token at a time; a `ResponseWriter` turns those into bytes.
+2. A token is about four characters of English, or one of Chinese. No provider's vocabulary is used;
+   the numbers only have to be plausible and consistent: what is streamed a token at a time is what
+   `usage` counts.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import assert_never
+from typing import Literal, TypeAlias, assert_never
 
-from tui_chat.offline.reply_pieces import (
-    Disconnect,
-    Failure,
-    Finish,
-    PicturePiece,
-    Piece,
-    ReasoningPiece,
-    SourcePiece,
-    Speed,
-    Stall,
-    TextPiece,
-    TimedPiece,
-    ToolCallPiece,
-    Wait,
-)
+from tui_chat.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(
     r"""
@@ -41,6 +30,140 @@ _GROUPED_LENGTH = 40_000
 """Characters from which a delta holds several tokens: an echo must not be a million events."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error of a request, once; each protocol words and shapes it in its own way."""
+
+    kind: Literal[
+        "invalid", "too_large", "unknown_model", "not_found", "rate_limited", "failed", "overloaded"
+    ]
+    message: str = ""
+    """Of a fault of the client; the protocols have words of their own for the last three."""
+    seconds: int = 0
+    """The wait that a rate limit asks for."""
+
+
+class Refusal(Exception):
+    """Raised while a request is answered; becomes the error response."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """The speed of the tokens after it; None for as fast as they are read."""
+
+    tokens_per_second: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPiece:
+    """Part of the reasoning before the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPiece:
+    """A complete tool call. Its id, 24 letters and digits, is set by `limited`."""
+
+    name: str
+    arguments: str
+    """A JSON object as text."""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePiece:
+    """A page on which the text since the source before rests."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePiece:
+    """A picture that the model made, a PNG file in base64."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A pause."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """No more data, with the connection open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """The connection ends here, before the end of the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The provider fails: with a status if nothing was sent yet, else inside the stream."""
+
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of a reply, with its tokens; reasoning and tool calls are among the output."""
+
+    reason: Literal["stop", "stop_sequence", "length", "tool_calls"]
+    stop: str | None
+    """The stop sequence that was met."""
+    output: int
+    reasoning: int
+
+
+Content: TypeAlias = ReasoningPiece | TextPiece | ToolCallPiece | SourcePiece | PicturePiece
+Piece: TypeAlias = Speed | Content | Stall | Disconnect | Failure
+TimedPiece: TypeAlias = Content | Wait | Stall | Disconnect | Failure | Finish
+
+
+class WholeReply:
+    """The content of a reply that is not streamed, joined by kind."""
+
+    def __init__(self, pieces: Iterable[Content]) -> None:
+        self.pieces = pieces = tuple(pieces)
+        self.reasoning = "".join(
+            piece.text for piece in pieces if isinstance(piece, ReasoningPiece)
+        )
+        self.text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+        self.pictures = [piece for piece in pieces if isinstance(piece, PicturePiece)]
+        self.calls = [piece for piece in pieces if isinstance(piece, ToolCallPiece)]
+        self.cited = list(cited_texts(pieces))
+
+
+def cited_texts(pieces: Iterable[Content]) -> Iterator[tuple[str, SourcePiece | None]]:
+    """Yield the text before each source with that source, and the text after the last one."""
+    text = ""
+    for piece in pieces:
+        if isinstance(piece, TextPiece):
+            text += piece.text
+        elif isinstance(piece, SourcePiece):
+            yield text, piece
+            text = ""
+    if text:
+        yield text, None
+
+
 def split_tokens(text: str) -> Iterator[str]:
     """Yield the tokens of a text; joined they are the text."""
     for match in _TOKEN.finditer(text):
@@ -53,10 +176,6 @@ def deltas(text: str, *, single: bool = False) -> Iterator[tuple[str, int]]:
     Every piece is one token if `single`, else several if the text is very long.
     """
     size = 1 if single else 1 + len(text) // _GROUPED_LENGTH
-    if size == 1:
-        for token in split_tokens(text):
-            yield token, 1
-        return
     group: list[str] = []
     for token in split_tokens(text):
         group.append(token)
@@ -147,9 +266,9 @@ def limited(
 
 def _find_stop(text: str, stops: tuple[str, ...]) -> tuple[str, str, str | None]:
     """Return the text to send, the text to hold back, and the stop sequence found."""
-    found = [(text.find(stop) + len(stop), -len(stop), stop) for stop in stops if stop in text]
-    if found:
-        end, length, stop = min(found)  # the first to be complete; of two, the longer
+    ends = [(text.find(stop) + len(stop), -len(stop), stop) for stop in stops if stop in text]
+    if ends:
+        end, length, stop = min(ends)  # the first to be complete; of two, the longer
         return text[: end + length], "", stop
     longest = max(map(len, stops)) - 1
     for start in range(max(0, len(text) - longest), len(text)):

@@ -14,8 +14,7 @@ import re
 from itertools import groupby
 from typing import Any
 
-from tui_chat.offline.base_provider import RequestContext
-from tui_chat.offline.json_reader import (
+from tests.vendors.json_reader import (
     JsonNode,
     array,
     array_or_single,
@@ -28,7 +27,9 @@ from tui_chat.offline.json_reader import (
     one_of,
     string,
 )
-from tui_chat.offline.prompt_request import (
+from tests.vendors.provider import RequestContext
+from tests.vendors.request_errors import EmptyArray, InvalidValue, RequestRefused
+from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,
     PromptReasoning,
@@ -40,7 +41,6 @@ from tui_chat.offline.prompt_request import (
     PromptToolResult,
     PromptTurn,
 )
-from tui_chat.offline.request_errors import EmptyArray, InvalidValue, RequestRefused
 
 _CONFIG = ("generationConfig", "generation_config")
 _SYSTEM = ("systemInstruction", "system_instruction")

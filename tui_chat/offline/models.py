@@ -1,24 +1,33 @@
-"""The models: their names, and the behaviour of the small ones.
+"""The models: their names, and what each answers. They are generators of pieces that know no
+protocol.
 
 A name is `model` or `model:speed`, with the speed in tokens per second or `max`; `lorem` takes a
 length too (`lorem:max:5000`), `toolsmith` the name of a tool (`toolsmith:Read`), and the failing
-models a number of failures (`flaky-429:2`).
-
-The model that writes a long reply at a chosen speed and length, in every form of Markdown.
-
-It exercises the screen: headings, nested lists, tables, code, quotes, emoji, Chinese and Japanese.
-The same name always gives the same text.
+models a number of failures (`flaky-429:2`). The same request always gets the same reply.
 """
 
+import json
+import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from itertools import count, islice
+from pathlib import Path
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.models import mirror, picture, toolsmith
-from tui_chat.offline.prompt_request import PromptRequest, PromptText
-from tui_chat.offline.reply_pieces import (
+from tui_chat.offline.json_answers import sample_of
+from tui_chat.offline.mirror import describe_request, fenced, inline_code
+from tui_chat.offline.prompt import (
+    PromptRequest,
+    PromptText,
+    PromptToolCall,
+    PromptToolResult,
+    fields_of,
+)
+from tui_chat.offline.reply import (
     Disconnect,
     Failure,
+    Fault,
     PicturePiece,
     Piece,
     ReasoningPiece,
@@ -26,125 +35,9 @@ from tui_chat.offline.reply_pieces import (
     Speed,
     Stall,
     TextPiece,
+    ToolCallPiece,
+    split_tokens,
 )
-from tui_chat.offline.request_errors import Overloaded, RateLimited, ServerFailure
-from tui_chat.offline.tokens import count_tokens, split_tokens
-
-SPEED = 60
-"""Default tokens per second."""
-
-LENGTH = 900
-"""Default length in tokens."""
-
-_BLOCKS = (
-    """\
-A river does not hurry, and yet it arrives. This text is much the same: it has nowhere to be, \
-and it says so at length, with **some of it bold**, *some of it slanted*, a bit of `inline code`, \
-~~something taken back~~ and [a link that leads nowhere](https://example.invalid/nowhere).
-
-""",
-    """\
-### Things to pack
-
-1. A lamp, because the valley is dark
-   - oil for three nights
-   - a wick, and a second wick
-     - no third wick: that would be greed
-2. Bread and salt
-3. A map
-   1. of the way there
-   2. of the way back, which is *not* the same way
-
-""",
-    """\
-### A little Python
-
-```python
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Boat:
-    name: str
-    oars: int = 2
-
-    def crossing(self, width: float) -> float:
-        \"\"\"Minutes to reach the other bank.\"\"\"
-        return width / (0.8 * self.oars)
-
-
-print(f"{Boat('Heron').crossing(40):.1f} minutes")
-```
-
-""",
-    """\
-> The ferryman said: whoever counts the waves will miss the boat.
->
-> > And whoever misses the boat may as well count the waves.
-
-""",
-    """\
-### Who lives by the water
-
-| bird | seen | call | |
-| :--- | ---: | :---: | --- |
-| heron | 12 | *kraak* | 🪶 |
-| kingfisher | 3 | `tsee` | 💙 |
-| 白鹭 (egret) | 107 | 咕 | 🤍 |
-
-""",
-    """\
-### 河边的话 · 川のほとりで
-
-水流不争先，争的是滔滔不绝。走得慢一点，才看得见岸上的花。🌸
-
-ゆっくり流れる水も、いつか海に着きます。👩‍🌾 한 걸음씩 가면 됩니다. Ça ira, «très bien» … e\u0301.
-
-""",
-    """\
-### The same boat in Rust
-
-```rust
-struct Boat<'a> {
-    name: &'a str,
-    oars: u32,
-}
-
-impl Boat<'_> {
-    fn crossing(&self, width: f64) -> f64 {
-        width / (0.8 * f64::from(self.oars)) // minutes
-    }
-}
-```
-
-- [x] launched
-- [ ] painted
-- [ ] forgiven for leaking 🛶
-
----
-
-""",
-)
-RETRY_SECONDS = 2
-"""The wait in seconds that the rate-limited model asks for."""
-
-
-def blocks(length: int) -> Iterator[str]:
-    """Yield paragraphs of `length` tokens in all; the last one is cut."""
-    remaining = length
-    for block in _endless_blocks():
-        cost = count_tokens(block)
-        if cost >= remaining:
-            yield "".join(islice(split_tokens(block), remaining))
-            return
-        remaining -= cost
-        yield block
-
-
-def _endless_blocks() -> Iterator[str]:
-    for chapter in count(1):
-        yield f"{'#' if chapter == 1 else '##'} Part {chapter}, in which little happens\n\n"
-        yield from _BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +72,11 @@ MODELS: tuple[OfflineModel, ...] = (
 )
 """Every model, in the order in which lists show them."""
 
-MAX_SPEED = 100_000
-"""Maximum speed in a name, in tokens per second; `max` has no limit."""
-
-MAX_LENGTH = 1_000_000
+_SPEED, _LENGTH = 60, 900
+"""Tokens per second, and tokens, of `lorem`."""
+_MAX_SPEED = 100_000
+"""Maximum speed in a name; `max` has no limit."""
+_MAX_LENGTH = 1_000_000
 """Maximum length in a name, in tokens."""
 
 ModelFunction = Callable[[PromptRequest, int], Iterator[Piece]]
@@ -202,17 +96,40 @@ def find_model(name: str) -> ModelFunction | None:
     if stem in _FAILING:
         return _failing(stem, options)
     if stem in _BREAKING and not options:
-        return _BREAKING[stem]
+        return lambda _prompt, _attempt: iter((TextPiece(_FIRST_WORDS), _BREAKING[stem]))
     if stem == "toolsmith" and options and _speed(options[0]) == 0:
-        return None if len(options) > 1 else _calling(options[0])
+        tool = options[0]
+        return None if len(options) > 1 else lambda prompt, _attempt: _toolsmith(prompt, tool)
     if stem in _ANSWERING and len(options) <= 1:
         speed = _speed(options[0]) if options else None
         return None if speed == 0 else _at_speed(_ANSWERING[stem], speed)
     return None
 
 
+def blocks(length: int) -> Iterator[str]:
+    """Yield `length` tokens of Markdown in every form, chapter by chapter; the last one is cut.
+
+    It exercises the screen: headings, nested lists, tables, code, quotes, emoji, Chinese and
+    Japanese.
+    """
+    chapter = Path(__file__).with_name("lorem.md").read_text("utf-8") + "\n"
+    remaining = length
+    for number in count(1):
+        sign = "#" if number == 1 else "##"
+        tokens = split_tokens(f"{sign} Part {number}, in which little happens\n\n{chapter}")
+        kept = list(islice(tokens, remaining))
+        yield "".join(kept)
+        remaining -= len(kept)
+        if not remaining:
+            return
+
+
+def _last_text(prompt: PromptRequest) -> str:
+    return next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+
+
 def _mirror(prompt: PromptRequest) -> Iterator[Piece]:
-    yield TextPiece(mirror.describe_request(prompt))
+    yield TextPiece(describe_request(prompt))
 
 
 def _echo(prompt: PromptRequest) -> Iterator[Piece]:
@@ -224,7 +141,7 @@ def _echo(prompt: PromptRequest) -> Iterator[Piece]:
 
 
 def _thinker(prompt: PromptRequest) -> Iterator[Piece]:
-    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+    last = _last_text(prompt)
     words = len(last.split())
     yield ReasoningPiece(
         f"**Reading the request**\n\nThe user wrote {words} words after {len(prompt.turns) - 1} "
@@ -237,7 +154,7 @@ def _thinker(prompt: PromptRequest) -> Iterator[Piece]:
 
 
 def _researcher(prompt: PromptRequest) -> Iterator[Piece]:
-    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+    last = _last_text(prompt)
     yield TextPiece("The domain **example.com** is reserved for documents like this one.")
     yield SourcePiece("Example Domain", "https://example.com/")
     yield TextPiece(" So are names that end in `.example`: nobody can register one.")
@@ -248,24 +165,68 @@ def _researcher(prompt: PromptRequest) -> Iterator[Piece]:
 
 
 def _picture(prompt: PromptRequest) -> Iterator[Piece]:
-    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
-    yield TextPiece("The colours of this picture follow from your message.")
-    yield PicturePiece(picture.draw(last))
+    last = _last_text(prompt)
+    yield TextPiece("The colors of this picture follow from your message.")
+    yield PicturePiece(_drawn(last))
 
 
-def _error(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
-    yield TextPiece(_FIRST_WORDS)
-    yield Failure(Overloaded())
+def _drawn(text: str, size: int = 64) -> str:
+    """Return a PNG file in base64, whose colors follow from a text."""
+    digest = sha256(text.encode("utf-8", "replace")).digest()
+    rows = bytearray()
+    for y in range(size):
+        rows.append(0)  # the filter of the row: none
+        for x in range(size):
+            rows += bytes(
+                (digest[at] + x * digest[at + 3] // size + y * digest[at + 6] // size) & 255
+                for at in range(3)
+            )
+    side = size.to_bytes(4, "big")
+    header = side + side + bytes((8, 2, 0, 0, 0))  # 8 bits of red, green and blue
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(rows))), (b"IEND", b""))
+    return b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks))).decode()
 
 
-def _cut(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
-    yield TextPiece(_FIRST_WORDS)
-    yield Disconnect()
+def _chunk(chunk: tuple[bytes, bytes]) -> bytes:
+    kind, content = chunk
+    check = zlib.crc32(kind + content).to_bytes(4, "big")
+    return len(content).to_bytes(4, "big") + kind + content + check
 
 
-def _stall(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
-    yield TextPiece(_FIRST_WORDS)
-    yield Stall()
+def _toolsmith(prompt: PromptRequest, name: str = "") -> Iterator[Piece]:
+    """Yield a call of a declared tool, a report of results, or the reason for not calling. `name`
+    is the tool to call; empty for the one that the request names, or the first.
+    """
+    name = name or prompt.choice.name or ""
+    results = list[PromptToolResult]()
+    for turn in reversed(prompt.turns):
+        if not turn.results:
+            break
+        results[:0] = turn.results
+    if results:
+        yield TextPiece("\n\n".join(_report(prompt, result) for result in results))
+    elif not prompt.tools:
+        yield TextPiece(
+            "The request declares no tools, so there is nothing to call. In the app, add a "
+            "`[tools.NAME]` table to config.toml."
+        )
+    elif prompt.choice.mode == "none":
+        yield TextPiece("Tools were declared, but the request forbids calls.")
+    elif tool := next((tool for tool in prompt.tools if name in ("", tool.name)), None):
+        sample = fields_of(sample_of(tool.schema)) if tool.schema else {}
+        yield ToolCallPiece(tool.name, json.dumps(sample, ensure_ascii=False))
+    else:
+        yield TextPiece(f"No tool {inline_code(name)} was declared in this request.")
+
+
+def _report(prompt: PromptRequest, result: PromptToolResult) -> str:
+    parts = (part for turn in reversed(prompt.turns) for part in turn.parts)
+    calls = (part for part in parts if isinstance(part, PromptToolCall))
+    called = next((call.name for call in calls if call.id == result.id), "tool")
+    name = inline_code(result.name or called)
+    if not result.text:
+        return f"The tool {name} answered with nothing."
+    return f"The tool {name} answered:\n\n{fenced(result.text)}"
 
 
 _ANSWERING: dict[str, Callable[[PromptRequest], Iterator[Piece]]] = {
@@ -274,19 +235,19 @@ _ANSWERING: dict[str, Callable[[PromptRequest], Iterator[Piece]]] = {
     "thinker": _thinker,
     "researcher": _researcher,
     "picture": _picture,
-    "toolsmith": toolsmith.reply,
+    "toolsmith": _toolsmith,
 }
 
 _FAILING = {
-    "flaky-429": Failure(RateLimited(RETRY_SECONDS)),
-    "flaky-500": Failure(ServerFailure()),
-    "flaky-529": Failure(Overloaded()),
+    "flaky-429": Failure(Fault("rate_limited", seconds=2)),
+    "flaky-500": Failure(Fault("failed")),
+    "flaky-529": Failure(Fault("overloaded")),
 }
 
-_BREAKING: dict[str, ModelFunction] = {
-    "flaky-error": _error,
-    "flaky-cut": _cut,
-    "flaky-stall": _stall,
+_BREAKING: dict[str, Piece] = {
+    "flaky-error": Failure(Fault("overloaded")),
+    "flaky-cut": Disconnect(),
+    "flaky-stall": Stall(),
 }
 
 
@@ -300,16 +261,9 @@ def _at_speed(
     return reply
 
 
-def _calling(name: str) -> ModelFunction:
-    def reply(prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
-        yield from toolsmith.reply(prompt, name)
-
-    return reply
-
-
 def _lorem(options: list[str]) -> ModelFunction | None:
-    speed = _speed(options[0]) if options else SPEED
-    length = _positive(options[1], MAX_LENGTH) if len(options) > 1 else LENGTH
+    speed = _speed(options[0]) if options else _SPEED
+    length = _positive(options[1], _MAX_LENGTH) if len(options) > 1 else _LENGTH
     if speed == 0 or not length or len(options) > 2:
         return None
 
@@ -321,7 +275,7 @@ def _lorem(options: list[str]) -> ModelFunction | None:
 
 
 def _failing(stem: str, options: list[str]) -> ModelFunction | None:
-    times = _positive(options[0], MAX_LENGTH) if options else None
+    times = _positive(options[0], _MAX_LENGTH) if options else None
     if times == 0 or len(options) > 1:
         return None
 
@@ -336,7 +290,7 @@ def _failing(stem: str, options: list[str]) -> ModelFunction | None:
 
 def _speed(option: str) -> int | None:
     """Return tokens per second; None for `max`, 0 if invalid."""
-    return None if option == "max" else _positive(option, MAX_SPEED)
+    return None if option == "max" else _positive(option, _MAX_SPEED)
 
 
 def _positive(option: str, maximum: int) -> int:

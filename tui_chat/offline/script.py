@@ -19,49 +19,39 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.json_reader import (
-    JsonNode,
-    Reader,
-    array,
-    dotted,
-    integer,
-    json_object,
-    one_of,
-    parse_body,
-    string,
-)
-from tui_chat.offline.prompt_request import PromptRequest
-from tui_chat.offline.reply_pieces import (
+from tui_chat.offline.prompt import PromptRequest, parse_body
+from tui_chat.offline.reply import (
     Disconnect,
     Failure,
+    Fault,
     Piece,
     ReasoningPiece,
+    Refusal,
     Speed,
     Stall,
     TextPiece,
     ToolCallPiece,
 )
-from tui_chat.offline.request_errors import (
-    InvalidJson,
-    Overloaded,
-    ProviderFault,
-    RateLimited,
-    RequestRefused,
-    ServerFailure,
-)
 
 NAME = "script"
 """The name of the model."""
-_FAULTS: Mapping[int, ProviderFault] = {
-    429: RateLimited(1),
-    500: ServerFailure(),
-    529: Overloaded(),
+_FAULTS: Mapping[int, Fault] = {
+    429: Fault("rate_limited", seconds=1),
+    500: Fault("failed"),
+    529: Fault("overloaded"),
+}
+_ENDS: Mapping[str, Piece] = {
+    "cut": Disconnect(),
+    "stall": Stall(),
+    "error": Failure(Fault("overloaded")),
 }
 _KEYS = ("text", "reasoning", "tool_calls", "fail", "end", "speed")
+
+T = TypeVar("T", str, dict[str, Any], list[Any], int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +109,8 @@ class Script:
             yield TextPiece(reply.text)
         for name, arguments in reply.calls:
             yield ToolCallPiece(name, arguments)
-        match reply.end:
-            case "cut":
-                yield Disconnect()
-            case "stall":
-                yield Stall()
-            case "error":
-                yield Failure(Overloaded())
-            case _:
-                pass
+        if reply.end:
+            yield _ENDS[reply.end]
 
 
 def _beginning(prompt: PromptRequest) -> str:
@@ -140,58 +123,74 @@ def read_script(data: bytes) -> Script:
     """Return the script of a file. Raises ValueError with the place and the fault."""
     try:
         body = data if data.lstrip()[:1] == b"{" else b'{"replies":' + data + b"}"
-        node = parse_body(body)
-        scripts = node.child("scripts")
-        parts = [_part(node)] if scripts is None else array(_part, at_least=1)(scripts)
-        return Script(tuple(parts))
-    except RequestRefused as refused:
-        raise ValueError(_fault(refused)) from refused
+        fields = parse_body(body)
+    except Refusal as refused:
+        raise ValueError(refused.fault.message.replace("The request's body", "it")) from refused
+    if "scripts" not in fields:
+        return Script((_part(fields, ""),))
+    scripts = _value(fields, "scripts", list, "", True)
+    return Script(tuple(_part(part, f"scripts[{n}]") for n, part in enumerate(scripts)))
 
 
-def _part(node: JsonNode) -> _Part:
-    replies = node.required("replies", array(_reply, at_least=1))
-    return _Part(node.optional("when", string, ""), tuple(replies))
+def _value(fields: Any, key: str, kind: type[T], place: str, is_required: bool = False) -> T:
+    """Return the value of a key, empty if it is absent. Raises ValueError."""
+    place = f"{place}.{key}" if place else key
+    if not isinstance(fields, dict):
+        raise ValueError(f"{place.rpartition('.')[0]}: an object, not {_kind(fields)}")
+    value = cast("dict[str, Any]", fields).get(key)
+    if value is None and not is_required:
+        return kind()
+    if type(value) is not kind or (is_required and not value):
+        raise ValueError(f"{place}: {_KINDS[kind]}, not {_kind(value)}")
+    return cast("T", value)
 
 
-def _reply(node: JsonNode) -> ScriptedReply:
-    if isinstance(node.value, str):
-        return ScriptedReply(node.value)
-    for key in json_object(node):
+_KINDS: Mapping[type, str] = {
+    str: "a string",
+    dict: "an object",
+    list: "an array",
+    int: "a whole number",
+}
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), type(value).__name__) if value else "nothing"
+
+
+def _part(fields: Any, place: str) -> _Part:
+    replies = _value(fields, "replies", list, place, True)
+    inside = f"{place}.replies" if place else "replies"
+    read = (_reply(reply, f"{inside}[{n}]") for n, reply in enumerate(replies))
+    return _Part(_value(fields, "when", str, place), tuple(read))
+
+
+def _reply(fields: Any, place: str) -> ScriptedReply:
+    if isinstance(fields, str):
+        return ScriptedReply(fields)
+    calls = _value(fields, "tool_calls", list, place)
+    fail, end = _value(fields, "fail", list, place), _value(fields, "end", str, place)
+    for key in fields:
         if key not in _KEYS:
-            raise node.invalid(f"{key[:40]!r} is not a key of a reply; these are {_KEYS}")
+            raise ValueError(f"{place}: {key[:40]!r} is not a key of a reply; these are {_KEYS}")
+    for n, status in enumerate(fail):
+        if status not in _FAULTS:
+            raise ValueError(f"{place}.fail[{n}]: {status} is none of {_listed(_FAULTS)}")
+    if end not in ("", *_ENDS):
+        raise ValueError(f"{place}.end: {end[:40]!r} is none of {_listed(_ENDS)}")
     return ScriptedReply(
-        node.optional("text", string, ""),
-        node.optional("reasoning", string, ""),
-        tuple(node.optional("tool_calls", array(_call), [])),
-        tuple(node.optional("fail", array(_status), [])),
-        node.optional("end", one_of("cut", "stall", "error"), ""),
-        node.optional("speed", integer(1)),
+        _value(fields, "text", str, place),
+        _value(fields, "reasoning", str, place),
+        tuple(_call(call, f"{place}.tool_calls[{n}]") for n, call in enumerate(calls)),
+        tuple(fail),
+        end,
+        max(0, _value(fields, "speed", int, place)) or None,
     )
 
 
-def _call(node: JsonNode) -> tuple[str, str]:
-    arguments: Any = node.optional("arguments", json_object, {})
-    return node.required("name", string), json.dumps(arguments, ensure_ascii=False)
+def _call(fields: Any, place: str) -> tuple[str, str]:
+    arguments = _value(fields, "arguments", dict, place)
+    return _value(fields, "name", str, place, True), json.dumps(arguments, ensure_ascii=False)
 
 
-_status: Reader[int] = lambda node: _known_status(integer(1)(node), node)  # noqa: E731
-
-
-def _known_status(status: int, node: JsonNode) -> int:
-    if status not in _FAULTS:
-        raise node.invalid(f"{status} is none of {', '.join(map(str, _FAULTS))}")
-    return status
-
-
-def _fault(refused: RequestRefused) -> str:
-    error = refused.error
-    if isinstance(error, InvalidJson):
-        return f"it is not JSON: {error.reason}"
-    place = dotted(getattr(error, "path", ()))
-    details = [
-        str(value)
-        for name in ("message", "expected", "got", "bound")
-        if (value := getattr(error, name, None)) is not None
-    ]
-    words = " ".join(type(error).__name__.split())
-    return f"{place}: {', not '.join(details) if details else words}"
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, names))

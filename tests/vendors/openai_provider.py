@@ -1,4 +1,4 @@
-"""OpenAI's headers, errors, model list and paths, for both of its protocols.
+"""OpenAI's headers, errors and paths, for both of its protocols.
 
 An error is `{"error": {message, type, param, code}}` with all four keys always present. A rate
 limit is also reported in `retry-after` and the `x-ratelimit-*` headers, with resets like `2s` or
@@ -7,14 +7,10 @@ limit is also reported in `retry-after` and the `x-ratelimit-*` headers, with re
 
 from typing import Any, assert_never
 
-from tui_chat.offline.base_provider import CountTokens, Generate, ProtocolHandler, Provider
-from tui_chat.offline.dependencies import OfflineDependencies
-from tui_chat.offline.http_messages import Headers, HttpRequest
-from tui_chat.offline.json_reader import compact, dotted
-from tui_chat.offline.models.catalogue import MODELS, find_model
-from tui_chat.offline.openai.parse_request import parse_chat_request, parse_responses_request
-from tui_chat.offline.openai.response_writer import ChatWriter, ResponsesWriter
-from tui_chat.offline.request_errors import (
+from tests.vendors.json_reader import compact, dotted
+from tests.vendors.provider import Generate, Provider
+from tests.vendors.read_openai import parse_chat_request, parse_responses_request
+from tests.vendors.request_errors import (
     BodyTooLarge,
     EmptyArray,
     InvalidJson,
@@ -22,25 +18,21 @@ from tui_chat.offline.request_errors import (
     MissingField,
     MissingHeader,
     NumberOutOfRange,
-    Overloaded,
     RateLimited,
     RequestError,
-    ServerFailure,
     UnknownModel,
     UnknownPath,
     UnknownResponse,
     WrongMethod,
     WrongType,
 )
-
-_CREATED = 1_700_000_000
-"""The models' creation time in their list entries, in seconds since 1970."""
+from tui_chat.offline.http_messages import Headers, HttpRequest, OfflineDependencies
 
 
 class OpenAIProvider(Provider):
     """OpenAI."""
 
-    def generation(self, request: HttpRequest) -> Generate | CountTokens | None:
+    def generation(self, request: HttpRequest) -> Generate | None:
         """Return the operation of one of OpenAI's paths."""
         return _GENERATIONS.get(request.path)
 
@@ -139,12 +131,6 @@ class OpenAIProvider(Provider):
                     f"3, Used 3, Requested 1. Please try again in {seconds}s."
                 )
                 return 429, _error(message, "requests", None, "rate_limit_exceeded")
-            case ServerFailure():
-                message = "The server had an error while processing your request. Sorry about that!"
-                return 500, _error(message, "server_error", None, None)
-            case Overloaded():
-                message = "The engine is currently overloaded, please try again later"
-                return 503, _error(message, "server_error", None, None)
             case _:
                 assert_never(error)
 
@@ -153,11 +139,9 @@ class OpenAIProvider(Provider):
         del request_id
         return compact({"error": error}).encode()
 
-    def error_headers(
-        self, status: int, error: RequestError, dependencies: OfflineDependencies
-    ) -> Headers:
+    def error_headers(self, error: RequestError, dependencies: OfflineDependencies) -> Headers:
         """Return the wait for a rate limit and the method for a wrong one."""
-        del status, dependencies
+        del dependencies
         match error:
             case RateLimited(seconds):
                 return (
@@ -171,32 +155,14 @@ class OpenAIProvider(Provider):
             case _:
                 return ()
 
-    def model_list(self) -> bytes:
-        """Return the body of `GET /v1/models`."""
-        data = [_model_entry(model.name) for model in MODELS]
-        return compact({"object": "list", "data": data}).encode()
-
-    def model_entry(self, name: str) -> bytes | None:
-        """Return the body of `GET /v1/models/NAME`."""
-        return compact(_model_entry(name)).encode() if find_model(name) else None
-
 
 OPENAI = OpenAIProvider()
 
-_RESPONSES = ProtocolHandler(
-    OPENAI, parse_responses_request, ResponsesWriter, stores_responses=True
-)
-_GENERATIONS: dict[str, Generate | CountTokens] = {
-    "/v1/chat/completions": Generate(ProtocolHandler(OPENAI, parse_chat_request, ChatWriter)),
-    "/v1/responses": Generate(_RESPONSES),
-    "/v1/responses/input_tokens": CountTokens(
-        _RESPONSES, "input_tokens", kind="response.input_tokens"
-    ),
+_GENERATIONS = {
+    "/v1/chat/completions": Generate(parse_chat_request),
+    "/v1/responses": Generate(parse_responses_request),
+    "/v1/responses/input_tokens": Generate(parse_responses_request, counting=True),
 }
-
-
-def _model_entry(name: str) -> dict[str, str | int]:
-    return {"id": name, "object": "model", "created": _CREATED, "owned_by": "loopback"}
 
 
 def _invalid(

@@ -11,10 +11,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast, overload
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.request_errors import (
+from tests.vendors.request_errors import (
     EmptyArray,
     InvalidJson,
     InvalidValue,
@@ -31,7 +31,7 @@ MAX_DEPTH = 200
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JsonNode:
     """A JSON value and its place in the body."""
 

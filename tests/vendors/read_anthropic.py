@@ -16,8 +16,7 @@ import re
 from itertools import groupby
 from typing import Any, cast
 
-from tui_chat.offline.base_provider import RequestContext
-from tui_chat.offline.json_reader import (
+from tests.vendors.json_reader import (
     JsonNode,
     array,
     array_or_string,
@@ -31,7 +30,9 @@ from tui_chat.offline.json_reader import (
     one_of,
     string,
 )
-from tui_chat.offline.prompt_request import (
+from tests.vendors.provider import RequestContext
+from tests.vendors.request_errors import InvalidValue, RequestRefused
+from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,
     PromptReasoning,
@@ -44,7 +45,6 @@ from tui_chat.offline.prompt_request import (
     PromptTurn,
     ToolMode,
 )
-from tui_chat.offline.request_errors import InvalidValue, RequestRefused
 
 _FIELDS = frozenset({"model", "messages", "system", "tools", "tool_choice", "stream"})
 _SETTINGS = {"temperature": number(0, 1), "top_p": number(0, 1)}

@@ -10,7 +10,7 @@ Quoting of untrusted text in Markdown, so that it stays text.
 import re
 from collections.abc import Iterator
 
-from tui_chat.offline.prompt_request import (
+from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,
     PromptReasoning,
@@ -20,7 +20,7 @@ from tui_chat.offline.prompt_request import (
     PromptToolResult,
     PromptTurn,
 )
-from tui_chat.offline.tokens import estimate_prompt_tokens
+from tui_chat.offline.reply import estimate_prompt_tokens
 
 _BACKTICKS = re.compile(r"`+")
 MAX_SYSTEM_TEXT = 4_000

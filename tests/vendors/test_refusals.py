@@ -1,15 +1,19 @@
 """What is refused, and in whose words."""
 
+import asyncio
 import json
 
+import ollama
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.offline.http_messages import HttpRequest
-from tui_chat.offline.service import OfflineService
-
-from .provider_messages import PROTOCOLS, request
+from tests.offline.provider_messages import PROTOCOLS, request
+from tests.sdks import anthropic, genai, genai_errors, openai
+from tests.sdks import genai_types as types
+from tests.vendors import VendorService, serve
+from tui_chat.offline import HttpRequest, OfflineService
+from tui_chat.offline.http_messages import HttpResponse
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 GEMINI, OLLAMA = "/v1beta/models/echo:generateContent", "/api/chat"
@@ -313,9 +317,20 @@ def changed(value, path: tuple, new: object):
     return copy
 
 
+async def answered(service: OfflineService, request: HttpRequest) -> tuple[HttpResponse, bytes]:
+    """The response to a request, and its body; nothing waits."""
+
+    async def pause(_seconds: float | None) -> None:
+        raise AssertionError
+
+    response = await service.respond(request, pause)
+    return response, b"".join([data async for data in response.body])
+
+
 @given(data=st.data())
+@pytest.mark.parametrize("service", [OfflineService, VendorService])
 @pytest.mark.parametrize("path", VALID)
-def test_any_change_anywhere_gets_a_valid_response(path, data):
+def test_any_change_anywhere_gets_a_valid_response(path, service, data):
     place = data.draw(st.sampled_from(places(VALID[path])))
     model = data.draw(st.sampled_from(["mirror", "toolsmith", "thinker"]))
     body = VALID[path] | ({"model": model} if "model" in VALID[path] else {})
@@ -323,8 +338,7 @@ def test_any_change_anywhere_gets_a_valid_response(path, data):
     sent = json.dumps(body).encode()
     headers = (("anthropic-version", "2026-10-21"),)
     target = path.replace("mirror", model)
-    answer = OfflineService().respond(HttpRequest("POST", target, headers, sent))
-    whole = b"".join(step for step in answer.steps if isinstance(step, bytes))
+    answer, whole = asyncio.run(answered(service(), HttpRequest("POST", target, headers, sent)))
     assert answer.status in (200, 400, 404)
     if dict(answer.headers)["content-type"] == "application/x-ndjson":
         assert all(isinstance(json.loads(line), dict) for line in whole.split(b"\n")[:-1])
@@ -340,5 +354,94 @@ def test_any_change_anywhere_gets_a_valid_response(path, data):
 def test_valid_bodies_are_accepted(path):
     sent = json.dumps(VALID[path]).encode()
     headers = (("anthropic-version", "2026-10-21"),)
-    answer = OfflineService().respond(HttpRequest("POST", path, headers, sent))
+    answer, _ = asyncio.run(answered(VendorService(), HttpRequest("POST", path, headers, sent)))
     assert answer.status == 200
+
+
+async def test_an_unknown_earlier_response_is_refused(client):
+    body = {"model": "echo", "input": "x", "previous_response_id": "resp_unknown"}
+    refused = await client.post(RESPONSES, json=body)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == "previous_response_not_found"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_the_headers_of_each_vendor(client, protocol):
+    path, body = request(protocol, "echo", stream=True)
+    headers = (await client.post(path, json=body)).headers
+    match protocol:
+        case "ollama":
+            assert not {"x-request-id", "request-id", "retry-after"} & headers.keys()
+        case "anthropic":
+            assert headers["request-id"].startswith("req_")
+            assert headers["anthropic-ratelimit-requests-reset"].endswith("Z")
+        case "gemini":
+            assert "request-id" not in headers
+            assert headers["server-timing"].startswith("gfet4t7")
+        case _:
+            assert headers["x-request-id"].startswith("req_")
+            assert headers["x-ratelimit-reset-requests"] == "6ms"
+
+
+class TestClients:
+    """The official clients read the refusals as those of their vendors."""
+
+    async def test_openai(self):
+        async with (
+            serve() as server,
+            openai.AsyncOpenAI(
+                api_key="k", base_url=f"{server.base_url}/v1", max_retries=0
+            ) as client,
+        ):
+            ask = client.chat.completions.create
+            with pytest.raises(openai.RateLimitError) as limited:
+                await ask(model="flaky-429", messages=[USER], stream=True)
+            assert limited.value.response.headers["retry-after"] == "2"
+            assert limited.value.response.headers["x-ratelimit-remaining-requests"] == "0"
+            with pytest.raises(openai.NotFoundError, match="does not exist"):
+                await ask(model="nobody", messages=[USER])
+            with pytest.raises(openai.BadRequestError, match="empty array"):
+                await ask(model="echo", messages=[])
+            with pytest.raises(openai.BadRequestError, match="not found"):
+                await client.responses.create(
+                    model="echo", input="hi", previous_response_id="resp_x"
+                )
+
+    async def test_anthropic(self):
+        ask = {"max_tokens": 9, "messages": [USER]}
+        async with (
+            serve() as server,
+            anthropic.AsyncAnthropic(
+                api_key="k", base_url=server.base_url, max_retries=0
+            ) as client,
+        ):
+            with pytest.raises(anthropic.RateLimitError) as limited:
+                await client.messages.create(model="flaky-429", **ask)
+            headers = limited.value.response.headers
+            assert headers["retry-after"] == "2"
+            assert headers["anthropic-ratelimit-requests-remaining"] == "0"
+            with pytest.raises(anthropic.NotFoundError, match="model: nobody"):
+                await client.messages.create(model="nobody", **ask)
+            with pytest.raises(anthropic.BadRequestError, match="at least one message"):
+                await client.messages.create(model="echo", max_tokens=9, messages=[])
+
+    async def test_gemini(self):
+        async with serve() as server:
+            options = types.HttpOptions(base_url=server.base_url)
+            client = genai.Client(api_key="k", http_options=options).aio
+            with pytest.raises(genai_errors.ClientError) as limited:
+                await client.models.generate_content(model="flaky-429", contents="hi")
+            details = limited.value.details["error"]["details"]
+            assert details[0]["@type"].endswith("QuotaFailure")
+            assert details[-1]["retryDelay"] == "2s"
+            contents = [types.Content(role="user", parts=[])]
+            with pytest.raises(genai_errors.ClientError) as empty:
+                await client.models.generate_content(model="echo", contents=contents)
+            assert empty.value.code == 400
+            await client.aclose()
+
+    async def test_ollama(self):
+        async with serve() as server:
+            client = ollama.AsyncClient(host=server.base_url)
+            with pytest.raises(ollama.ResponseError, match="must be of type integer"):
+                await client.chat("echo", [USER], options={"top_k": "many"})

@@ -13,8 +13,7 @@ calls are accepted.
 import base64
 import binascii
 
-from tui_chat.offline.base_provider import RequestContext
-from tui_chat.offline.json_reader import (
+from tests.vendors.json_reader import (
     JsonNode,
     Reader,
     array,
@@ -23,7 +22,9 @@ from tui_chat.offline.json_reader import (
     json_object,
     string,
 )
-from tui_chat.offline.prompt_request import (
+from tests.vendors.provider import RequestContext
+from tests.vendors.request_errors import RequestRefused
+from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,
     PromptReasoning,
@@ -35,7 +36,6 @@ from tui_chat.offline.prompt_request import (
     PromptToolResult,
     PromptTurn,
 )
-from tui_chat.offline.request_errors import RequestRefused
 
 _FIELDS = frozenset({"model", "messages", "tools", "stream", "options"})
 _LEVELS = ("high", "medium", "low", "max")

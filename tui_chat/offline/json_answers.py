@@ -1,23 +1,38 @@
-"""The model that calls tools: arguments made from a JSON schema, then a report of the results.
+"""Answers that fit a JSON schema: the arguments of a tool call, and the reply to a request that
+wants JSON.
 
-The sample is deterministic and satisfies the schema in the ordinary cases (types, enums, bounds,
+A sample is deterministic and satisfies the schema in the ordinary cases (types, enums, bounds,
 formats, references, nesting). If a schema contradicts itself or asks for a pattern, the sample is a
 best guess: a real model does no better.
 """
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from tui_chat.offline.models.mirror import fenced, inline_code
-from tui_chat.offline.prompt_request import (
-    PromptRequest,
-    PromptTool,
-    PromptToolCall,
-    PromptToolResult,
+from tui_chat.offline.prompt import fields_of, rows_of
+from tui_chat.offline.reply import Disconnect, Failure, Piece, Stall, TextPiece
+
+_PLACES = (
+    ("response_format", "json_schema", "schema"),
+    ("text", "format", "schema"),
+    ("output_config", "format", "schema"),
+    ("output_format", "schema"),
+    ("generationConfig", "responseJsonSchema"),
+    ("generationConfig", "responseSchema"),
+    ("generation_config", "response_schema"),
+    ("format",),
 )
-from tui_chat.offline.reply_pieces import Piece, TextPiece, ToolCallPiece
+"""Where requests of the protocols have the JSON schema of the answer."""
+_JSON_MODES = (
+    (("response_format", "type"), "json_object"),
+    (("text", "format", "type"), "json_object"),
+    (("generationConfig", "responseMimeType"), "application/json"),
+    (("format",), "json"),
+)
+"""Where they ask for any JSON object."""
+_ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
 _OPTIONAL_DEPTH = 2
 """Nesting beyond which only required properties are filled in."""
@@ -43,66 +58,53 @@ _FORMATS = {
 }
 
 
-def reply(prompt: PromptRequest, name: str = "") -> Iterator[Piece]:
-    """Yield a call of a declared tool, a report of results, or the reason for not calling. `name`
-    is the tool to call; empty for the one that the request names, or the first.
+def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema that the answer has to fit; None if it may be any text."""
+    for place in _PLACES:
+        if schema := fields_of(_at(body, place)):
+            return schema
+    if any(_at(body, place) == word for place, word in _JSON_MODES):
+        return _ANY_OBJECT
+    return None
+
+
+def _at(body: Mapping[str, Any], place: tuple[str, ...]) -> Any:
+    value: Any = body
+    for key in place:
+        value = fields_of(value).get(key)
+    return value
+
+
+def obeying(pieces: Iterable[Piece], schema: Mapping[str, Any]) -> Iterator[Piece]:
+    """Yield a reply whose text is JSON that fits a schema: the model's own text if it is an object,
+    else a sample. A reply without text stays as it is.
     """
-    results = prompt.turns[-1].results if prompt.turns else ()
-    if results:
-        yield TextPiece("\n\n".join(_report(prompt, result) for result in _latest_results(prompt)))
-        return
-    if not prompt.tools:
-        yield TextPiece(
-            "The request declares no tools, so there is nothing to call. In the app, add a "
-            "`[tools.NAME]` table to config.toml."
-        )
-        return
-    if prompt.choice.mode == "none":
-        yield TextPiece("Tools were declared, but the request forbids calls.")
-        return
-    tool = _chosen_tool(prompt, name or prompt.choice.name)
-    if tool is None:
-        yield TextPiece(f"No tool {inline_code(name)} was declared in this request.")
-        return
-    arguments = sample_arguments(tool.schema) if tool.schema else None
-    sampled = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
-    yield ToolCallPiece(tool.name, json.dumps(sampled, ensure_ascii=False))
+    text = ""
+    for piece in pieces:
+        if isinstance(piece, TextPiece):
+            text += piece.text
+            continue
+        if isinstance(piece, Disconnect | Stall | Failure) and text:
+            yield TextPiece(text)
+            text = ""
+        yield piece
+    if text:
+        yield TextPiece(_fitting(text, schema))
 
 
-def sample_arguments(schema: Mapping[str, Any]) -> Any:
+def _fitting(text: str, schema: Mapping[str, Any]) -> str:
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    sample = {"answer": text} if schema is _ANY_OBJECT else sample_of(schema)
+    return json.dumps(sample, ensure_ascii=False)
+
+
+def sample_of(schema: Mapping[str, Any]) -> Any:
     """Return a value that fits a JSON schema (or Gemini's variant)."""
     return _SchemaSampler(schema).value(schema, "value", 0)
-
-
-def _chosen_tool(prompt: PromptRequest, name: str | None) -> PromptTool | None:
-    if not name:
-        return prompt.tools[0]
-    return next((tool for tool in prompt.tools if tool.name == name), None)
-
-
-def _latest_results(prompt: PromptRequest) -> list[PromptToolResult]:
-    """Return the results since the last turn that holds none, oldest first."""
-    found: list[PromptToolResult] = []
-    for turn in reversed(prompt.turns):
-        if not turn.results:
-            break
-        found[:0] = turn.results
-    return found
-
-
-def _report(prompt: PromptRequest, result: PromptToolResult) -> str:
-    name = result.name or next(
-        (
-            part.name
-            for turn in reversed(prompt.turns)
-            for part in turn.parts
-            if isinstance(part, PromptToolCall) and part.id == result.id
-        ),
-        "tool",
-    )
-    if not result.text:
-        return f"The tool {inline_code(name)} answered with nothing."
-    return f"The tool {inline_code(name)} answered:\n\n{fenced(result.text)}"
 
 
 class _SchemaSampler:
@@ -114,21 +116,21 @@ class _SchemaSampler:
 
     def value(self, schema: Any, name: str, depth: int) -> Any:
         self._remaining -= 1
+        node = fields_of(schema)
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._remaining < 0:
             return f"example {name}"
-        node = cast("dict[str, Any]", schema)
         for given in ("const", "default", "example"):
             if given in node:
                 return node[given]
         for several in ("enum", "examples"):
-            if choices := _list(node.get(several)):
+            if choices := rows_of(node.get(several)):
                 return choices[0]
         if isinstance(node.get("$ref"), str):
             return self.value(self._target(node["$ref"]), name, depth + 1)
         for several in ("anyOf", "any_of", "oneOf"):
-            if choices := _list(node.get(several)):
+            if choices := rows_of(node.get(several)):
                 return self.value(choices[0], name, depth + 1)
-        if _list(node.get("allOf")):
+        if rows_of(node.get("allOf")):
             return self.value(_merged(node), name, depth + 1)
         match _type(node):
             case "object":
@@ -148,32 +150,24 @@ class _SchemaSampler:
                 return _string(node, name)
 
     def _object(self, node: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        fields = node.get("properties")
-        if not isinstance(fields, dict):
-            return {}
-        wanted = _list(node.get("required"))
+        required = rows_of(node.get("required"))
         return {
             name: self.value(schema, name, depth + 1)
-            for name, schema in cast("dict[str, Any]", fields).items()
-            if depth < _OPTIONAL_DEPTH or name in wanted
+            for name, schema in fields_of(node.get("properties")).items()
+            if depth < _OPTIONAL_DEPTH or name in required
         }
 
     def _target(self, reference: str) -> Any:
         here: Any = self._root
         for step in reference.removeprefix("#").strip("/").split("/"):
-            if step and isinstance(here, dict):
-                key = step.replace("~1", "/").replace("~0", "~")
-                here = cast("dict[str, Any]", here).get(key)
+            if step:
+                here = fields_of(here).get(step.replace("~1", "/").replace("~0", "~"))
         return here
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _type(node: Mapping[str, Any]) -> str:
     kind: Any = node.get("type")
-    if kinds := _list(kind):
+    if kinds := rows_of(kind):
         kind = next((one for one in kinds if one != "null"), kinds[0])
     if isinstance(kind, str):
         return kind.lower()  # Gemini writes OBJECT
@@ -185,15 +179,13 @@ def _type(node: Mapping[str, Any]) -> str:
 def _merged(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return `allOf` merged: objects joined, lists appended, else the last value."""
     merged = {key: value for key, value in node.items() if key != "allOf"}
-    for part in _list(node["allOf"]):
-        if not isinstance(part, dict):
-            continue
-        for key, value in cast("dict[str, Any]", part).items():
-            mine: Any = merged.get(key)
+    for part in rows_of(node["allOf"]):
+        for key, value in fields_of(part).items():
+            mine = merged.get(key)
             if isinstance(mine, dict) and isinstance(value, dict):
-                merged[key] = {**cast("dict[str, Any]", mine), **cast("dict[str, Any]", value)}
+                merged[key] = fields_of(mine) | fields_of(value)
             elif isinstance(mine, list) and isinstance(value, list):
-                merged[key] = [*cast("list[Any]", mine), *cast("list[Any]", value)]
+                merged[key] = rows_of(mine) + rows_of(value)
             else:
                 merged[key] = value
     return merged

@@ -22,8 +22,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tui_chat.offline.base_provider import RequestContext
-from tui_chat.offline.json_reader import (
+from tests.vendors.json_reader import (
     JsonNode,
     Reader,
     array,
@@ -37,7 +36,14 @@ from tui_chat.offline.json_reader import (
     one_of,
     string,
 )
-from tui_chat.offline.prompt_request import (
+from tests.vendors.provider import RequestContext
+from tests.vendors.request_errors import (
+    MissingField,
+    RequestRefused,
+    UnknownResponse,
+    WrongType,
+)
+from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,
     PromptReasoning,
@@ -49,12 +55,6 @@ from tui_chat.offline.prompt_request import (
     PromptToolResult,
     PromptTurn,
     ToolMode,
-)
-from tui_chat.offline.request_errors import (
-    MissingField,
-    RequestRefused,
-    UnknownResponse,
-    WrongType,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -4,39 +4,38 @@ RequestRefused
   the client's fault    InvalidJson MissingHeader MissingField WrongType EmptyArray
                         NumberOutOfRange InvalidValue BodyTooLarge UnknownModel UnknownPath
                         WrongMethod UnknownResponse
-  the provider's fault  RateLimited ServerFailure Overloaded   (the flaky models)
+  the vendor's fault    RateLimited; the offline provider words the others itself
 """
 
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from tui_chat.lazy_dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 """A place in the body: keys and indices from the root."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InvalidJson:
     """The body is not JSON that a provider would read."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MissingHeader:
     """A required header is absent."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MissingField:
     """A required field is absent or null."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrongType:
     """A field holds a value of another type."""
 
@@ -47,14 +46,14 @@ class WrongType:
     """With its article: `an array`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EmptyArray:
     """An array that needs an item has none."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NumberOutOfRange:
     """A number is below its minimum or above its maximum."""
 
@@ -65,7 +64,7 @@ class NumberOutOfRange:
     got: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InvalidValue:
     """A value breaks a rule of one provider that the other errors do not cover."""
 
@@ -76,7 +75,7 @@ class InvalidValue:
     """OpenAI's machine-readable code; the other providers have none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BodyTooLarge:
     """The body exceeds the provider's limit."""
 
@@ -84,7 +83,7 @@ class BodyTooLarge:
     """In bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnknownModel:
     """There is no model of that name."""
 
@@ -93,7 +92,7 @@ class UnknownModel:
     """The API version in Gemini's URL, which its message repeats."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnknownPath:
     """There is nothing at that path."""
 
@@ -101,7 +100,7 @@ class UnknownPath:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrongMethod:
     """The path exists for another method."""
 
@@ -109,32 +108,20 @@ class WrongMethod:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnknownResponse:
     """`previous_response_id` names a response that is not stored."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RateLimited:
     """Too many requests."""
 
     seconds: int
     """The wait that the provider asks for."""
 
-
-@dataclass(frozen=True, slots=True)
-class ServerFailure:
-    """The provider failed internally."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overloaded:
-    """The provider has no capacity at the moment."""
-
-
-ProviderFault: TypeAlias = RateLimited | ServerFailure | Overloaded
 
 RequestError: TypeAlias = (
     InvalidJson
@@ -149,7 +136,7 @@ RequestError: TypeAlias = (
     | UnknownPath
     | WrongMethod
     | UnknownResponse
-    | ProviderFault
+    | RateLimited
 )
 
 

@@ -1,1 +1,0 @@
-"""Anthropic: the Messages protocol."""

@@ -1,1 +1,0 @@
-"""Ollama: its native chat API."""
