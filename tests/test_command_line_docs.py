@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.command_tree import subcommands
 from tui_chat.cli.commands import cli
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -19,7 +20,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 def commands(command: click.Command, path: str = "tui-chat") -> Iterator[tuple[str, click.Command]]:
     """Yield all commands that are not groups, with their names."""
     if isinstance(command, click.Group):
-        for name, each in command.commands.items():
+        for name, each in subcommands(command).items():
             yield from commands(each, f"{path} {name}")
     else:
         yield path, command

@@ -3,6 +3,7 @@
 The packages from the top to the bottom. Imports fall one way, downwards; packages on one line do
 not know each other.
 
+    plugins         capabilities that can be deleted, a folder each; nothing imports them
     cli             flags -> Config -> the wired app, or a headless command
     ui              the screen: areas that show the state and call use cases
     workspace       the application without a screen: sessions, drafts, replies, the request
@@ -20,7 +21,8 @@ not know each other.
     context         WHAT the model will see; protocols: HOW a protocol says it
     tokens          counting; paths: standard folders; files: safe reading and writing
     models          frozen values, text with origins, the payload
-    errors          all errors, by whose fault they are; lazy_dataclass: the `dataclass` of values
+    errors          all errors, by whose fault they are; lazy_dataclass: the `dataclass` of values;
+                    extensions: what a plugin declares, and which there are
 
 A keystroke goes: ui -> workspace.live_request -> compose -> build_context -> encode -> render ->
 ui. Sending takes the very object that the last keystroke composed: workspace -> send -> providers.

@@ -1,6 +1,6 @@
 """The pure function from the inputs of a request to the bytes that are sent.
 
-    Inputs ──build_context──▶ ChatEnvelope ──encode──▶ Encoded ──render──▶ Payload
+    Inputs ──build──▶ ChatEnvelope ──encode──▶ Encoded ──render──▶ Payload
 
 The inspector draws the same `Composed` that `send` sends, so what is shown is what is sent.
 There is no I/O, clock or randomness: time and seed are inputs.
@@ -16,7 +16,7 @@ from tui_chat.context import (
     CONTRIBUTORS,
     Contributor,
     Inputs,
-    build_context,
+    build,
     calibrated,
     without_unsent,
 )
@@ -146,7 +146,7 @@ def compose(
     `counter` gives the token counter of a model by its name; `contributors` add to the preset's
     list. Raises nothing: problems of the inputs are notes.
     """
-    envelope = build_context(inputs, counter, contributors)
+    envelope = build(inputs, counter, contributors)
     return encode(envelope, inputs.endpoint, inputs)
 
 

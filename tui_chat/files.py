@@ -26,6 +26,7 @@ from secrets import token_hex
 from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
 
 from tui_chat.errors import ConfigError, InputError
+from tui_chat.models.json_text import is_deeper
 
 STANDARD_INPUT = Path("-")
 
@@ -144,21 +145,12 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
         raise ConfigError(f"{name} {_TOML_TOO_DEEP}") from None
     except ValueError as error:  # TOMLDecodeError, and a number of too many digits
         raise ConfigError(f"{name} is not TOML: {error}") from None
-    level: list[Any] = [table]
-    for _ in range(_MAX_TOML_DEPTH):
-        level = [child for value in level for child in _inner_values(value)]
-    if level:
+    if is_deeper(table, _MAX_TOML_DEPTH):
         raise ConfigError(f"{name} {_TOML_TOO_DEEP}")
     return table
 
 
 _TOML_TOO_DEEP = f"is nested too deeply, over {_MAX_TOML_DEPTH} levels"
-
-
-def _inner_values(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(cast("dict[str, Any]", value).values())
-    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 @contextmanager

@@ -34,8 +34,10 @@ def contexts(command: click.Command, parent: click.Context | None) -> Iterator[c
     context.help_option_names = ["-h", "--help"]
     yield context
     if isinstance(command, click.Group):
-        for each in sorted(command.commands):
-            yield from contexts(command.commands[each], context)
+        for name in sorted(command.list_commands(context)):
+            found = command.get_command(context, name)
+            assert found is not None  # it is listed
+            yield from contexts(found, context)
 
 
 def text() -> str:

@@ -25,6 +25,7 @@ from tui_chat.config.schema import (
     EndpointTable,
     FactsTable,
     FileTable,
+    PluginsTable,
     PricesTable,
     PriceTierTable,
     RetriesTable,
@@ -55,6 +56,7 @@ TABLES: tuple[tuple[str, type[Strict], tuple[tuple[types.ModuleType, str], ...]]
         ((prices, "PriceTier"), (prices, "Prices")),
     ),
     ("`[tools.NAME]`", ToolTable, ((tool, "Tool"),)),
+    ("`[plugins]`", PluginsTable, ()),
 )
 """The heading of each table, its schema, and the values whose fields describe its keys."""
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.ui.app_under_test import make_app, opened, replied  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
-from tui_chat.offline.models.script import read_script  # noqa: E402
+from tui_chat.offline.script import read_script  # noqa: E402
 
 COLUMNS, ROWS = 150, 40
 WIDTH, HEIGHT = 8.4, 18

@@ -25,8 +25,8 @@ from textual.strip import Strip
 from tests.benchmarks.shapes import reply_of
 from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.models.reply import Reply
-from tui_chat.offline.models import catalogue
-from tui_chat.offline.tokens import split_tokens
+from tui_chat.offline import models as catalogue
+from tui_chat.offline.reply import split_tokens
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 

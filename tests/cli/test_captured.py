@@ -281,7 +281,7 @@ def test_convert_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.M
         ('{"messages": 3}', "messages must be a list, not a number"),
         ('{"messages": [{"role": "boss"}]}', "messages[0].role must be one of"),
         ('{"messages": [{"role": "user", "content": 3}]}', "messages[0].content must be"),
-        ('{"messages": [], "temperature": NaN}', "NaN is not JSON"),
+        ('{"messages": [], "temperature": NaN}', "NaN is not a JSON number"),
         ('{"messages": [{"content": "no role"}]}', "not null"),
         ('{"messages": [{"role": "\u202e"}]}', 'not "\\u202e"'),
         ('{"messages": ' + "9" * 5000 + "}", "thousands of digits"),
@@ -302,7 +302,10 @@ def test_a_bad_request_prints_one_sentence_with_place_and_fault(
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        (b'{"messages": [{"role": "us', "not JSON, Unterminated string starting at line 1"),
+        (
+            b'{"messages": [{"role": "us',
+            "line 1, column 24: is not JSON: this string has no closing quote",
+        ),
         (b'{"model": "\xe9", "messages": []}', "byte 11 is not UTF-8"),
         (b"curl https://here.invalid", "No request"),
     ],

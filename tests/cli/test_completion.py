@@ -12,6 +12,7 @@ import click
 import pytest
 
 from tests.cli.conftest import Done, Run
+from tests.command_tree import subcommands
 from tests.e2e.terminal_app import TerminalApp
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import SHELLS, VARIABLE
@@ -106,7 +107,7 @@ def test_every_option_that_names_something_is_completed():
         if isinstance(command, click.Group):
             return [
                 found
-                for name, each in command.commands.items()
+                for name, each in subcommands(command).items()
                 for found in missing(each, f"{path} {name}")
             ]
         return [

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 import tui_chat.cli
 from tests.cli.conftest import Done, Run
+from tests.command_tree import subcommands
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
 
@@ -367,6 +368,7 @@ WALKS: dict[str, Walk] = {
     "keys list": lambda _: [(), ("--json",)],
     "keys delete": lambda _: [("openai",), (BAD,)],
     "doctor": lambda _: [(), ("--json",)],
+    "plugins": lambda _: [(), ("--json",)],
     "completion": lambda _: [("zsh",), (BAD,)],
     "db status": lambda _: [(), ("--json",)],
     "db migrate": lambda _: [(), ("--to", BAD)],
@@ -400,7 +402,7 @@ WALKS: dict[str, Walk] = {
 
 def command_names(group: click.Group, before: str = "") -> Iterator[str]:
     """Yield the names of all commands below a group."""
-    for name, command in group.commands.items():
+    for name, command in subcommands(group).items():
         if isinstance(command, click.Group):
             yield from command_names(command, f"{before}{name} ")
         else:

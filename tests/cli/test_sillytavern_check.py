@@ -46,6 +46,16 @@ def sentences(found: list[dict[str, Any]]) -> list[str]:
     return [each["sentence"] for each in found]
 
 
+def test_a_linked_lorebook_is_taken(run: Run, user: Path):
+    linked = {**V2, "data": {**V2["data"], "extensions": {"world": "Town"}}}
+    (user / "characters" / "Ada.json").write_text(json.dumps(linked), "utf-8")
+    files = json.loads(run("sillytavern", "check", user, "--json").out)["files"]
+    card = next(each for each in files if "Ada.json" in str(each))
+    sentence = "the link to the lorebook “Town”, which a new session chooses if it is there"
+    assert sentence in card["taken"]
+    assert "Town" not in str(card["not_supported"])
+
+
 def test_each_file_says_what_would_be_taken_changed_and_lost(run: Run, user: Path):
     before = sorted(user.rglob("*"))
     done = run("sillytavern", "check", user, "--json")

@@ -125,7 +125,7 @@ def set_schema(whole, schema: object) -> None:
         (lambda whole: whole["inputs"].update(now="yesterday"), "$.inputs.now"),
         (lambda whole: whole["request"].update(body="{}"), "sha256"),
         (lambda whole: whole.pop("inputs"), "$.inputs"),
-        (lambda whole: set_schema(whole, {"minimum": float("nan")}), "NaN is not JSON"),
+        (lambda whole: set_schema(whole, {"minimum": float("nan")}), "NaN is not a JSON number"),
         (lambda whole: set_schema(whole, "object"), "$.inputs.settings.response_format"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import Inputs, build
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
@@ -38,7 +38,7 @@ def built(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
         policies=inputs.pop("policies", OWN_POLICIES),  # type: ignore[arg-type]
     )
     given = {"history": (U1, A1, U2, A2), "draft": "D", **inputs}
-    return build_context(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]
+    return build(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]
 
 
 def order(envelope: ChatEnvelope) -> str:

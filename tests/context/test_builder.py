@@ -21,12 +21,11 @@ from tests.context.requests import (
     said,
 )
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.context.generation import as_continuation, continued_text
+from tui_chat.context.generation import CONTINUE_NUDGE, as_continuation, continued_text
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.envelope import Level, Placement, ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
@@ -580,28 +579,18 @@ def test_a_message_listed_twice_is_sent_twice() -> None:
     assert order(built(*[said("X")] * 2)) == "X X U1 A1 U2 A2 D"
 
 
-@pytest.mark.parametrize(
-    ("facts", "wanted", "expected"),
-    [
-        (None, None, "U1 A1 U2 D! AFTER A2 NUDGE"),
-        (True, None, "U1 A1 U2 D! AFTER A2"),
-        (True, False, "U1 A1 U2 D! AFTER A2 NUDGE"),
-        (None, True, "U1 A1 U2 D! AFTER A2"),
-        (False, True, "U1 A1 U2 D! AFTER A2 NUDGE"),
-    ],
-)
+@pytest.mark.parametrize("facts", [None, True, False])
 def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefill(
-    facts: bool | None, wanted: bool | None, expected: str
+    facts: bool | None,
 ):
-    policies = Policies(continue_nudge="NUDGE", continue_prefill=wanted)
     endpoint = replace(ENDPOINT, facts=(("*", ModelFacts(prefill=facts)),))
     preset = Preset("p", (HISTORY, said("D!", insertion_point=-1), said("AFTER")))
-    inputs = Inputs(endpoint, replace(preset, policies=policies), (U1, A1, U2, A2))
-    envelope = build_context(as_continuation(inputs), lambda _: LETTERS)
-    assert order(envelope) == expected
-    nudged = expected.endswith("NUDGE")
-    assert envelope.turns[-1].role == ("user" if nudged else "assistant")
-    assert continued_text(as_continuation(inputs)) == ("A2 " if nudged else "A2")
+    inputs = as_continuation(Inputs(endpoint, preset, (U1, A1, U2, A2)))
+    envelope = build_context(inputs, lambda _: LETTERS)
+    nudge = "" if facts else f" {CONTINUE_NUDGE}"
+    assert order(envelope) == f"U1 A1 U2 D! AFTER A2{nudge}"
+    assert envelope.turns[-1].role == ("user" if nudge else "assistant")
+    assert continued_text(inputs) == ("A2 " if nudge else "A2")
     assert envelope.budget is not None
     assert sum(envelope.tokens) <= envelope.budget.total
 
@@ -614,12 +603,3 @@ def test_continue_keeps_its_end_within_the_budget():
     assert envelope.budget is not None
     assert envelope.budget.total <= 400
     assert not build_context(replace(as_continuation(inputs), history=()), lambda _: LETTERS).turns
-
-
-@pytest.mark.parametrize("postfix", ["", " ", "\n"])
-def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
-    policies = Policies(continue_postfix=postfix)
-    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policies), (U1, A1))
-    assert continued_text(as_continuation(inputs)) == f"A1{postfix}"
-    spaced = replace(inputs, history=(U1, replace(A1, content="A1 ")))
-    assert continued_text(as_continuation(spaced)) == "A1 "

@@ -8,11 +8,9 @@ import pytest
 
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
-from tui_chat.models.role import Character, Profile
-from tui_chat.models.settings import SILLYTAVERN_RULES, AuthorNote, LoreRules, Settings
+from tui_chat.models.role import Profile
+from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.models.text import OriginKind
 
 
@@ -20,22 +18,6 @@ def test_global_variables_are_read_by_their_macro():
     settings = SessionSettings(global_variables={"Mood": "calm"})
     envelope = built(said("{{getglobalvar::mood}}"), HISTORY, history=(), settings=settings)
     assert order(envelope) == "calm D"
-
-
-def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
-    own, other = Lorebook("own"), Lorebook("other")
-    role = replace(ROLE, character=Character(book=own))
-    imported = Preset("p", policies=Policies(depths="joined"))
-    plain = Inputs(ENDPOINT, Preset("p"), role=role, lorebooks=(other, own))
-    joined = replace(plain, preset=imported)
-    assert plain.lore_rules == LoreRules()
-    assert joined.lore_rules == replace(SILLYTAVERN_RULES, tiers=(0, 1))
-    assert replace(joined, lorebooks=(own,)).lore_rules == SILLYTAVERN_RULES
-    rules = SessionSettings(lore=LoreRules(token_budget=5, tiers=(1, 0)))
-    for_chat = replace(joined, settings=rules)
-    assert for_chat.lore_rules == LoreRules(token_budget=5, tiers=(1, 0))
-    none = replace(plain, preset=imported, role=None, settings=SessionSettings(lore=LoreRules()))
-    assert none.lore_rules == LoreRules(), "what a setting says is not replaced"
 
 
 def with_note(text: str = "N", **where: object) -> SessionSettings:

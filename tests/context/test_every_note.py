@@ -14,26 +14,23 @@ from pathlib import Path
 import pytest
 
 import tui_chat.context
-from tests.context import test_policies as sillytavern
 from tests.context.lorebooks.test_activation import entry, told
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
 from tests.context.test_summaries import summary
-from tui_chat.context import Contribution, Inputs, SessionSettings, build_context
+from tui_chat.context import Contribution, Inputs, build, build_context
 from tui_chat.context.scripts import ScriptSteps, apply_scripts
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.settings import Injection, TextScript
+from tui_chat.models.settings import TextScript
 from tui_chat.models.text import GLUE, Text
 from tui_chat.tokens import Counter
 
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
 SPOT = PresetMessage("spot", type="placeholder")
 AT_SPOT = said("X", anchor_target="spot")
-DESCRIBED = Policies(role_prompt="description")
 
 
 def codes_in(folder: Path) -> set[str]:
@@ -85,21 +82,14 @@ def with_model(model: str) -> ChatEnvelope:
     return build_context(Inputs(endpoint, Preset("p", (HISTORY,)), (), "D"), lambda _: LETTERS)
 
 
-def with_injection(length: int) -> ChatEnvelope:
-    injections = (Injection("x", "word " * length, 1),)
-    settings = SessionSettings(model="gpt-4o", injections=injections)
-    room = sillytavern.FIXED + sum(sillytavern.TALKED) + 20
-    return sillytavern.with_room(room, settings=settings)
-
-
-def with_examples(room: int) -> ChatEnvelope:
-    return sillytavern.with_room(
-        sillytavern.FIXED + sum(sillytavern.TALKED) + sillytavern.EXAMPLE + room
-    )
-
-
 def summarized(is_enabled: bool) -> ChatEnvelope:
     return built(HISTORY, history=(U1, summary("S", 0, enabled=is_enabled)))
+
+
+def by_builder(name: str) -> ChatEnvelope:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Preset, "builder", name)
+        return build(Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D"), lambda _: LETTERS)
 
 
 def slow_key(is_slow: bool) -> ChatEnvelope:
@@ -155,7 +145,6 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
             lambda: built(HISTORY, said("x", requires="a"), preset_variables={"a": "b"}),
         )
     ],
-    "examples-dropped": [(lambda: with_examples(-1), lambda: with_examples(0))],
     "history-dropped": [
         (
             lambda: built(HISTORY, context_limit=21, reply_reserve=0),
@@ -175,7 +164,6 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
             lambda: built(HISTORY, replace(SPOT, enabled=False)),
         ),
     ],
-    "injections-dropped": [(lambda: with_injection(50), lambda: with_injection(1))],
     "lore-idle": [
         (lambda: told(entry("x")), lambda: told(entry("x", constant=True))),
     ],
@@ -199,6 +187,7 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
             lambda: built(HISTORY, said("{{random::a}}")),
         )
     ],
+    "missing-builder": [(lambda: by_builder("knitting"), lambda: by_builder(""))],
     "more-macros": [
         (
             lambda: built(HISTORY, said("".join(f"{{{{x{n}}}}}" for n in range(9)))),
@@ -244,10 +233,6 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
         (
             lambda: built(HISTORY, role=ROLE, history=(Message("system", "S", "1"), U1)),
             lambda: built(HISTORY, role=ROLE, history=(U1,)),
-        ),
-        (
-            lambda: built(HISTORY, role=ROLE, policies=DESCRIBED),
-            lambda: built(HISTORY, said("{{description}}"), role=ROLE, policies=DESCRIBED),
         ),
     ],
     "script-too-slow": [

@@ -15,20 +15,15 @@ import pytest
 
 import tui_chat.context
 from tests.context.lorebooks.test_activation import entry, told
-from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built, said
+from tests.context.requests import A1, HISTORY, ROLE, U1, U2, built, said
 from tests.context.test_every_note import SPOT
 from tests.context.test_summaries import summary
-from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.context.post_processing import PLACEHOLDER
+from tui_chat.context import SessionSettings
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.policies import Policies
-from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character, Profile
-from tui_chat.models.settings import AuthorNote
 
-JOINED = Policies(depths="joined")
 EXAMPLES = PresetMessage("examples", type="example_dialogues")
 WITH_EXAMPLES = replace(ROLE, character=Character(example_dialogues="<START>\n{{user}}: E"))
 WHO = PresetMessage("who", type="user_profile")
@@ -59,36 +54,13 @@ def _patterns(value: ast.expr | None) -> Iterator[str]:
         yield re.escape(value.value)
 
 
-def with_note(depth: int) -> ChatEnvelope:
-    settings = SessionSettings(author_note=AuthorNote("NOTE", depth))
-    return built(HISTORY, settings=settings, policies=JOINED)
-
-
 def starting(start: str, **more: object) -> ChatEnvelope:
     return built(HISTORY, settings=SessionSettings(reply_start=start), **more)
-
-
-def empty(draft: str) -> ChatEnvelope:
-    return built(HISTORY, history=(U1, A1), draft=draft, policies=Policies(send_if_empty="EMPTY"))
 
 
 def quiet(prompt: str) -> ChatEnvelope:
     chat = ChatSettings(kind="quiet", quiet_prompt=prompt)
     return built(HISTORY, draft="", chat=chat)
-
-
-def prefilled(protocol: Protocol) -> ChatEnvelope:
-    preset = Preset("p", (HISTORY,), policies=Policies(assistant_prefill="START"))
-    inputs = Inputs(replace(ENDPOINT, protocol=protocol), preset, (U1,), "D")
-    return build_context(inputs, lambda _: LETTERS)
-
-
-def processed(**inputs: object) -> ChatEnvelope:
-    return built(HISTORY, policies=Policies(depths="joined", post_processing="strict"), **inputs)
-
-
-def merged(*lines: PresetMessage) -> ChatEnvelope:
-    return built(HISTORY, *lines, policies=Policies(depths="joined", post_processing="merge"))
 
 
 IN_PLACE = "This is its place in the preset."
@@ -103,8 +75,7 @@ WALK: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope
     ("S", FIRST, lambda: built(HISTORY, said("S", role="system")),
      lambda: built(HISTORY, said("S", role="system"), placement="in_place")),
     ("ROLE", "The role's system prompt goes first.", lambda: built(HISTORY, role=ROLE),
-     lambda: built(HISTORY, said("{{description}}"), role=ROLE,
-                   policies=Policies(role_prompt="description"))),
+     lambda: built(HISTORY, role=replace(ROLE, system_prompt=""))),
     ("X", "It is anchored after the history.",
      lambda: built(HISTORY, said("X", anchor_point="after")), lambda: built(HISTORY, said("X"))),
     ("X", "It is anchored after “spot”.",
@@ -134,10 +105,6 @@ WALK: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope
     ("X", "Its depth 0 is in the history, which is empty.",
      lambda: built(HISTORY, said("X", insertion_point=0), history=()),
      lambda: built(HISTORY, said("X", insertion_point=0))),
-    ("NOTE", "Its depth is after the newest message of the conversation.", lambda: with_note(0),
-     lambda: with_note(1)),
-    ("NOTE", "Its depth is before the 2 newest messages of the conversation.",
-     lambda: with_note(2), lambda: with_note(1)),
     ("START", "The setting “reply_start” puts it at the end.", lambda: starting("START"),
      lambda: starting("")),
     ("S", "It is a summary, and stands for earlier messages.",
@@ -146,20 +113,10 @@ WALK: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope
     ("U1", "It is the message to be answered, which ends the history.",
      lambda: built(HISTORY, history=(U1,), draft=""),
      lambda: built(HISTORY, history=(U1, A1), draft="")),
-    ("EMPTY", "It is sent because nothing is typed.", lambda: empty(""), lambda: empty("EMPTY")),
     ("QUIET", "The kind of generation puts it at the end.", lambda: quiet("QUIET"),
      lambda: built(HISTORY, said("QUIET"))),
-    ("START", "The preset has it as the beginning of the reply.",
-     lambda: prefilled(Protocol.ANTHROPIC), lambda: prefilled(Protocol.OPENAI_CHAT)),
     ("LORE", "Without a position of its own, it goes before the history.", lambda: told(LORE),
      lambda: told(replace(LORE, anchor_target="history", anchor_point="before"))),
-    ("NEW", "It begins the conversation.",
-     lambda: built(HISTORY, said("NEW", anchor_point="before"), policies=JOINED),
-     lambda: built(HISTORY, said("NEW", anchor_point="before"))),
-    (PLACEHOLDER, "The preset's post-processing puts a user message here.",
-     lambda: processed(history=(A1,)), lambda: processed(history=(U1,))),
-    ("D", "Your draft follows the history. It is sent as one message with 1 after it.",
-     lambda: merged(said("NEXT")), lambda: merged()),
 ]  # fmt: skip
 
 

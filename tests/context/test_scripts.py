@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from tests.context.requests import HISTORY, LETTERS
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
-from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import TextScript
 from tui_chat.models.text import GLUE, Text
 
@@ -52,7 +47,7 @@ def test_a_pattern_with_nested_repetitions_ends_with_a_note() -> None:
 def test_a_request_says_which_script_is_too_slow() -> None:
     script = TextScript("slow", r"/^(a|a)*$/", "x", ("user", "assistant"))
     history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))
-    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
+    preset = Preset("p", (HISTORY,))
     inputs = Inputs(ENDPOINT, preset, history, "hi", settings=SessionSettings(scripts=(script,)))
     envelope = build_context(inputs, lambda _: LETTERS)
     assert [note.code for note in envelope.notes].count("script-too-slow") == 1
@@ -63,22 +58,6 @@ def test_narrators_are_the_character_for_scripts() -> None:
     script = TextScript("s", "a", "b", ("assistant",))
     assert scripts_for([script], "system", 0) == [script]
     assert scripts_for([script], "user", 0) == []
-
-
-def test_the_depth_of_lore_is_compared_with_that_of_scripts() -> None:
-    script = TextScript("s", "/^lore/", "LORE", ("lore",), min_depth=0, max_depth=2)
-    entries = (
-        LorebookEntry("1", "lore lore", constant=True, position="depth", insertion_point=-1),
-        LorebookEntry("2", "lore deep", constant=True, position="depth", insertion_point=-4),
-    )
-    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
-    inputs = Inputs(
-        *(ENDPOINT, preset, (), "hi"),
-        lorebooks=(Lorebook("b", entries),),
-        settings=SessionSettings(scripts=(script,)),
-    )
-    turns = build_context(inputs, lambda _: LETTERS).turns
-    assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}
 
 
 def test_a_pattern_without_valid_flags_is_taken_whole() -> None:
@@ -111,17 +90,10 @@ def test_macros_of_scripts_are_expanded() -> None:
     assert expanded("A.b Axb", TextScript("s", pattern, "x", substitutes="escaped")) == "x Axb"
 
 
-def test_a_preset_says_whose_scripts_are_run() -> None:
-    own, card = TextScript("p", "/a/g", "b", ("user",)), TextScript("c", "/b/g", "c", ("user",))
-    stored = TextScript("s", "/^/", "a", ("user",), is_stored=True)
-    role = Role("r", "Rook", character=Character(scripts=(card, stored)))
-
-    def sent(*whose: Literal["preset", "card"]) -> list[str]:
-        preset = Preset("p", (HISTORY,), policies=Policies(scripts=whose), scripts=(own,))
-        history = (Message("user", "{{a}}", "1"), Message("assistant", "a", "2"))
-        inputs = Inputs(ENDPOINT, preset, history, "a", role=role)
-        return [turn.text.plain for turn in build_context(inputs, lambda _: LETTERS).turns]
-
-    assert sent() == ["{{a}}", "a", "a"]
-    assert sent("preset") == ["{{b}}", "a", "b"]
-    assert sent("preset", "card") == ["c{{c}}", "a", "cc"]
+def test_macros_of_messages_stay_whatever_scripts_there_are() -> None:
+    script = TextScript("s", "/z/", "x", ("assistant",))
+    history = (Message("user", "I am {{user}}.", "1"), Message("assistant", "{{char}} z", "2"))
+    settings = SessionSettings(scripts=(script,))
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "{{user}}", settings=settings)
+    turns = build_context(inputs, lambda _: LETTERS).turns
+    assert [turn.text.plain for turn in turns] == ["I am {{user}}.", "{{char}} x", "{{user}}"]

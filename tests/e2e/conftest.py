@@ -1,4 +1,5 @@
-"""A workspace wired as the app wires it, with a real store and the real offline provider."""
+"""A workspace wired as the app wires it, with a real store and the offline provider behind the
+vendors' checks."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ from typing import Any
 import pytest
 
 from tests.databases import provide_database
+from tests.vendors import VendorTransport, serve
 from tui_chat import paths
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
+from tui_chat.offline import HttpRequest, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.events import BranchChanged, WorkspaceEvent
@@ -91,7 +93,7 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
             HttpClient(
                 dict.fromkeys(
                     ("loopback.invalid", "provider.invalid"),
-                    lambda: LoopbackTransport(on_request=on_request),
+                    lambda: VendorTransport(on_request=on_request),
                 ),
                 sleep=no_wait,
             ),

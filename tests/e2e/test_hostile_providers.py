@@ -15,10 +15,9 @@ from tests.e2e.conftest import settled
 from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
-from tui_chat.models import reply_limits
+from tui_chat.models import json_text, reply_limits
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
-from tui_chat.protocols.common import lenient_json
 from tui_chat.protocols.gemini import stream as gemini_stream
 from tui_chat.providers import HttpClient, client, discovery, list_models
 
@@ -91,8 +90,8 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply_limits, "MOST_CALLS", 100)
     monkeypatch.setattr(reply_limits, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
-    monkeypatch.setattr(lenient_json, "_UNCHECKED_LENGTH", 10_000)
-    monkeypatch.setattr(lenient_json, "MAX_VALUES", 20_000)
+    monkeypatch.setattr(json_text, "_UNCHECKED_LENGTH", 10_000)
+    monkeypatch.setattr(json_text, "MAX_VALUES", 20_000)
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ import pytest
 
 from tests.e2e.conftest import moved, settled
 from tests.protocols.sdk_types import accept
+from tests.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
-from tui_chat.offline import HttpRequest, serve
+from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Failed, ReplyGrew
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]

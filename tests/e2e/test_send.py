@@ -12,13 +12,13 @@ import httpx
 import pytest
 
 from tests.e2e.conftest import LOOPBACKS, no_wait
+from tests.vendors import VendorTransport
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.offline import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import HttpClient, RetryPause
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
@@ -33,7 +33,7 @@ async def sent(
     store = await Store.open(
         folder / "chat.db", now=lambda: 1_700_000_000.0, new_id=lambda: f"id{next(numbers)}"
     )
-    client = HttpClient({"loopback.invalid": LoopbackTransport}, sleep=sleep)
+    client = HttpClient({"loopback.invalid": VendorTransport}, sleep=sleep)
     try:
         session = await store.sessions.create(title="t")
         entry = await send(

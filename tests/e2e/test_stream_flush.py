@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_send import asking
+from tests.vendors import VendorTransport
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange
 from tui_chat.models.session import Entry
-from tui_chat.offline import LoopbackTransport, OfflineDependencies
+from tui_chat.offline import OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.send import PartialReply, SendProgress, send
 
@@ -70,7 +71,7 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
 
         dependencies = OfflineDependencies(monotonic=loop.time)
         client = HttpClient(
-            {"loopback.invalid": lambda: LoopbackTransport(dependencies=dependencies)}
+            {"loopback.invalid": lambda: VendorTransport(dependencies=dependencies)}
         )
         await send(
             asking(ENDPOINT, model),

@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.cli.served import without_escapes
+from tests.plugins.web.served import without_escapes
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "F4": (115, ""), "F5": (116, "")}

@@ -19,8 +19,8 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 
 from aiohttp import web
 
-from tests.cli.served import command, visiting
 from tests.peers.chromium import REBOUND, browsing, program
+from tests.plugins.web.served import command, visiting
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 

@@ -27,7 +27,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, until
 from tui_chat.offline import HttpRequest, serve
-from tui_chat.offline.models.script import read_script
+from tui_chat.offline.script import read_script
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import RowsView, View

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.tap.wire import PATIENCE
-from tui_chat.offline import serve
+from tests.vendors import serve
 from tui_chat.store import Store
 from tui_chat.tap.exchange import RecordedExchange
 from tui_chat.tap.proxy import TapProxy

@@ -17,8 +17,8 @@ from tests.sdks import anthropic, genai, openai
 from tests.sdks import genai_types as types
 from tests.tap.conftest import KEY, Recording, recording
 from tests.tap.wire import raw_server
+from tests.vendors import serve
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import serve
 
 TOOL = {
     "type": "function",
@@ -395,7 +395,7 @@ async def test_a_request_that_cannot_be_read_passes_and_says_so(tap: Recording):
 
 
 async def test_a_body_over_the_limit_is_noted(tmp_path: Path):
-    from tui_chat.offline import serve
+    from tests.vendors import serve
 
     async with serve() as server, recording(tmp_path, server.base_url, max_body=2000) as tap:
         async with gpt(tap) as client:
@@ -410,7 +410,7 @@ async def test_a_body_over_the_limit_is_noted(tmp_path: Path):
 
 
 async def test_only_what_is_asked_for_is_recorded(tmp_path: Path):
-    from tui_chat.offline import serve
+    from tests.vendors import serve
 
     async with (
         serve() as server,

@@ -260,7 +260,8 @@ async def test_a_failed_check_is_repeated_later(
         raise StoreBusy("Another program is using it.")
 
     heard.changes.clear()
-    failing = ((Database, "data_version"), (SessionStore, "get"), (SessionStore, "list"))
+    sessions = workspace.store.sessions
+    failing = ((Database, "data_version"), (sessions, "get"), (sessions, "list"))
     for subject, fails in failing:
         await other.sessions.update(workspace.state.session_id, title=f"before {fails}")
         with monkeypatch.context() as patched:

@@ -149,6 +149,24 @@ async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
     )
 
 
+async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    first = await send(workspace, heard, "one")
+    second = await send(workspace, heard, "two")
+    live = workspace.live_request
+    assert await live.view_sent(second)
+    base = live.comparison()
+    assert (base.name, base.payload is None) == ("the request before it", False)
+    assert b"two" not in base.payload.body
+    assert await live.view_sent(first)
+    base = live.comparison()
+    assert (base.payload, base.reason) == (
+        None,
+        "This session has no earlier accepted request to this endpoint to compare with. "
+        "Press a to compare with something else.",
+    )
+
+
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
     workspace, heard = await make_workspace(model="echo")
     await send(workspace, heard, "short")

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from tests.e2e.conftest import settled
+from tests.vendors import serve
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import serve
 from tui_chat.store import Store
 from tui_chat.tap.proxy import TapProxy
 from tui_chat.tap.recorder import Recorder

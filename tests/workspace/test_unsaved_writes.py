@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.conftest import Heard, settled
 from tui_chat.errors import StoreBusy, StoreError
-from tui_chat.offline.models import catalogue
+from tui_chat.offline import models as catalogue
 from tui_chat.store import Store
 from tui_chat.store.database import Database, Transaction
 from tui_chat.workspace import unsaved_writes

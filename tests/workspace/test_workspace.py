@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.e2e.conftest import Heard, settled
+from tests.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.offline import LoopbackTransport
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.events import Done, Failed, ReplyGrew
@@ -30,7 +30,7 @@ async def test_a_script_sends_regenerates_forks_and_switches_the_model(tmp_path:
         await Store.open(
             tmp_path / "chat.db", now=lambda: float(next(times)), new_id=lambda: f"m{next(ids)}"
         ),
-        HttpClient({"loopback.invalid": LoopbackTransport}),
+        HttpClient({"loopback.invalid": VendorTransport}),
         open_library(config),
         now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
     )

@@ -15,10 +15,8 @@ preset            checks, imports and tests presets (preset_cases: the format of
 sillytavern       builds the request that SillyTavern would build, checks a folder of its files
 endpoints         lists and tests the providers, prints facts, serves the offline one
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)
+plugins           lists the plugins
 prices            shows and updates prices; prints what replies cost (`usage`)
-refresh_prices    writes the prices that ship; for maintainers, not a command
-refresh_facts     writes the published facts about models; for maintainers, not a command
-serve             shows the app in a browser and decides who may use it
 config_file       shows, opens and checks config.toml
 keys              keys in the system's keyring
 doctor            checks this machine

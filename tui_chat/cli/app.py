@@ -7,7 +7,7 @@ import secrets
 import sys
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from tui_chat.cli.interpreter import (
 )
 from tui_chat.cli.output import write_error
 from tui_chat.config import Config
-from tui_chat.errors import InputError, install_advice
+from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 
 if TYPE_CHECKING:
@@ -47,27 +47,6 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
     from tui_chat.ui.app import TuiChat
 
     show(TuiChat(config, lambda: open_workspace(config), captured=captured))
-
-
-def run_serve(common: CommonOptions, host: str, port: int, url: str, *, remote: bool) -> None:
-    """Serve the app to a browser until interrupted.
-
-    Raises ConfigError, and InputError if the extra is missing or the address cannot be used.
-    """
-    import asyncio
-
-    common.config()  # its errors belong here, and not on the page
-    try:
-        from tui_chat.cli.serve import serve_until_stopped
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("tui_chat"):
-            raise
-        raise InputError(
-            "`tui-chat serve` needs the package textual-serve.",
-            advice=install_advice("textual-serve"),
-        ) from error
-    with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
-        asyncio.run(serve_until_stopped(common, host, port, url, remote=remote))
 
 
 def require_terminal() -> None:

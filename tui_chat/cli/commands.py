@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from tui_chat import __version__
+from tui_chat import __version__, extensions
 from tui_chat.cli import completion
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.completion import PROGRAM, SHELLS
@@ -38,6 +39,8 @@ from tui_chat.cli.options import (
 from tui_chat.cli.output import detect_closed_output, write_error, write_line, write_text
 from tui_chat.cli.session_commands import SESSION_COMMANDS
 from tui_chat.cli.tap_command import tap
+from tui_chat.errors import TuiChatError
+from tui_chat.extensions import CommandPath, Plugin
 from tui_chat.models.endpoint import Protocol
 
 _EARLIER_NAMES = {"preset": "presets"}
@@ -53,11 +56,13 @@ _HINTS = {
 """Advice for commands of other programs that have another name here."""
 
 
-class _Folders(click.Group):
-    """A group whose folder options may also follow the command, where most people write them."""
+class CommandLine(click.Group):
+    """The commands of the core and of the plugins. A plugin's command is imported when it runs or
+    its help is printed. The folder options may also follow the command, where most people write
+    them.
+    """
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the arguments, and print help if asked to. Raises OutputClosed."""
         with detect_closed_output():
             return super().make_context(*args, **kwargs)
 
@@ -79,11 +84,34 @@ class _Folders(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             hint = _HINTS.get(args[0], "`tui-chat ask TEXT` sends a message.")
+            if plugin := extensions.missing_plugin("commands", args[0]):
+                hint = f"It comes with the plugin “{plugin}”, which is not installed."
             raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        _enable_plugins(ctx)
+        return sorted([*super().list_commands(ctx), *_plugin_commands()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name or with one of its earlier names."""
-        return super().get_command(ctx, _EARLIER_NAMES.get(cmd_name, cmd_name))
+        name = _EARLIER_NAMES.get(cmd_name, cmd_name)
+        if command := super().get_command(ctx, name):
+            return command
+        if name not in _plugin_commands():
+            _enable_plugins(ctx)
+        if found := _plugin_commands().get(name):
+            plugin, command = found
+            return extensions.load_part(plugin, command.path)
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands. Those of plugins are not imported for it."""
+        names = self.list_commands(ctx)
+        summaries = {name: command.summary for name, (_, command) in _plugin_commands().items()}
+        for name, command in self.commands.items():
+            summaries[name] = command.get_short_help_str(limit=80)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summaries[name]) for name in names])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move the folder options to the front."""
@@ -101,14 +129,33 @@ class _Folders(click.Group):
         return super().parse_args(ctx, [*folders, *others, *literal])
 
 
+def _plugin_commands() -> dict[str, tuple[Plugin, CommandPath]]:
+    """Return the commands of the loaded plugins, by name."""
+    return {
+        each.name: (plugin, each) for plugin in extensions.plugins() for each in plugin.commands
+    }
+
+
+def _enable_plugins(context: click.Context) -> None:
+    """Enable the plugins that the configuration names, before a command has read it."""
+    folders = context.find_root().params
+    with suppress(TuiChatError):  # a broken configuration is the command's to report
+        CommonOptions(folders.get("data_dir"), folders.get("config_dir")).config()
+
+
 @click.group(
-    cls=_Folders,
+    cls=CommandLine,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="tui-chat")
-@click.option("--data-dir", type=FILE, help="The folder of the database.")
-@click.option("--config-dir", type=FILE, help="The folder of config.toml, presets and themes.")
+@click.option("--data-dir", type=FILE, is_eager=True, help="The folder of the database.")
+@click.option(
+    "--config-dir",
+    type=FILE,
+    is_eager=True,  # before --help, which lists the commands of plugins that it enables
+    help="The folder of config.toml, presets and themes.",
+)
 @endpoint_option("The endpoint that new sessions use.")
 @model_option("The model that new sessions use.")
 @click.option("--theme", help="The color theme.")
@@ -390,27 +437,6 @@ def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
     run_loopback(host, port, alias, script)
 
 
-@cli.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--allow-remote", is_flag=True, help="Let other machines connect, unencrypted.")
-@click.option("--url", default="", help="The address in the browser, if a proxy is in front.")
-@click.pass_obj
-def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: str) -> None:
-    """Serve the app to a browser.
-
-    Prints the address to open; only who has it can use the app. Without --allow-remote, only this
-    machine can connect. Needs the extra “serve”. See docs/serve.md.
-
-    \b
-    Example:
-      tui-chat serve --port 8000
-    """
-    from tui_chat.cli.app import run_serve
-
-    run_serve(common, host, port, url, remote=allow_remote)
-
-
 @cli.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion_command(shell: str) -> None:
@@ -427,6 +453,23 @@ def completion_command(shell: str) -> None:
       powershell ($PROFILE)    tui-chat completion powershell | Out-String | Invoke-Expression
     """
     write_text(completion.script(cli, shell))
+
+
+@cli.command()
+@json_option()
+@click.pass_obj
+def plugins(common: CommonOptions, as_json: bool) -> None:
+    """List the plugins: those that come with the program, and the installed ones of other people.
+
+    A plugin of other people is loaded if `[plugins] enabled` in config.toml has its name.
+
+    \b
+    Example:
+      tui-chat plugins
+    """
+    from tui_chat.cli.plugins import list_plugins
+
+    list_plugins(common, as_json=as_json)
 
 
 def _complete_page(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat import paths
+from tui_chat import extensions, paths
 from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ class CommonOptions:
         return paths.database_file(self.data_folder)
 
     def config(self) -> Config:
-        """Return the configuration from file, environment and options. Raises ConfigError."""
+        """Return the configuration from file, environment and options, and enable the plugins that
+        it names. Raises ConfigError.
+        """
         from tui_chat.config import load_config
 
-        return load_config(self.config_folder, self.data_folder, os.environ, self.flags)
+        config = load_config(self.config_folder, self.data_folder, os.environ, self.flags)
+        extensions.enable(config.plugins)
+        return config

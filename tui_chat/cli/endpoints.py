@@ -243,8 +243,8 @@ def run_loopback(host: str, port: int, alias: str, script: Path | None) -> None:
 
 def offline_options(alias: str, script: Path | None) -> dict[str, Any]:
     """Return the arguments of `serve` for an alias and a script. Raises InputError."""
-    from tui_chat.offline.models.catalogue import find_model
-    from tui_chat.offline.models.script import NAME, read_script
+    from tui_chat.offline.models import find_model
+    from tui_chat.offline.script import NAME, read_script
 
     if alias and find_model(alias) is None and not (alias == NAME and script):
         raise InputError(f"--alias: “{alias}” is no model of the offline provider.")

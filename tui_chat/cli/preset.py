@@ -23,11 +23,11 @@ from tui_chat.cli.preset_cases import (
     placement_words,
 )
 from tui_chat.compose import compose
-from tui_chat.context import build_context
+from tui_chat.context import build
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_bytes, write_text
 from tui_chat.library.file_reader import Finding, read_file_text
-from tui_chat.library.json_parser import locate
+from tui_chat.library.json_locations import locate
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.library.sillytavern_export import export_preset
@@ -178,7 +178,7 @@ def _run(path: Path, update: bool) -> str:
     except InputError as error:
         write_line(_FAILED, f" {error}")
         return "failed"
-    turns = build_context(case.inputs, counter_for).turns
+    turns = build(case.inputs, counter_for).turns
     if case.expected is not None and _all_match(case.expected, turns):
         write_line(_PASSED, f" {_case_title(case)}")
         return "passed"

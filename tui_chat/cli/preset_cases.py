@@ -25,14 +25,15 @@ from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import JsonFile, KnownKeys, as_list, as_object, read_file_text
-from tui_chat.library.json_parser import Path as JsonPath
-from tui_chat.library.json_parser import format_path, locate
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
+from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.library.json_locations import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Turn
+from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
@@ -133,7 +134,7 @@ def find_cases(folder: Path) -> Iterator[Path]:
         except InputError:
             yield path
             continue
-        found = as_object(file.value) or {}
+        found = object_or_none(file.value) or {}
         is_case = "expected" in found or ("preset" in found and _CONTENT & set(found))
         if file.failed or is_case or is_turn(found):
             yield path
@@ -146,7 +147,7 @@ def load_case(path: Path) -> Case:
     """Read a case and the files it names. Raises InputError naming file, place and fault."""
     text = read_text(path, max_bytes=MAX_BYTES)
     file = JsonFile(text)
-    given = as_object(file.value)
+    given = object_or_none(file.value)
     file.raise_errors(str(path))
     if given is None:
         raise InputError(f"{path}: a case must be a JSON object")
@@ -208,16 +209,16 @@ class _Parts:
     def one(self, name: str, parse: Parse[T]) -> T | None:
         """Read a part; None if the case has none."""
         where = self._reading.path_of((), name)
-        value = (as_object(self._reading.value) or {}).get(str(where[-1]))
+        value = as_object(self._reading.value).get(str(where[-1]))
         return None if value is None else self._part(value, where, parse)
 
     def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
         """Read the parts of a list, or a single part without a list."""
         where = self._reading.path_of((), name)
-        value = (as_object(self._reading.value) or {}).get(str(where[-1]))
+        value = as_object(self._reading.value).get(str(where[-1]))
         if value is None:
             return
-        parts = as_list(value)
+        parts = as_array(value)
         for index, part in enumerate(parts):
             yield self._part(part, (*where, index), parse)
         if not parts and value != parts:

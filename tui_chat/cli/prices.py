@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat.cli.app import open_store
+from tui_chat.cli.app import open_http_client, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
 from tui_chat.models.prices import Prices, prices_json
 from tui_chat.models.sanitize import one_line
+from tui_chat.providers.discovery import get_request
 from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cost
 
 SOURCE = (
@@ -73,9 +76,7 @@ def run_update(common: CommonOptions, place: str) -> None:
     if "://" in place:
         if not place.startswith("https://"):
             raise InputError(f"{place}: only https is fetched.")
-        from tui_chat.cli.refresh_facts import download
-
-        raw = asyncio.run(download(place))
+        raw = asyncio.run(download(place, MOST_BYTES))
     else:
         raw = read_file(Path(place), MOST_BYTES)
     today = datetime.now(UTC).date().isoformat()
@@ -89,6 +90,22 @@ def run_update(common: CommonOptions, place: str) -> None:
     table = read_price_table(text.encode(), place)
     count = sum(len(models) for models in table.providers.values())
     write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")
+
+
+async def download(url: str, limit: int) -> bytes:
+    """Return what an https URL serves, of at most `limit` bytes.
+
+    Raises InputError and what the HTTP client does.
+    """
+    endpoint = Endpoint("published file", Protocol.OPENAI_CHAT, "https://e")
+    client = open_http_client()
+    try:
+        async with client.open(replace(get_request(endpoint, ""), url=url)) as response:
+            if response.status != 200:
+                raise InputError(f"{url}: the server answers with status {response.status}")
+            return await response.read_body(limit)
+    finally:
+        await client.aclose()
 
 
 def run_usage(common: CommonOptions, group: UsageGroup, *, as_json: bool) -> None:

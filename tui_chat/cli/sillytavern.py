@@ -27,8 +27,7 @@ from tui_chat.interop.sillytavern import HIDDEN
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, is_card, read_card
 from tui_chat.library.character_roles import book_text, role_of_card
-from tui_chat.library.file_reader import MAX_FINDINGS, as_list, as_object, read_file_text
-from tui_chat.library.json_parser import parse_json
+from tui_chat.library.file_reader import MAX_FINDINGS, read_file_text
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.library.sillytavern_cases import read_case
 from tui_chat.library.sillytavern_presets import is_sillytavern, parse_sillytavern_preset
@@ -36,6 +35,7 @@ from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import as_array, object_or_none, parse_json
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_json import settings_json
 from tui_chat.models.transcript import SessionTranscript
@@ -153,7 +153,7 @@ def _check_json(checked: CheckedFile) -> None:
     content = read_file(checked.path, LARGEST_CARD if checked.kind == "card" else MAX_BYTES)
     text = decode_text(content, checked.path)
     found = parse_json(text, str(checked.path))
-    whole = as_object(found) or {}
+    whole = object_or_none(found) or {}
     if is_card(found):
         checked.kind = "card"
         _check_card(checked, content)
@@ -205,17 +205,16 @@ def _check_card(checked: CheckedFile, content: bytes) -> None:
         entries = len(character.book.entries) if character.book is not None else 0
         checked.taken.append(f"a lorebook of {_counted(entries, 'entry', 'entries')}")
         _note_book(checked, read_lorebook(text, role.name))
-    extensions = as_object(card.fields.get("extensions")) or {}
+    extensions = object_or_none(card.fields.get("extensions")) or {}
     scripts = len(script_names(extensions)[0])
     checked.taken += [_counted(scripts, "regex script")] if scripts else []
+    if character.world:
+        sentence = f"the link to the lorebook “{one_line(character.world, 60)}”"
+        checked.taken.append(f"{sentence}, which a new session chooses if it is there")
     unused: tuple[tuple[object, str], ...] = (
-        (
-            character.world,
-            f"The lorebook “{character.world}” is linked: a new chat chooses it if it is there.",
-        ),
         (script_names(extensions)[1], "Regex scripts that only change what is shown are not run."),
-        (as_list(card.fields.get("assets")), "Its assets are kept, but not used."),
-        (as_list(card.fields.get("group_only_greetings")), "Greetings for groups are not used."),
+        (as_array(card.fields.get("assets")), "Its assets are kept, but not used."),
+        (as_array(card.fields.get("group_only_greetings")), "Greetings for groups are not used."),
     )
     for value, sentence in unused:
         if value:

@@ -96,7 +96,7 @@ _CURRENT: dict[str, tuple[str, ...]] = {
         Path(__file__).with_name("current_models.json").read_text(encoding="utf-8")
     ).items()
 }
-"""Written by `cli.refresh_facts`, so that no list here is older than the facts."""
+"""Written by `docs/dev/refresh_facts.py`, so that no list here is older than the facts."""
 
 PROVIDERS = (
     Endpoint(

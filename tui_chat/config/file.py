@@ -49,6 +49,9 @@
     timeout = 60                 # seconds
     most_output = 100000         # bytes; more is cut off
 
+    [plugins]
+    enabled = ["word_count"]     # installed plugins of other people; `tui-chat plugins` lists them
+
 Unknown keys are errors, so that a misspelled setting is noticed. Errors name the line of a key,
 which `tomllib` does not say.
 """
@@ -231,6 +234,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),
         tools=tuple(_tool(name, given) for name, given in found.tools.items()),
+        plugins=found.plugins.enabled,
     )
 
 

@@ -356,6 +356,13 @@ def _title_model(given: str) -> str:
     return given
 
 
+class PluginsTable(Strict):
+    """`[plugins]`."""
+
+    enabled: tuple[str, ...] = ()
+    """Installed plugins of other people that are loaded, by the names of their entry points."""
+
+
 _ToolName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=64)]
 _EndpointName = Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
 
@@ -381,12 +388,14 @@ class FileTable(Strict):
     """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
     tools: dict[_ToolName, ToolTable] = Field(default_factory=dict)
     """Tools that models may call, by name."""
+    plugins: PluginsTable = PluginsTable()
+    """Plugins beside those that come with the program."""
 
 
 def known_keys() -> tuple[str, ...]:
     """Return all known keys, for suggestions on misspelled ones."""
     tables: tuple[type[Strict], ...] = (
         FileTable, EndpointTable, FactsTable, PricesTable, TimeoutsTable, RetriesTable,
-        ToolTable,
+        ToolTable, PluginsTable,
     )  # fmt: skip
     return tuple(key for table in tables for key in table.model_fields)

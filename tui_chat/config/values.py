@@ -43,6 +43,8 @@ class Config:
     """Rebound keys: the id of an action, and its keys as written; empty for none."""
     tools: tuple[Tool, ...] = ()
     """The tools that models may call."""
+    plugins: tuple[str, ...] = ()
+    """The plugins of other people that are enabled, by name."""
     data_dir: Path = Path()
     """The folder of the database."""
     config_dir: Path = Path()

@@ -10,21 +10,20 @@ history_costs     the tokens of a history and the sums that truncation needs
 history           phase 2: truncate the history, inject messages by depth; summaries
 skeleton          phase 3: walk the list, fill the anchors
 session_texts     author's note, depth prompt, profile at a depth, injected texts
-conversation      the conversation as it is sent: names, scripts, macros
-examples          example dialogues, split into blocks
-generation        what continue, impersonate and quiet add
-depths            the policy “joined”: one message per depth, order and role
-history_with_injections  the policy of that name: what is charged to the budget, in which order
-post_processing   squashing of neighbours, and what some servers do with the finished list
-turn_sources      the messages that a merged turn is made of
+conversation      the texts of the conversation that scripts change
 draft             the turn that ends the conversation
+examples          example dialogues, split into blocks
+generation        the kinds of generation: what continue, impersonate and quiet add
+turn_sources      the messages that a merged turn is made of
 scripts           replacements by regular expressions
 budget            notes about where the tokens went
 builder           build_context, which reads like these phases
+builders          the builder that a preset chooses: the core's, or a plugin's
 """
 
 from tui_chat.context.budget import calibrated, count_envelope, without_unsent
 from tui_chat.context.builder import CONTRIBUTORS, build_context
+from tui_chat.context.builders import build
 from tui_chat.context.inputs import Contribution, Contributor, Inputs, SessionSettings
 from tui_chat.context.resolved_message import ResolvedMessage
 
@@ -35,6 +34,7 @@ __all__ = [
     "Inputs",
     "ResolvedMessage",
     "SessionSettings",
+    "build",
     "build_context",
     "calibrated",
     "count_envelope",

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from tui_chat.context.conversation import FIELD
 from tui_chat.context.history import SummarizedHistory, TruncatedHistory
-from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
-from tui_chat.context.history_with_injections import FittedPrompt
+from tui_chat.context.history_costs import FIELD, HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.message import MessageOrigin
@@ -146,21 +144,6 @@ def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:
                 "are not sent", "is not sent"
             )
         yield Note(Level.WARNING, "history-dropped", sentence)
-
-
-def fitting_notes(fitted: FittedPrompt) -> Iterator[Note]:
-    """Yield notes about example dialogues and injected messages that did not fit."""
-    if fitted.examples_dropped:
-        blocks = "block" if fitted.examples_dropped == 1 else "blocks"
-        sentence = f"The last {fitted.examples_dropped} {blocks} of example dialogues did not fit."
-        yield Note(Level.WARNING, "examples-dropped", sentence)
-    if fitted.injections_dropped:
-        messages = "message" if fitted.injections_dropped == 1 else "messages"
-        sentence = (
-            f"{fitted.injections_dropped} injected {messages} did not fit: they stand at or above "
-            "the place at which the conversation was cut."
-        )
-        yield Note(Level.WARNING, "injections-dropped", sentence)
 
 
 def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -> Iterator[Note]:

@@ -1,18 +1,12 @@
-"""The draft's turn: what is typed, the stored message in its place, or what a preset sends instead
-of nothing.
-"""
+"""The draft's turn: what is typed, or the stored message in its place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from tui_chat.context.conversation import Speakers, sent_text
-from tui_chat.context.generation import empty_draft_turn
-from tui_chat.context.history_costs import answered_turn
+from tui_chat.context.history_costs import FIELD, Speakers, answered_turn
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.text import Origin, OriginKind, Text, clean
@@ -23,28 +17,23 @@ MAX_BLANKS = 8
 _TYPED = Placement("draft", rule="Your draft follows the history.")
 
 
-def draft_turn(
-    inputs: Inputs, speakers: Speakers, expander: Expander, notes: list[Note]
-) -> Turn | None:
+def draft_turn(inputs: Inputs, notes: list[Note], speakers: Speakers = FIELD) -> Turn | None:
     """Return the turn that ends the conversation; None without one."""
-    policies = inputs.preset.policies
     if not inputs.has_draft:
-        return empty_draft_turn(inputs.preset, expander) if inputs.chat.kind == "normal" else None
-    message = inputs.answered
-    if message is not None:
-        turn = answered_turn(message, speakers)
-    else:
-        message = Message("user", clean(inputs.draft), "draft")
-        origin = Origin(OriginKind.DRAFT, "draft")
-        notes += _blank_notes(inputs.draft, origin)
-        text = Text.of(message.content, origin)
-        name = speakers.field(message)
-        turn = Turn("user", text, origin, _TYPED, name=name, parts=inputs.draft_parts)
-    if policies.expand_history or inputs.scripts:
-        text = sent_text(message, inputs, 0, speakers, expander, turn.origin)
-        if text.plain != turn.text.plain:
-            turn = replace(turn, text=text)
-    return turn
+        return None
+    if inputs.answered is not None:
+        return answered_turn(inputs.answered, speakers)
+    origin = Origin(OriginKind.DRAFT, "draft")
+    notes += _blank_notes(inputs.draft, origin)
+    message = draft_message(inputs)
+    text = Text.of(message.content, origin)
+    name = speakers.field(message)
+    return Turn("user", text, origin, _TYPED, name=name, parts=inputs.draft_parts)
+
+
+def draft_message(inputs: Inputs) -> Message:
+    """Return the draft as a message: the stored one in its place, or what is typed."""
+    return inputs.answered or Message("user", clean(inputs.draft), "draft")
 
 
 def _blank_notes(draft: str, origin: Origin) -> Iterator[Note]:

@@ -6,20 +6,79 @@
    other lines belong to the current one. Lines before the first speaker belong to his message. A
    block without a speaker has no messages.
 3. The first `Name:` of the speaker is removed from a message, which is then stripped.
+4. Lore at the top and bottom of the examples is read in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.macros.preset_expansion import EXAMPLES, Expander
+from tui_chat.context.resolved_message import ResolvedMessage, card_origin
+from tui_chat.context.scan import MessageGroups
+from tui_chat.context.session_texts import Places
+from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.role import Role
 from tui_chat.models.text import Text
 
 ExampleMessage: TypeAlias = tuple[Literal["example_user", "example_assistant"], Text]
 ExampleBlock: TypeAlias = tuple[ExampleMessage, ...]
 
 _START = re.compile("<START>", re.IGNORECASE)
+
+
+def example_turns(
+    inputs: Inputs, groups: MessageGroups, places: Places, expander: Expander
+) -> Sequence[tuple[Turn, ...]]:
+    """Return the turns of each block of example dialogues; none without an anchor for them."""
+    role, anchor = inputs.active_role, groups.examples_anchor
+    if anchor is None:
+        return ()
+    texts = [expander.expand(line) for line in reversed(places.get("examples_top", ()))]
+    if role is not None and (line := _line_of(role)) is not None:
+        texts.append(expander.expand(line))
+    texts += (expander.expand(line) for line in places.get("examples_bottom", ()))
+    return [
+        tuple(_turn_of(said, name, anchor) for name, said in block)
+        for text in texts
+        for block in example_blocks(text, inputs.user_name, inputs.char_name)
+    ]
+
+
+@Memo
+def _line_of(role: Role) -> ResolvedMessage | None:
+    content = role.character.example_dialogues.strip() if role.character else ""
+    if not content:
+        return None
+    message = PresetMessage(EXAMPLES, "system", content, name="example dialogues")
+    return ResolvedMessage(message, card_origin(role, "example dialogues"), is_card=True)
+
+
+def example_placement(anchor: ResolvedMessage) -> Placement:
+    """Return the place of example dialogues at their anchor."""
+    rule = "It is an example dialogue of the character, at its anchor."
+    return Placement("skeleton", anchor.message.id, rule=rule)
+
+
+_known_turns: dict[tuple[str, Text], Turn] = {}
+
+
+def _turn_of(text: Text, name: str, anchor: ResolvedMessage) -> Turn:
+    """Return the turn of a message of an example: the same object for the same text."""
+    turn = _known_turns.get((name, text))
+    placement = example_placement(anchor)
+    if turn is not None and turn.placement == placement:
+        return turn
+    if len(_known_turns) > 1_000:
+        _known_turns.clear()
+    origin = text.spans[0].origin.outermost if text.spans else anchor.origin
+    turn = _known_turns[name, text] = Turn("system", text, origin, placement, name=name)
+    return turn
 
 
 def example_blocks(text: Text, user: str, char: str) -> Iterator[ExampleBlock]:

@@ -1,60 +1,48 @@
-"""The turns that depend on the kind of generation, and those of example dialogues.
+"""The kinds of generation: what a request of each is composed from, and what it ends with.
 
-1. `continue` ends with the message that is continued, and a request to continue it unless the
-   message alone is enough (a prefill); `impersonate` and `quiet` end with their prompts.
-2. These requests are the user's messages by our rules, as every model takes them, and the system's
-   by SillyTavern's, except for protocols that would move a system message to the top.
+`continue` ends with the message that is continued, and a request to continue it unless the message
+alone is enough (a prefill); `impersonate` and `quiet` end with their prompts. These requests are
+the user's messages, as every model takes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs, prefilled_history
-from tui_chat.context.macros.preset_expansion import EXAMPLES, Expander
+from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.parameters import parameters
-from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
+from tui_chat.context.resolved_message import ResolvedMessage, turn_of
 from tui_chat.errors import InputError
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind, Policies
-from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.role import Role
-from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import Origin, OriginKind
 
-_CONTROL = Placement("after", rule="The kind of generation puts it at the end.")
+CONTINUE_NUDGE = (
+    "Continue your last message from the point where it ends. Write only what follows; "
+    "repeat nothing of it."
+)
+"""The message that asks for the rest of the last message."""
+IMPERSONATION_PROMPT = (
+    "Write the next message of {{user}}, in the voice of {{user}}. Write only that message."
+)
+"""The message that asks for the user's next message."""
+CONTROL = Placement("after", rule="The kind of generation puts it at the end.")
 _REPLY_START = Placement("after", rule="The setting “reply_start” puts it at the end.")
-_PREFILL = Placement("after", rule="The preset has it as the beginning of the reply.")
-_EMPTY = Placement("draft", rule="It is sent because nothing is typed.")
 
 
 @lru_cache(maxsize=64)
-def _line(identity: str, role: MessageRole, content: str, name: str, kind: OriginKind):
+def setting_line(identity: str, role: MessageRole, content: str, name: str = "") -> ResolvedMessage:
+    """Return a text that a setting has as a message: the same object for the same text."""
+    name = name or identity.replace("_", " ")
     return ResolvedMessage(
-        PresetMessage(identity, role, content, name=name), Origin(kind, identity, name)
+        PresetMessage(identity, role, content, name=name),
+        Origin(OriginKind.SETTING, identity, name),
     )
-
-
-def _policy_line(policies: Policies, field: str, role: MessageRole = "system") -> ResolvedMessage:
-    """Return one of the texts of a preset's policies as a message."""
-    name = field.replace("_", " ")
-    return _line(field, role, getattr(policies, field), name, OriginKind.SETTING)
-
-
-_HOISTING = frozenset({Protocol.ANTHROPIC, Protocol.GEMINI})
-"""Protocols that have one place for system messages, before the conversation."""
-
-
-def _control_role(inputs: Inputs) -> MessageRole:
-    """Return the role of the message that requests a continuation, the user's message or a quiet
-    answer.
-    """
-    is_system = inputs.preset.policies.depths == "joined"
-    return "system" if is_system and inputs.endpoint.protocol not in _HOISTING else "user"
 
 
 # --- continuing ----------------------------------------------------------------------------
@@ -70,10 +58,10 @@ def uses_prefill(inputs: Inputs) -> bool:
 
 
 def may_continue(policies: Policies, role: MessageRole) -> bool:
-    """Return True if the rest of a message can be requested: the model's, and by SillyTavern's
-    rules the user's too.
+    """Return True if the rest of a message can be requested: the model's, and by some
+    policies the user's too.
     """
-    return role == "assistant" or (role == "user" and policies.depths == "joined")
+    return role == "assistant" or (role == "user" and policies.continues_user)
 
 
 def as_continuation(inputs: Inputs) -> Inputs:
@@ -129,120 +117,38 @@ def with_kind(inputs: Inputs, kind: GenerationKind, prompt: str = "") -> Inputs:
 # --- the turns at the end --------------------------------------------------------------------
 
 
-def control_turns(inputs: Inputs, expander: Expander) -> tuple[Turn, ...]:
-    """Return the turns that end a request of its kind of generation."""
-    chat, policies = inputs.chat, inputs.preset.policies
-    lines: list[ResolvedMessage] = []
-    started: list[ResolvedMessage] = []
-    if (start := inputs.reply_start) and chat.kind not in ("continue", "impersonate"):
-        name = "start of the reply"
-        started.append(_line("reply_start", "assistant", start, name, OriginKind.SETTING))
-    if chat.kind == "impersonate" and policies.impersonation_prompt:
-        lines.append(_policy_line(policies, "impersonation_prompt", _control_role(inputs)))
+def control_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
+    """Yield the turns that end a request of its kind of generation."""
+    yield from reply_start_turns(inputs, expander)
+    chat = inputs.chat
+    if chat.kind == "impersonate":
+        line = setting_line("impersonation_prompt", "user", IMPERSONATION_PROMPT)
+        yield from expanded_turns(line, expander, CONTROL)
     if chat.kind == "quiet" and chat.quiet_prompt:
-        role = _control_role(inputs)
-        line = _line("quiet_prompt", role, chat.quiet_prompt, "quiet prompt", OriginKind.SETTING)
-        lines.append(line)
-    return (
-        *_turns(started, expander, _REPLY_START),
-        *_turns(lines, expander, _CONTROL),
-        *_prefill_turns(inputs, expander),
-    )
+        line = setting_line("quiet_prompt", "user", chat.quiet_prompt)
+        yield from expanded_turns(line, expander, CONTROL)
 
 
-def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
-    """Yield the beginning of the reply, which SillyTavern sends to Anthropic only, and neither with
-    quiet prompts nor where the last message is continued without a request.
-    """
-    kind, policies = inputs.chat.kind, inputs.preset.policies
-    field = "assistant_impersonation" if kind == "impersonate" else "assistant_prefill"
-    is_continued = kind == "continue" and uses_prefill(inputs)
-    if (
-        inputs.endpoint.protocol is Protocol.ANTHROPIC
-        and getattr(policies, field)
-        and kind != "quiet"
-        and not is_continued
-    ):
-        yield from _turns([_policy_line(policies, field, "assistant")], expander, _PREFILL)
+def reply_start_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
+    """Yield the beginning that a setting gives to every reply."""
+    if (start := inputs.reply_start) and inputs.chat.kind not in ("continue", "impersonate"):
+        line = setting_line("reply_start", "assistant", start, "start of the reply")
+        yield from expanded_turns(line, expander, _REPLY_START)
 
 
-def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn | None) -> tuple[Turn, ...]:
-    """Return the request to continue a message; empty if the message alone is sent."""
-    policies = inputs.preset.policies
-    if uses_prefill(inputs) or not policies.continue_nudge:
-        return ()
-    if continued is not None:
-        expander.environment.set("lastchatmessage", continued.text.plain.strip())
-    line = _policy_line(policies, "continue_nudge", _control_role(inputs))
-    return tuple(_turns([line], expander, _CONTROL))
-
-
-@Memo
-def without_name(turn: Turn) -> Turn:
-    """Return a turn without its name: SillyTavern names no message that is to be continued."""
-    return replace(turn, name="")
-
-
-def _turns(
-    lines: list[ResolvedMessage], expander: Expander, placement: Placement
+def nudge_turns(
+    inputs: Inputs, expander: Expander, history: Sequence[Turn], draft: Turn | None
 ) -> Iterator[Turn]:
-    for line in lines:
-        text = expander.expand(line)
-        if text.plain:
-            yield turn_of(line, text, placement)
+    """Yield the request to continue the last message; none if that message alone is sent."""
+    if inputs.chat.kind == "continue" and history and draft is None and not uses_prefill(inputs):
+        line = setting_line("continue_nudge", "user", CONTINUE_NUDGE)
+        yield from expanded_turns(line, expander, CONTROL)
 
 
-def empty_draft_turn(preset: Preset, expander: Expander) -> Turn | None:
-    """Return the turn that is sent if nothing is typed; None if it is nothing."""
-    if not preset.policies.send_if_empty:
-        return None
-    line = _policy_line(preset.policies, "send_if_empty", "user")
+def expanded_turns(
+    line: ResolvedMessage, expander: Expander, placement: Placement
+) -> Iterator[Turn]:
+    """Yield the turn of a message, unless nothing is left of it once its macros are expanded."""
     text = expander.expand(line)
-    return _empty_draft(text, line.origin) if text.plain.strip() else None
-
-
-@lru_cache(maxsize=16)
-def _empty_draft(text: Text, origin: Origin) -> Turn:
-    """Return the turn: the same object for the same text."""
-    return Turn("user", text.stripped(), origin, _EMPTY)
-
-
-# --- example dialogues ---------------------------------------------------------------------
-
-
-@Memo
-def examples_line(role: Role) -> ResolvedMessage | None:
-    """Resolve the example dialogues of a role's character card; None if it has none."""
-    content = role.character.example_dialogues.strip() if role.character else ""
-    if not content:
-        return None
-    message = PresetMessage(EXAMPLES, "system", content, name="example dialogues")
-    return ResolvedMessage(message, card_origin(role, "example dialogues"), is_card=True)
-
-
-def separator_turn(preset: Preset, anchor: ResolvedMessage, expander: Expander) -> Turn | None:
-    """Return the system message before each block; None if it is empty."""
-    line = _policy_line(preset.policies, "example_separator")
-    text = expander.expand(line)
-    return turn_of(line, text, _example_placement(anchor)) if text.plain else None
-
-
-def _example_placement(anchor: ResolvedMessage) -> Placement:
-    rule = "It is an example dialogue of the character, at its anchor."
-    return Placement("skeleton", anchor.message.id, rule=rule)
-
-
-_known: dict[tuple[str, Text], Turn] = {}
-
-
-def example_turn(text: Text, name: str, anchor: ResolvedMessage) -> Turn:
-    """Return the turn of a message of an example: the same object for the same text."""
-    known = _known.get((name, text))
-    placement = _example_placement(anchor)
-    if known is not None and known.placement == placement:
-        return known
-    if len(_known) > 1_000:
-        _known.clear()
-    origin = text.spans[0].origin.outermost if text.spans else anchor.origin
-    turn = _known[name, text] = Turn("system", text, origin, placement, name=name)
-    return turn
+    if text.plain:
+        yield turn_of(line, text, placement)

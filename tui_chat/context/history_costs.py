@@ -18,7 +18,6 @@ from dataclasses import replace
 from itertools import accumulate
 from operator import attrgetter, is_, sub
 
-from tui_chat.context.conversation import FIELD, Speakers
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
@@ -29,6 +28,21 @@ from tui_chat.tokens import Counter
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
 _SUMMARY = Placement("history", rule="It is a summary, and stands for earlier messages.")
 _ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
+
+
+class Speakers:
+    """How the names of speakers are sent: as the names of the messages that have one."""
+
+    def field(self, message: Message) -> str:
+        """Return the name that is sent with a message."""
+        return message.name
+
+    def prefix(self, message: Message) -> str:
+        """Return what goes before the text of a message."""
+        return ""
+
+
+FIELD = Speakers()
 
 
 def _turn_of(message: Message, speakers: Speakers = FIELD) -> Turn:

@@ -184,8 +184,8 @@ class Inputs:
         default. With SillyTavern's rules the books of the session get their tokens before the one
         in the role's card, unless the setting says in which order.
         """
-        is_joined = self.preset.policies.depths == "joined"
-        by_default = SILLYTAVERN_RULES if is_joined else NO_LORE_RULES
+        by_place = self.preset.policies.lore_by_place
+        by_default = SILLYTAVERN_RULES if by_place else NO_LORE_RULES
         rules: LoreRules = self._first("lore") or by_default
         count = len(self.lorebooks)
         if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
@@ -193,7 +193,7 @@ class Inputs:
             return replace(rules, tiers=(rules.tiers + last * count)[:count])
         role = self.active_role
         own = role.character.book if role is not None and role.character is not None else None
-        if is_joined and own is not None and not rules.tiers and count > 1:
+        if by_place and own is not None and not rules.tiers and count > 1:
             return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
         return rules
 

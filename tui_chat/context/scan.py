@@ -26,11 +26,13 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.policies import GenerationKind
-from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
 from tui_chat.models.role import Role
 
 MAIN = "main"
 """The id of the preset's message that the author's note can stand beside."""
+CARD_FIELDS: tuple[CardField, ...] = ("system_prompt", "post_history")
+"""The prompts of a character card that replace those of the preset."""
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
 )
@@ -81,14 +83,18 @@ def scan(
     contributed: tuple[ResolvedMessage, ...] = (),
     kind: GenerationKind = "normal",
     role: Role | None = None,
+    *,
+    card_fields: tuple[CardField, ...] = CARD_FIELDS,
+    needs_anchor: bool = False,
 ) -> MessageGroups:
     """Sort the messages of a preset and the contributed ones into their groups.
 
     Done once for the same messages: the result depends on neither history nor draft. Messages
-    without the trigger `kind` are left out. Prompts of the role's character card replace those of
-    the preset.
+    without the trigger `kind` are left out. Prompts of the role's character card, `card_fields`,
+    replace those of the preset. If the conversation `needs_anchor`, it is not sent without one.
     """
-    return _scan(preset, contributed, kind, role if role and role.character else None)
+    role = role if role and role.character else None
+    return _scan(preset, contributed, kind, role, card_fields, needs_anchor)
 
 
 @Memo
@@ -97,12 +103,16 @@ def _scan(
     contributed: tuple[ResolvedMessage, ...],
     kind: GenerationKind,
     role: Role | None,
+    card_fields: tuple[CardField, ...],
+    needs_anchor: bool,
 ) -> MessageGroups:
     groups = MessageGroups()
-    groups.listed = _resolve_all(preset, contributed, kind, role, groups.notes)
+    groups.listed = [
+        with_card_prompt(line, role, card_fields)
+        for line in _resolve_all(preset, contributed, kind, groups.notes)
+    ]
     anchors = _find_anchors(groups)
-    is_required = preset.policies.without_anchor == "not_sent"
-    if CHAT_HISTORY not in anchors and is_required:
+    if CHAT_HISTORY not in anchors and needs_anchor:
         sentence = "The preset has no enabled chat_history anchor, so no conversation is sent."
         groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
     elif CHAT_HISTORY not in anchors and preset.messages:
@@ -114,7 +124,7 @@ def _scan(
                 _add_anchor(line, groups)
         elif _has_content(line, groups):
             _group(line, groups, hoist=preset.system_placement == "hoist")
-    if CHAT_HISTORY not in anchors and not is_required:
+    if CHAT_HISTORY not in anchors and not needs_anchor:
         groups.skeleton.append(ResolvedMessage(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
     _sort(groups)
     groups.marks = any(line.message.cache_control is not None for line in groups.listed)
@@ -126,7 +136,6 @@ def _resolve_all(
     preset: Preset,
     contributed: tuple[ResolvedMessage, ...],
     kind: GenerationKind,
-    role: Role | None,
     notes: list[Note],
 ) -> list[ResolvedMessage]:
     """Return the messages that are sent with this kind of generation.
@@ -148,13 +157,8 @@ def _resolve_all(
                 if again
                 else resolve_preset_message(message)
             )
-            lines.append(_with_card_prompt(line, role, preset))
+            lines.append(line)
             seen.add(id(message))
-        elif message.enabled and message.id == MAIN and preset.policies.depths == "joined":
-            # SillyTavern keeps the place of its main prompt, which the card's can take
-            line = resolve_preset_message(replace(message, content=""))
-            line = _with_card_prompt(line, role, preset)
-            lines += [line] if line.is_card else []
         lines += (_placed_like(line, message) for line in after)
     place = next(
         (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)
@@ -210,10 +214,14 @@ def _placed_like(line: ResolvedMessage, target: PresetMessage) -> ResolvedMessag
     return replace(line, message=message, slot="")
 
 
-def _with_card_prompt(line: ResolvedMessage, role: Role | None, preset: Preset) -> ResolvedMessage:
-    """Return the prompt of the role's character card in place of the preset's message."""
+def with_card_prompt(
+    line: ResolvedMessage, role: Role | None, card_fields: tuple[CardField, ...]
+) -> ResolvedMessage:
+    """Return the prompt of the role's character card in place of the preset's message, or the
+    message itself.
+    """
     field = line.message.card_field
-    if role is None or role.character is None or field not in preset.policies.card_prompts:
+    if role is None or role.character is None or field not in card_fields:
         return line
     content: str = getattr(role.character, field)
     if not content.strip():

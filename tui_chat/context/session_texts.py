@@ -36,12 +36,17 @@ _ROLE_NUMBERS: Mapping[MessageRole, int] = {"system": 0, "user": 1, "assistant":
 Places = Mapping[str, tuple[ResolvedMessage, ...]]
 
 
-def session_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
-    """Yield the messages; `places` are the lore entries at places by name, in their order."""
+def session_lines(
+    inputs: Inputs, places: Places, *, keeps_blank: bool = False
+) -> Iterator[ResolvedMessage]:
+    """Yield the messages; `places` are the lore entries at places by name, in their order.
+
+    `keeps_blank`: an author's note of nothing but white space is one.
+    """
     role = inputs.active_role
     if role is not None and (line := depth_prompt(role)) is not None:
         yield line
-    yield from _note_lines(inputs, places)
+    yield from _note_lines(inputs, places, keeps_blank)
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)
@@ -83,13 +88,12 @@ def author_note(inputs: Inputs) -> tuple[AuthorNote, str]:
     return NO_NOTE, ""
 
 
-def _note_lines(inputs: Inputs, places: Places) -> Iterator[ResolvedMessage]:
+def _note_lines(inputs: Inputs, places: Places, keeps_blank: bool) -> Iterator[ResolvedMessage]:
     """Yield the author's note with what goes to its top and bottom, if it is due."""
     note, by = author_note(inputs)
     top, bottom = places.get("note_top", ()), places.get("note_bottom", ())
     profile = inputs.profile
     by_profile = profile is not None and profile.placement in ("note_top", "note_bottom")
-    keeps_blank = inputs.preset.policies.depths == "joined"
     text = note.text if keeps_blank else note.text.strip()
     if not (text or top or bottom or by_profile):
         return

@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 
 _FORECASTS_KEPT = 4
 """Forecasts of the newest requests: when one has been sent, the next one is composed already."""
+NOTHING_BEFORE = (
+    "This session has no earlier accepted request to this endpoint to compare with. "
+    "Press a to compare with something else."
+)
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 LONG_TEXT = 1_000_000
@@ -409,6 +413,10 @@ class LiveRequest:
             viewed = ViewedRequest(composed, sent.description, entry, sent.captured)
             if sent.record.is_recorded:
                 viewed = await self._with_request_before(viewed, entry_id)
+            else:
+                name = composed.endpoint.name
+                last = await workspace.request_history.last_sent(name, before=entry_id)
+                viewed = replace(viewed, before=last.composed if last is not None else None)
             if is_automatic:
                 foreign = workspace.state.foreign_reply
                 if foreign is None or foreign.entry_id != entry_id:
@@ -516,6 +524,8 @@ class LiveRequest:
                 return Comparison(base.description, base.composed.payload)
             case _ if request.viewed is not None and request.viewed.before is not None:
                 return Comparison("the request before it", request.viewed.before.payload)
+            case _ if request.viewed is not None and request.viewed.entry is not None:
+                return Comparison("the request before it", None, NOTHING_BEFORE)
             case _:
                 last = workspace.state.last_sent.get(workspace.state.endpoint.name)
                 reason = "This endpoint has accepted no request of this session yet."

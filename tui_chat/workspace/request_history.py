@@ -190,14 +190,15 @@ class RequestHistory:
             return calls if workspace.state.session_id == session_id else None
         return None
 
-    async def last_sent(self, endpoint: str) -> LastSent | None:
+    async def last_sent(self, endpoint: str, before: str = "") -> LastSent | None:
         """Return the last request of the active session that an endpoint accepted, however long
-        ago. None, unreported, if there is none that can be shown.
+        ago; before that of a reply if one is given. None, unreported, if there is none that can be
+        shown.
         """
         with suppress(TuiChatError):
             state = self._workspace.state
             store, entries = self._workspace.active_store, state.entries
-            sent = await store.requests.last_accepted(state.session_id, endpoint)
+            sent = await store.requests.last_accepted(state.session_id, endpoint, before)
             if sent is None:
                 return None
             found = (await self.request(sent.message_id, entries)).shown

@@ -153,7 +153,7 @@ class SessionFiles:
                     **self._own_time(heading.created, heading.updated),
                 }
         store = self._workspace.store
-        await store.sessions.update_each(changes)
+        await store.sessions.update_many(changes)
         if unknown:
             await store.sessions.delete(unknown)
 
@@ -243,7 +243,7 @@ class SessionFiles:
                 "tags": _tags(session.tags, program),
                 **self._own_time(session.created, session.updated),
             }
-        await store.sessions.update_each(changes)
+        await store.sessions.update_many(changes)
         if first.session.head_id is not None:
             head_id = first.session.head_id  # what was taken back follows it
             await store.branches.activate(file.session_id, head_id, ends_there=True)

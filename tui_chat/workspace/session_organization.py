@@ -11,6 +11,7 @@ from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.sessions import default_title
 
 if TYPE_CHECKING:
+    from tui_chat.store.sessions import SessionChanges
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -47,23 +48,24 @@ class SessionOrganization:
         workspace, store = self._workspace, self._workspace.store
         with workspace.reporting():
             not_archived = [each for each in self._summaries(session_ids) if not each.archived]
+            changes: SessionChanges = {}
             if pinned is not None:
-                await store.sessions.update_many(session_ids, pinned=pinned)
+                changes["pinned"] = pinned
             if archived is not None:
-                await store.sessions.update_many(session_ids, archived=archived)
+                changes["archived"] = archived
             if tags is not None:
-                await store.sessions.update_many(session_ids, tags=_normalized_tags(tags))
+                changes["tags"] = _normalized_tags(tags)
             if folder is not None:
-                folder = " ".join(clean(folder).split())
-                await store.sessions.update_many(session_ids, folder=folder)
+                changes["folder"] = " ".join(clean(folder).split())
             if unread is not None:
-                await store.sessions.update_many(session_ids, unread=unread)
+                changes["unread"] = unread
+            await store.sessions.update_many(dict.fromkeys(session_ids, changes))
             await self._refresh(session_ids)
             if archived and not_archived:
                 ids = tuple(each.session_id for each in not_archived)
 
                 async def restore() -> None:
-                    await store.sessions.update_many(ids, archived=False)
+                    await store.sessions.update_many({key: {"archived": False} for key in ids})
                     await self._refresh(ids)
 
                 workspace.push_undo(_description(not_archived), restore, done="Archived")
@@ -74,13 +76,11 @@ class SessionOrganization:
         """Add tags to sessions and remove others; tags that are not named stay."""
         workspace = self._workspace
         with workspace.reporting():
-            ids_by_tags: dict[tuple[str, ...], list[str]] = {}
+            changes: dict[str, SessionChanges] = {}
             for session in self._summaries(session_ids):
                 kept = [tag for tag in session.tags if tag not in drop]
-                tags = _normalized_tags((*kept, *add))
-                ids_by_tags.setdefault(tags, []).append(session.session_id)
-            for tags, ids in ids_by_tags.items():
-                await workspace.store.sessions.update_many(ids, tags=tags)
+                changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
+            await workspace.store.sessions.update_many(changes)
             await self._refresh(session_ids)
 
     async def delete(self, session_ids: Collection[str]) -> None:

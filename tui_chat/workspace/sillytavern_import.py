@@ -20,8 +20,6 @@ from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, decode_text, read_text
 from tui_chat.library.character_cards import CardFile
 from tui_chat.library.character_roles import book_text
-from tui_chat.library.file_reader import as_list, as_object
-from tui_chat.library.json_parser import parse_json
 from tui_chat.library.presets import dump_preset
 from tui_chat.library.roles_and_profiles import dump_profile
 from tui_chat.library.sillytavern_presets import import_preset, is_sillytavern
@@ -29,9 +27,15 @@ from tui_chat.library.sillytavern_settings import ImportNote
 from tui_chat.library.sillytavern_user import UserSettings, read_user_settings
 from tui_chat.library.sillytavern_world_info import usable_entries
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import (
+    as_array,
+    as_object,
+    decode_lenient,
+    object_or_none,
+    parse_json,
+)
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.settings import SILLYTAVERN_RULES
-from tui_chat.protocols.common.lenient_json import load_json
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Kind, Library
@@ -101,7 +105,7 @@ class LibraryImport:
         name = Path(path).stem
         try:
             text = decode_text(content, Path(path))
-            found = as_object(parse_json(text, path)) if len(content) <= MAX_BYTES else None
+            found = object_or_none(parse_json(text, path)) if len(content) <= MAX_BYTES else None
         except InputError:
             return False
         if found is not None and is_sillytavern(found):
@@ -180,7 +184,7 @@ class SillyTavernImport:
             self._report.notes["There is no settings.json: no preset is chosen."] += 1
 
     def _read_settings(self, path: Path) -> None:
-        found = as_object(parse_json(read_text(path, max_bytes=MAX_BYTES), str(path)))
+        found = object_or_none(parse_json(read_text(path, max_bytes=MAX_BYTES), str(path)))
         if found is None:
             raise InputError(f"{path} must be an object.")
         self._user = read_user_settings(found)
@@ -218,7 +222,7 @@ class SillyTavernImport:
 
         text = read_text(path, max_bytes=MAX_BYTES)
         parse_lorebook(text, str(path), path.stem)
-        found = as_object(parse_json(text, str(path))) or {}
+        found = object_or_none(parse_json(text, str(path))) or {}
         usable, others = usable_entries(found.get("entries"))
         if others or list(usable.values()) != list(_values(found.get("entries"))):
             text = json.dumps({**found, "entries": usable}, indent=2, ensure_ascii=False) + "\n"
@@ -350,12 +354,12 @@ def worth_telling(notes: Iterable[ImportNote]) -> Iterator[str]:
 
 
 def _values(entries: object) -> Iterable[object]:
-    found = as_object(entries)
-    return as_list(entries) if found is None else found.values()
+    found = object_or_none(entries)
+    return as_array(entries) if found is None else found.values()
 
 
 def _read_preset(path: Path) -> Mapping[str, Any]:
-    found = as_object(parse_json(read_text(path, max_bytes=MAX_BYTES), str(path)))
+    found = object_or_none(parse_json(read_text(path, max_bytes=MAX_BYTES), str(path)))
     if found is None or not is_sillytavern(found):
         raise InputError(f"{path} is not a preset for chat completions.")
     return found
@@ -388,12 +392,12 @@ class _Facts:
             if '"force_avatar"' not in source and '"header"' not in source:
                 continue
             try:
-                found = as_object(load_json(source)) or {}
+                found = object_or_none(decode_lenient(source)) or {}
             except ValueError:
                 continue
-            facts = as_object((as_object(found.get("header")) or {}).get("chat_metadata")) or {}
+            facts = object_or_none(as_object(found.get("header")).get("chat_metadata")) or {}
             locked = locked or str(facts.get("persona") or "")
-            avatar = (as_object(found.get("line")) or {}).get("force_avatar")
+            avatar = as_object(found.get("line")).get("force_avatar")
             if entry.message.role == "user" and isinstance(avatar, str):
                 spoken = avatar.rpartition("file=")[2].rpartition("/")[2]
         return cls(locked or spoken)

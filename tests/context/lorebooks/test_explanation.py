@@ -12,14 +12,14 @@ from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome, explain_lorebooks
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
+from tui_chat.models.policies import OWN_POLICIES, Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
 
-def outcome(policies: Policies, **fields: Any) -> tuple[bool, str]:
+def outcome(policies: Policies = OWN_POLICIES, **fields: Any) -> tuple[bool, str]:
     one = LorebookEntry("x", **{"content": "Foxes are red.", "keys": ("fox",), **fields})
     rival = LorebookEntry("y", "Owls.", ("fox",), groups=("g",), group_override=True, order=999)
     inputs = Inputs(
@@ -46,7 +46,7 @@ def explained(*entries: LorebookEntry, draft: str = "", **fields: Any) -> list[L
 def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inputs:
     return Inputs(
         ENDPOINT,
-        Preset("p", policies=fields.pop("policies", Policies())),
+        Preset("p", policies=fields.pop("policies", OWN_POLICIES)),
         (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
         draft,
         role=Role("r", "Ada"),
@@ -93,9 +93,6 @@ def test_an_unmet_condition_names_the_keys_that_occur():
 def test_a_macro_is_shown_with_what_it_stands_for():
     [found] = explained(LorebookEntry("x", "F", ("{{user}}",)), draft="I am Mirek.")
     assert "because “Mirek” ({{user}}) occurs in the draft." in found.sentence
-    policies = Policies(depths="joined")  # which puts names before texts
-    [found] = explained(LorebookEntry("x", "F", ("{{user}}",)), draft="Hi.", policies=policies)
-    assert "occurs in the speaker's name before the draft." in found.sentence
 
 
 def test_the_key_and_the_place_belong_together():
@@ -156,41 +153,32 @@ def test_the_place_of_an_active_entry_is_that_in_the_context(
         )
 
 
-def test_positions_that_the_preset_has_are_the_places():
-    entry = LorebookEntry("x", "F", constant=True, position="before_character")
-    [found] = explained(entry, policies=Policies(depths="joined"))
-    assert found.place == "before the character"
+OUTCOMES: list[tuple[dict[str, Any], bool, str]] = [
+    ({}, True, "This lore entry is active because “fox” occurs in the draft."),
+    ({"constant": True}, True, "This lore entry is always active."),
+    ({"enabled": False}, False, "It is disabled."),
+    ({"keys": ()}, False, "It has no keys and is not always active."),
+    ({"keys": ("wolf",)}, False, "None of its keys occurs in the newest 2 messages."),
+    ({"keys": ("wolf",), "scan_depth": 3}, True,
+     "This lore entry is active because “wolf” occurs in message “A wolf.”."),
+    ({"scan_depth": 0}, False, "Its scan depth is 0, so nothing is searched for its keys."),
+    ({"secondary_keys": ("owl", "elk"), "secondary_logic": "and_all"}, False,
+     "“fox” occurs in the draft, but its condition is not met: all of “owl”, “elk”."),
+    ({"triggers": ("quiet",)}, False,
+     "It is only active with quiet, although “fox” occurs in the draft."),
+    ({"characters": ("Bob",)}, False,
+     "It is not active with the role Ada, although “fox” occurs in the draft."),
+    ({"delay": 9}, False,
+     "It is not active before there are 9 messages, although “fox” occurs in the draft."),
+    ({"probability": 0.0}, False,
+     "Its probability of 0 % was not drawn, although “fox” occurs in the draft."),
+    ({"groups": ("g",)}, False,
+     "Of its group “g”, “fox” was chosen, although “fox” occurs in the draft."),
+    ({"content": "word " * 40}, False,
+     "It does not fit into the token budget of lore, although “fox” occurs in the draft."),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("policies", [Policies(), Policies(depths="joined")])
-@pytest.mark.parametrize(
-    ("fields", "active", "sentence"),
-    [
-        ({}, True, "This lore entry is active because “fox” occurs in the draft."),
-        ({"constant": True}, True, "This lore entry is always active."),
-        ({"enabled": False}, False, "It is disabled."),
-        ({"keys": ()}, False, "It has no keys and is not always active."),
-        ({"keys": ("wolf",)}, False, "None of its keys occurs in the newest 2 messages."),
-        ({"keys": ("wolf",), "scan_depth": 3}, True,
-         "This lore entry is active because “wolf” occurs in message “A wolf.”."),
-        ({"scan_depth": 0}, False, "Its scan depth is 0, so nothing is searched for its keys."),
-        ({"secondary_keys": ("owl", "elk"), "secondary_logic": "and_all"}, False,
-         "“fox” occurs in the draft, but its condition is not met: all of “owl”, “elk”."),
-        ({"triggers": ("quiet",)}, False,
-         "It is only active with quiet, although “fox” occurs in the draft."),
-        ({"characters": ("Bob",)}, False,
-         "It is not active with the role Ada, although “fox” occurs in the draft."),
-        ({"delay": 9}, False,
-         "It is not active before there are 9 messages, although “fox” occurs in the draft."),
-        ({"probability": 0.0}, False,
-         "Its probability of 0 % was not drawn, although “fox” occurs in the draft."),
-        ({"groups": ("g",)}, False,
-         "Of its group “g”, “fox” was chosen, although “fox” occurs in the draft."),
-        ({"content": "word " * 40}, False,
-         "It does not fit into the token budget of lore, although “fox” occurs in the draft."),
-    ],
-)  # fmt: skip
-def test_the_outcome_of_an_entry(
-    policies: Policies, fields: dict[str, Any], active: bool, sentence: str
-):
-    assert outcome(replace(policies), **fields) == (active, sentence)
+@pytest.mark.parametrize(("fields", "active", "sentence"), OUTCOMES)
+def test_the_outcome_of_an_entry(fields: dict[str, Any], active: bool, sentence: str):
+    assert outcome(**fields) == (active, sentence)

@@ -17,8 +17,8 @@
 6. They are sent in reverse: the most important one is last, nearest to the newest message.
 7. The placement's sentence names the key that activated an entry and where it occurs.
 
-With the policy `joined`, entries go to the places that SillyTavern names, and its rules for rounds
-and budgets hold.
+Where the policies of the preset have `lore_by_place`, entries go to the places that SillyTavern
+names, and its rules for rounds and budgets hold.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     messages: list[ResolvedMessage] = []
     places: dict[str, list[ResolvedMessage]] = {}
     for entry, line in search.lines():
-        if inputs.preset.policies.depths == "joined" and entry.position:
+        if inputs.preset.policies.lore_by_place and entry.position:
             is_outlet = entry.position == "outlet"
             place = f"outlet {entry.outlet}" if is_outlet else entry.position
             places.setdefault(place, []).append(line)

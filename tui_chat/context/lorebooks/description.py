@@ -45,7 +45,7 @@ def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
 
 def describe_sent_place(entry: LorebookEntry, preset: Preset) -> str:
     """Return the place to which an active entry goes with a preset."""
-    by_position = preset.policies.depths == "joined"
+    by_position = preset.policies.lore_by_place
     if entry.position == "outlet" or (by_position and entry.position in POSITION_WORDS):
         return describe_place(entry)
     if entry.role == "system" and preset.system_placement == "hoist":

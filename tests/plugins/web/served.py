@@ -13,7 +13,7 @@ import aiohttp
 from yarl import URL
 
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.serve import app_command, serving
+from tui_chat.plugins.web.server import app_command, serving
 
 SIZE = {"width": "120", "height": "30"}
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from tests.context.requests import ENDPOINT, HISTORY, built, order, said
-from tui_chat.context import Inputs, SessionSettings, build_context
+from tests.context.requests import (
+    A1,
+    A2,
+    ENDPOINT,
+    HISTORY,
+    LETTERS,
+    U1,
+    U2,
+    built,
+    order,
+    said,
+)
+from tui_chat.context import Inputs, SessionSettings, build
+from tui_chat.context.generation import as_continuation, continued_text
 from tui_chat.models.chat_settings import (
     NO_CHAT_SETTINGS,
     ChatSettings,
@@ -17,6 +29,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
+from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role
@@ -80,7 +93,7 @@ def request(
         settings=SessionSettings(model="gpt-4o"),
         chat=chat or NO_CHAT_SETTINGS,
     )
-    return build_context(replace(inputs, **more), counter_for)
+    return build(replace(inputs, **more), counter_for)
 
 
 def noted(note: AuthorNote) -> SessionSettings:
@@ -546,3 +559,54 @@ def test_the_prompt_of_a_plain_role_goes_where_the_description_goes() -> None:
     assert any(note.code == "role-prompt-skipped" for note in off.notes)
     first = built(said("A"), HISTORY, policies=JOINED, role=role)
     assert "codes" in order(first)
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted", "expected"),
+    [
+        (None, None, "U1 A1 U2 D! AFTER A2 NUDGE"),
+        (True, None, "U1 A1 U2 D! AFTER A2"),
+        (True, False, "U1 A1 U2 D! AFTER A2 NUDGE"),
+        (None, True, "U1 A1 U2 D! AFTER A2"),
+        (False, True, "U1 A1 U2 D! AFTER A2 NUDGE"),
+    ],
+)
+def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefill(
+    facts: bool | None, wanted: bool | None, expected: str
+):
+    policies = Policies(continue_nudge="NUDGE", continue_prefill=wanted)
+    endpoint = replace(ENDPOINT, facts=(("*", ModelFacts(prefill=facts)),))
+    preset = Preset("p", (HISTORY, said("D!", insertion_point=-1), said("AFTER")))
+    inputs = Inputs(endpoint, replace(preset, policies=policies), (U1, A1, U2, A2))
+    envelope = build(as_continuation(inputs), lambda _: LETTERS)
+    assert order(envelope) == expected
+    nudged = expected.endswith("NUDGE")
+    assert envelope.turns[-1].role == ("user" if nudged else "assistant")
+    assert continued_text(as_continuation(inputs)) == ("A2 " if nudged else "A2")
+    assert envelope.budget is not None
+    assert sum(envelope.tokens) <= envelope.budget.total
+
+
+@pytest.mark.parametrize("postfix", ["", " ", "\n"])
+def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
+    policies = Policies(continue_postfix=postfix)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policies), (U1, A1))
+    assert continued_text(as_continuation(inputs)) == f"A1{postfix}"
+    spaced = replace(inputs, history=(U1, replace(A1, content="A1 ")))
+    assert continued_text(as_continuation(spaced)) == "A1 "
+
+
+def test_a_preset_says_whose_scripts_are_run():
+    own, card = TextScript("p", "/a/g", "b", ("user",)), TextScript("c", "/b/g", "c", ("user",))
+    stored = TextScript("s", "/^/", "a", ("user",), is_stored=True)
+    role = Role("r", "Rook", character=Character(scripts=(card, stored)))
+
+    def sent(*whose: Literal["preset", "card"]) -> list[str]:
+        preset = Preset("p", (HISTORY,), policies=Policies(scripts=whose), scripts=(own,))
+        history = (Message("user", "{{a}}", "1"), Message("assistant", "a", "2"))
+        inputs = Inputs(ENDPOINT, preset, history, "a", role=role)
+        return [turn.text.plain for turn in build(inputs, lambda _: LETTERS).turns]
+
+    assert sent() == ["{{a}}", "a", "a"]
+    assert sent("preset") == ["{{b}}", "a", "b"]
+    assert sent("preset", "card") == ["c{{c}}", "a", "cc"]

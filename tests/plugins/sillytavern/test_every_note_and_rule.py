@@ -1,0 +1,114 @@
+"""A walk over the notes and the rules of placement of SillyTavern's builder, as that over those of
+the core: each shown where it is true, and not in a request close to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import tui_chat.plugins.sillytavern
+from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
+from tests.context.test_every_note import codes_in
+from tests.context.test_every_rule import rules, rules_in
+from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
+from tui_chat.context import Inputs, SessionSettings, build
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.settings import AuthorNote, Injection
+from tui_chat.plugins.sillytavern.post_processing import PLACEHOLDER
+
+FOLDER = Path(str(tui_chat.plugins.sillytavern.__file__)).parent
+DESCRIBED = Policies(role_prompt="description")
+JOINED = Policies(depths="joined")
+
+
+def with_injection(length: int) -> ChatEnvelope:
+    injections = (Injection("x", "word " * length, 1),)
+    settings = SessionSettings(model="gpt-4o", injections=injections)
+    room = FIXED + sum(TALKED) + 20
+    return with_room(room, settings=settings)
+
+
+def with_examples(room: int) -> ChatEnvelope:
+    return with_room(FIXED + sum(TALKED) + EXAMPLE + room)
+
+
+def with_note(depth: int) -> ChatEnvelope:
+    settings = SessionSettings(author_note=AuthorNote("NOTE", depth))
+    return built(HISTORY, settings=settings, policies=JOINED)
+
+
+def empty(draft: str) -> ChatEnvelope:
+    return built(HISTORY, history=(U1, A1), draft=draft, policies=Policies(send_if_empty="EMPTY"))
+
+
+def prefilled(protocol: Protocol) -> ChatEnvelope:
+    preset = Preset("p", (HISTORY,), policies=Policies(assistant_prefill="START"))
+    inputs = Inputs(replace(ENDPOINT, protocol=protocol), preset, (U1,), "D")
+    return build(inputs, lambda _: LETTERS)
+
+
+def processed(**inputs: object) -> ChatEnvelope:
+    return built(HISTORY, policies=Policies(depths="joined", post_processing="strict"), **inputs)
+
+
+def merged(*lines: PresetMessage) -> ChatEnvelope:
+    return built(HISTORY, *lines, policies=Policies(depths="joined", post_processing="merge"))
+
+
+Requests = tuple[Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]
+NOTES: dict[str, Requests] = {
+    "examples-dropped": (lambda: with_examples(-1), lambda: with_examples(0)),
+    "injections-dropped": (lambda: with_injection(50), lambda: with_injection(1)),
+    "role-prompt-skipped": (
+        lambda: built(HISTORY, role=ROLE, policies=DESCRIBED),
+        lambda: built(HISTORY, said("{{description}}"), role=ROLE, policies=DESCRIBED),
+    ),
+}
+RULES: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]] = [
+    ("NOTE", "Its depth is after the newest message of the conversation.", lambda: with_note(0),
+     lambda: with_note(1)),
+    ("NOTE", "Its depth is before the 2 newest messages of the conversation.",
+     lambda: with_note(2), lambda: with_note(1)),
+    ("EMPTY", "It is sent because nothing is typed.", lambda: empty(""), lambda: empty("EMPTY")),
+    ("START", "The preset has it as the beginning of the reply.",
+     lambda: prefilled(Protocol.ANTHROPIC), lambda: prefilled(Protocol.OPENAI_CHAT)),
+    ("NEW", "It begins the conversation.",
+     lambda: built(HISTORY, said("NEW", anchor_point="before"), policies=JOINED),
+     lambda: built(HISTORY, said("NEW", anchor_point="before"))),
+    (PLACEHOLDER, "The preset's post-processing puts a user message here.",
+     lambda: processed(history=(A1,)), lambda: processed(history=(U1,))),
+    ("D", "Your draft follows the history. It is sent as one message with 1 after it.",
+     lambda: merged(said("NEXT")), lambda: merged()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", NOTES)
+def test_a_note_is_shown_where_it_is_true_and_nowhere_else(code: str):
+    shows, silent = NOTES[code]
+    assert code in codes(shows())
+    assert code not in codes(silent())
+
+
+@pytest.mark.parametrize(("word", "rule", "shows", "silent"), RULES, ids=[row[1] for row in RULES])
+def test_a_rule_is_shown_where_it_is_true_and_nowhere_else(
+    word: str,
+    rule: str,
+    shows: Callable[[], ChatEnvelope],
+    silent: Callable[[], ChatEnvelope],
+):
+    assert rule in rules(shows(), word)
+    assert rule not in rules(silent(), word)
+
+
+def test_the_walk_has_every_code_and_rule_of_the_sources():
+    assert codes_in(FOLDER) == set(NOTES)
+    found = rules_in(FOLDER)
+    assert {each for each in found if not any(re.search(each, row[1]) for row in RULES)} == set()

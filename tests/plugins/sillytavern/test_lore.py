@@ -1,0 +1,68 @@
+"""Lorebooks with SillyTavern's rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.context.lorebooks.test_explanation import OUTCOMES, explained, outcome
+from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE
+from tui_chat.context import Inputs, SessionSettings, build
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import Preset
+from tui_chat.models.role import Character
+from tui_chat.models.settings import SILLYTAVERN_RULES, LoreRules, TextScript
+
+JOINED = Policies(depths="joined")
+
+
+def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
+    own, other = Lorebook("own"), Lorebook("other")
+    role = replace(ROLE, character=Character(book=own))
+    imported = Preset("p", policies=Policies(depths="joined"))
+    plain = Inputs(ENDPOINT, Preset("p"), role=role, lorebooks=(other, own))
+    joined = replace(plain, preset=imported)
+    assert plain.lore_rules == LoreRules()
+    assert joined.lore_rules == replace(SILLYTAVERN_RULES, tiers=(0, 1))
+    assert replace(joined, lorebooks=(own,)).lore_rules == SILLYTAVERN_RULES
+    rules = SessionSettings(lore=LoreRules(token_budget=5, tiers=(1, 0)))
+    for_chat = replace(joined, settings=rules)
+    assert for_chat.lore_rules == LoreRules(token_budget=5, tiers=(1, 0))
+    none = replace(plain, preset=imported, role=None, settings=SessionSettings(lore=LoreRules()))
+    assert none.lore_rules == LoreRules(), "what a setting says is not replaced"
+
+
+def test_a_name_before_a_text_is_searched():
+    entry = LorebookEntry("x", "F", ("{{user}}",))
+    [found] = explained(entry, draft="Hi.", policies=JOINED)
+    assert "occurs in the speaker's name before the draft." in found.sentence
+
+
+def test_positions_that_the_preset_has_are_the_places():
+    entry = LorebookEntry("x", "F", constant=True, position="before_character")
+    [found] = explained(entry, policies=JOINED)
+    assert found.place == "before the character"
+
+
+@pytest.mark.parametrize(("fields", "active", "sentence"), OUTCOMES)
+def test_the_outcome_of_an_entry(fields: dict[str, Any], active: bool, sentence: str):
+    assert outcome(JOINED, **fields) == (active, sentence)
+
+
+def test_the_depth_of_lore_is_compared_with_that_of_scripts():
+    script = TextScript("s", "/^lore/", "LORE", ("lore",), min_depth=0, max_depth=2)
+    entries = (
+        LorebookEntry("1", "lore lore", constant=True, position="depth", insertion_point=-1),
+        LorebookEntry("2", "lore deep", constant=True, position="depth", insertion_point=-4),
+    )
+    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
+    inputs = Inputs(
+        *(ENDPOINT, preset, (), "hi"),
+        lorebooks=(Lorebook("b", entries),),
+        settings=SessionSettings(scripts=(script,)),
+    )
+    turns = build(inputs, lambda _: LETTERS).turns
+    assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}

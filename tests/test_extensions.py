@@ -1,0 +1,147 @@
+"""Plugins: which there are, how other people's are enabled, and what happens when one fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui_chat import extensions
+from tui_chat.errors import InputError
+from tui_chat.extensions import CommandPath, Plugin
+
+MANIFEST = """
+from tui_chat.extensions import CommandPath, Plugin
+PLUGIN = Plugin(
+    name="greeter",
+    summary="Greets.",
+    commands=(
+        CommandPath("greet", "greeter.command:greet", "Print a greeting."),
+        CommandPath("broken", "greeter.missing:command", "Cannot be imported."),
+    ),
+)
+"""
+COMMAND = """
+import click
+@click.command()
+@click.argument("name")
+def greet(name):
+    "Print a greeting."
+    click.echo(f"Hello, {name}!")
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """Return a folder like site-packages, with a distribution that has a plugin."""
+    package, info = tmp_path / "site" / "greeter", tmp_path / "site" / "greeter-1.0.dist-info"
+    for folder in (package, info):
+        folder.mkdir(parents=True)
+    (package / "__init__.py").write_text(MANIFEST)
+    (package / "command.py").write_text(COMMAND)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tui_chat.plugins]\ngreeter = greeter:PLUGIN\n")
+    return tmp_path
+
+
+def run(home: Path, *words: str, enabled: str = '["greeter"]') -> subprocess.CompletedProcess[str]:
+    config = home / "config"
+    config.mkdir(exist_ok=True)
+    (config / "config.toml").write_text(f"[plugins]\nenabled = {enabled}\n")
+    folders = ("--config-dir", str(config), "--data-dir", str(home / "data"))
+    return subprocess.run(
+        [sys.executable, "-m", "tui_chat", *folders, *words],
+        env={**os.environ, "PYTHONPATH": str(home / "site"), "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_an_enabled_plugin_brings_its_command(installed: Path):
+    done = run(installed, "greet", "Ines")
+    assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
+    listed = run(installed, "--help").stdout
+    assert re.search(r"^  greet +Print a greeting\.$", listed, re.MULTILINE)
+
+
+def test_a_plugin_that_is_not_enabled_is_not_imported(installed: Path):
+    (installed / "site" / "greeter" / "__init__.py").write_text("raise SystemExit('imported')")
+    done = run(installed, "plugins", "--json", enabled="[]")
+    listed = {each["name"]: each for each in json.loads(done.stdout)}
+    assert listed["greeter"]["status"] == "not enabled"
+    assert "No such command 'greet'" in run(installed, "greet", "x", enabled="[]").stderr
+
+
+@pytest.mark.parametrize(
+    ("manifest", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("PLUGIN = 3", "greeter:PLUGIN is no Plugin."),
+        ("import not_there_at_all", "ModuleNotFoundError: No module named 'not_there_at_all'"),
+    ],
+)
+def test_a_plugin_that_fails_is_reported_and_the_rest_works(
+    installed: Path, manifest: str, error: str
+):
+    (installed / "site" / "greeter" / "__init__.py").write_text(manifest)
+    listed = {each["name"]: each for each in json.loads(run(installed, "plugins", "--json").stdout)}
+    assert listed["greeter"] == {"name": "greeter", "status": "fault", "summary": error}
+    assert run(installed, "build", "Hello").returncode == 0
+
+
+def test_a_plugin_that_is_not_installed_is_a_fault(installed: Path):
+    listed = json.loads(run(installed, "plugins", "--json", enabled='["absent"]').stdout)
+    fault = {"name": "absent", "status": "fault", "summary": "no installed package brings it."}
+    assert fault in listed
+
+
+def test_a_command_that_cannot_be_imported_is_an_error_of_one_sentence(installed: Path):
+    done = run(installed, "broken")
+    assert done.returncode == 2
+    assert "The plugin “greeter” cannot be loaded: greeter.missing:command:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_name_of_a_built_in_plugin_cannot_be_taken():
+    extensions.enable([extensions.built_in_plugins()[0].name])
+    assert "a built-in plugin has this name" in str(extensions.faults()[0])
+    extensions.enable([])
+    assert not extensions.faults()
+
+
+def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
+    """The table serves where a plugin is missing; it must not differ where it is there."""
+    for plugin in extensions.built_in_plugins():
+        points = {"commands": plugin.commands, "builders": plugin.builders}
+        names = {point: tuple(each.name for each in added) for point, added in points.items()}
+        added = {point: each for point, each in names.items() if each}
+        assert extensions.BUILT_IN[plugin.name] == added
+
+
+def test_a_missing_plugin_is_named_by_the_command_that_it_brings(monkeypatch: pytest.MonkeyPatch):
+    brings = {"commands": ("knit",), "builders": ("patterns",)}
+    monkeypatch.setattr(extensions, "BUILT_IN", {**extensions.BUILT_IN, "knitting": brings})
+    assert extensions.missing_plugin("commands", "knit") == "knitting"
+    assert extensions.missing_plugin("builders", "patterns") == "knitting"
+    assert extensions.missing_plugin("commands", "patterns") == ""
+    assert extensions.missing_plugin("commands", "ask") == ""
+
+
+def test_the_summary_of_a_command_is_that_of_its_help():
+    for plugin in extensions.built_in_plugins():
+        for command in plugin.commands:
+            assert extensions.load(command.path).get_short_help_str(100) == command.summary
+
+
+def test_a_part_of_a_built_in_plugin_fails_loudly():
+    broken = Plugin(name="web", summary="", commands=(CommandPath("x", "nowhere:x", ""),))
+    with pytest.raises(InputError):
+        extensions.load_part(broken, "nowhere:x")
+    with pytest.raises(ModuleNotFoundError):
+        extensions.load_part(extensions.built_in_plugins()[0], "nowhere:x")

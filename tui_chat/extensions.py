@@ -1,0 +1,173 @@
+"""Plugins: what a plugin declares, which plugins there are, and how their parts are imported.
+
+A plugin is a package with one value, `PLUGIN = Plugin(...)`, of names and import paths
+(`"package.module:attribute"`). A path is imported when its part is first used, so that a start
+pays for the names alone. Each field of `Plugin` is an extension point: the core reads the field of
+all plugins through `plugins()` and resolves its paths with `load`.
+
+Built-in plugins are the packages in `tui_chat.plugins`. There is no list of them to keep: a deleted
+folder is a plugin less. Other people's plugins are found by the entry point group
+`tui_chat.plugins`, and only those are imported that the configuration names in `[plugins] enabled`.
+A plugin of theirs that cannot be imported becomes a fault in `faults()`; the program goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
+
+ENTRY_POINTS = "tui_chat.plugins"
+"""The entry point group of other people's plugins."""
+
+BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "sillytavern": {"builders": ("sillytavern",)},
+    "web": {"commands": ("serve",)},
+}
+"""The names that each built-in plugin adds, by extension point, for the error where the plugin is
+missing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderPath:
+    """A context builder that presets choose by its name."""
+
+    name: str
+    path: str
+    """The import path of a function like `tui_chat.context.builder:build_context`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPath:
+    """A command of the command line that is imported when it runs."""
+
+    name: str
+    path: str
+    """The import path of a click command or group."""
+    summary: str
+    """The line that `--help` prints; the first sentence of the command's own help."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
+
+    name: str
+    """The name of its folder, or of its entry point."""
+    summary: str
+    """What it adds, as a sentence."""
+    commands: tuple[CommandPath, ...] = ()
+    builders: tuple[BuilderPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFault:
+    """A plugin, or a part of one, that could not be imported."""
+
+    plugin: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"The plugin “{self.plugin}” cannot be loaded: {self.error}"
+
+
+class _Enabled:
+    """The plugins of other people that the configuration enables."""
+
+    plugins: tuple[Plugin, ...] = ()
+    faults: tuple[PluginFault, ...] = ()
+
+
+@cache
+def built_in_plugins() -> tuple[Plugin, ...]:
+    """Return the plugins in `tui_chat.plugins`, by name."""
+    folder = import_module("tui_chat.plugins")
+    names = sorted(module.name for module in iter_modules(folder.__path__) if module.ispkg)
+    return tuple(import_module(f"{folder.__name__}.{name}").PLUGIN for name in names)
+
+
+def enable(names: Iterable[str]) -> None:
+    """Import the manifests of the installed plugins with these names, in place of those enabled
+    before. What fails is in `faults()` then.
+    """
+    plugins: list[Plugin] = []
+    faults: list[PluginFault] = []
+    for name in dict.fromkeys(names):
+        try:
+            plugins.append(_installed(name))
+        except Exception as error:  # other people's code may raise anything
+            faults.append(PluginFault(name, _sentence(error)))
+    _Enabled.plugins, _Enabled.faults = tuple(plugins), tuple(faults)
+
+
+def _installed(name: str) -> Plugin:
+    from importlib.metadata import entry_points  # takes 10 ms
+
+    if any(plugin.name == name for plugin in built_in_plugins()):
+        raise InputError("a built-in plugin has this name.")
+    entry = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+    if entry is None:
+        raise InputError("no installed package brings it.")
+    plugin = entry.load()
+    if not isinstance(plugin, Plugin):
+        raise InputError(f"{entry.value} is no Plugin.")
+    return plugin
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+
+
+def plugins() -> tuple[Plugin, ...]:
+    """Return all plugins: the built-in ones by name, then the enabled ones as configured."""
+    return built_in_plugins() + _Enabled.plugins
+
+
+def faults() -> tuple[PluginFault, ...]:
+    """Return what could not be imported of the enabled plugins."""
+    return _Enabled.faults
+
+
+def load(path: str) -> Any:
+    """Return what an import path names. Raises what the import raises, and AttributeError."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def load_part(plugin: Plugin, path: str) -> Any:
+    """Return a part of a plugin. Raises InputError if other people's cannot be imported."""
+    try:
+        return load(path)
+    except Exception as error:
+        if plugin in built_in_plugins():
+            raise
+        fault = PluginFault(plugin.name, f"{path}: {_sentence(error)}")
+        if fault not in _Enabled.faults:
+            _Enabled.faults += (fault,)
+        raise InputError(str(fault), advice="`tui-chat plugins` lists all plugins.") from error
+
+
+def load_all(point: str) -> Iterator[Any]:
+    """Yield what all plugins add at an extension point whose values are import paths. A part of
+    other people's plugins that cannot be imported is left out, and becomes a fault.
+    """
+    for plugin in plugins():
+        for path in getattr(plugin, point):
+            with suppress(InputError):
+                yield load_part(plugin, path)
+
+
+def missing_plugin(point: str, name: str) -> str:
+    """Return the name of the built-in plugin that would add a name at an extension point, if it is
+    not here.
+    """
+    here = {plugin.name for plugin in built_in_plugins()}
+    brings = (plugin for plugin, added in BUILT_IN.items() if name in added.get(point, ()))
+    return next((plugin for plugin in brings if plugin not in here), "")

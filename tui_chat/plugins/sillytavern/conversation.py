@@ -1,0 +1,125 @@
+"""The conversation as SillyTavern sends it: names of speakers, scripts, macros.
+
+1. `Speakers` applies the names policy of a preset to a message.
+2. Scripts replace what they find in the text of a message; then its macros are expanded, after
+   those of the preset, the newest message first. Carriage returns are removed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tui_chat.context import history_costs
+from tui_chat.context.conversation import with_sent_texts
+from tui_chat.context.examples import without_returns
+from tui_chat.context.history_costs import FIELD, HistoryCosts
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.syntax import has_macros
+from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.scripts import apply_scripts, scripts_for
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import Turn
+from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.policies import NamesPolicy
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import GLUE, Origin, Span, Text
+from tui_chat.tokens import Counter
+
+MAX_NAME = 64
+"""Characters of the name of a message that OpenAI takes."""
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers(history_costs.Speakers):
+    """How the names of speakers are sent, and the names of those who have no other."""
+
+    policy: NamesPolicy
+    user: str
+    char: str
+
+    @staticmethod
+    def of(inputs: Inputs) -> history_costs.Speakers:
+        """Return the rule of the preset."""
+        policy = inputs.preset.policies.names
+        return FIELD if policy == "field" else Speakers(policy, inputs.user_name, inputs.char_name)
+
+    def name_of(self, message: Message) -> str:
+        """Return who speaks."""
+        return message.name or {"user": self.user, "assistant": self.char}.get(message.role, "")
+
+    def field(self, message: Message) -> str:
+        if self.policy != "name":
+            return ""
+        return _NOT_IN_NAMES.sub("_", self.name_of(message))[:MAX_NAME]
+
+    def prefix(self, message: Message) -> str:
+        if message.role not in ("user", "assistant"):
+            return ""
+        if self.policy == "content":
+            return f"{self.name_of(message)}: "
+        if self.policy == "other_speakers" and message.semantics.is_speaker_chosen:
+            name = self.name_of(message)
+            return "" if name == self.user else f"{name}: "
+        return ""
+
+
+def expanded_conversation(
+    inputs: Inputs,
+    costs: HistoryCosts,
+    draft: Turn | None,
+    count: Counter,
+    speakers: history_costs.Speakers,
+    expander: Expander,
+) -> tuple[HistoryCosts, Turn | None]:
+    """Return a history and the draft with their scripts applied and their macros expanded."""
+    expands = inputs.preset.policies.expand_history
+
+    def sent_text(message: Message, turn: Turn, depth: int) -> Text:
+        scripts = scripts_for(inputs.scripts, message.role, depth)
+        is_draft = turn.placement.kind == "draft"
+        if scripts or is_draft:
+            text = apply_scripts(
+                Text.of(message.content, turn.origin),
+                scripts,
+                expander.script_steps,
+                expander.expand_macros,
+            )
+            if expands and has_macros(text.plain, aliases=True):
+                text = expander.expand(_text_line(message, text.plain, turn.origin))
+        elif expands:
+            text = expander.expand(_message_line(message))
+        else:
+            text = Text.of(message.content, turn.origin)
+        prefix = speakers.prefix(message)
+        text = without_returns(text)
+        return Text((Span(prefix, GLUE), *text.spans)) if prefix else text
+
+    every = range(len(inputs.history))
+    indices = every if inputs.scripts else _changing(inputs.history)
+    return with_sent_texts(inputs, costs, draft, count, sent_text, indices)
+
+
+@recent_memo()
+def _changing(history: tuple[Message, ...]) -> tuple[int, ...]:
+    """Return the indices of the messages that have macros or carriage returns."""
+    return tuple(
+        index
+        for index, message in enumerate(history)
+        if has_macros(message.content, aliases=True) or "\r" in message.content
+    )
+
+
+@Memo
+def _message_line(message: Message) -> ResolvedMessage:
+    """Return a stored message as one whose macros can be expanded."""
+    return ResolvedMessage(
+        PresetMessage(message.id, message.role, message.content, name=message.role),
+        MessageOrigin(message),
+    )
+
+
+def _text_line(message: Message, text: str, origin: Origin) -> ResolvedMessage:
+    return ResolvedMessage(PresetMessage(origin.id, message.role, text, name=message.role), origin)

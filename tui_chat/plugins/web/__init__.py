@@ -1,0 +1,16 @@
+"""The app in a browser: `tui-chat serve`.
+
+command         the command and its flags
+server          shows the app in a browser and decides who may use it
+driver          Textual's driver for a browser
+"""
+
+from tui_chat.extensions import CommandPath, Plugin
+
+PLUGIN = Plugin(
+    name="web",
+    summary="Serves the app to a browser.",
+    commands=(
+        CommandPath("serve", "tui_chat.plugins.web.command:serve", "Serve the app to a browser."),
+    ),
+)

@@ -1,0 +1,41 @@
+"""The command `serve` and its flags."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import click
+
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.errors import InputError, install_advice
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--allow-remote", is_flag=True, help="Let other machines connect, unencrypted.")
+@click.option("--url", default="", help="The address in the browser, if a proxy is in front.")
+@click.pass_obj
+def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: str) -> None:
+    """Serve the app to a browser.
+
+    Prints the address to open; only who has it can use the app. Without --allow-remote, only this
+    machine can connect. Needs the extra “serve”. See docs/serve.md.
+
+    \b
+    Example:
+      tui-chat serve --port 8000
+    """
+    common.config()  # its errors belong here, and not on the page
+    try:
+        from tui_chat.plugins.web.server import serve_until_stopped
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("tui_chat"):
+            raise
+        raise InputError(
+            "`tui-chat serve` needs the package textual-serve.",
+            advice=install_advice("textual-serve"),
+        ) from error
+    with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
+        asyncio.run(serve_until_stopped(common, host, port, url, remote=allow_remote))
