@@ -119,7 +119,7 @@ def dump_turn(composed: Composed, body: bytes, reply: TurnReply | None) -> str:
         request=TurnRequest(
             composed.protocol,
             composed.method,
-            composed.url,
+            composed.shown_url,
             sha256(body).hexdigest(),
             body.decode("utf-8", "surrogateescape"),
         ),

@@ -14,7 +14,13 @@ from threading import Thread
 import pytest
 
 from tests.cli.conftest import Done, Run
+from tui_chat.analysis.http_text import as_curl, as_http
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.preset import Preset
+from tui_chat.request_recipe import revisions_of
+from tui_chat.turn_file import dump_turn
 
 SECRET, OTHER = "tok-4f9d1c7e5b3a2680", "sig/0a1b2c3d4e5f+="
 CONFIG = """
@@ -131,3 +137,18 @@ def test_only_what_looks_like_a_secret_is_looked_for_in_replies(value: str, look
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "http://127.0.0.1/v1", headers=(("X-A", value),))
     assert (value in endpoint.secret_values) == looked_for
     assert endpoint.without_secrets().headers == (("X-A", "[key]"),)
+
+
+def test_a_base_url_that_no_configuration_checked_is_shown_without_its_secrets():
+    url = f"https://me:{SECRET}@llm.example.org/v1?signature={SECRET}&api-version=2025-01-01"
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, url, models=("m",))
+    inputs = Inputs(endpoint, Preset("p"), (), "Hi")
+    composed = compose(inputs)
+    assert SECRET in composed.url
+    shown = (
+        "https://[key]@llm.example.org/v1/chat/completions?signature=[key]&api-version=2025-01-01"
+    )
+    assert composed.shown_url == shown
+    turn = dump_turn(composed, composed.body, None)
+    for text in (as_http(composed), as_curl(composed), str(revisions_of(inputs)), turn):
+        assert SECRET not in text

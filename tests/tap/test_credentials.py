@@ -10,7 +10,7 @@ import pytest
 
 from tests.tap.conftest import KEY, Recording
 from tui_chat.cli.tap_json import call_json
-from tui_chat.tap.credentials import Credentials
+from tui_chat.providers.credentials import Credentials
 
 SECRET = "b7Qz-planted-91xK"
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Literal, Self
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
@@ -149,10 +150,12 @@ class Endpoint:
     def without_secrets(self) -> Endpoint:
         """Return the endpoint in a form that may be shown and kept: without its key reference and
         proxy. Values of its headers and query, which may be secrets whatever their names are, are
-        masked unless they are known to be harmless. The bodies of its requests are the same.
+        masked unless they are known to be harmless, and so are a user and a password in its base
+        URL. The bodies of its requests are the same.
         """
         return replace(
             self,
+            base_url=_masked_url(self.base_url),
             key="",
             proxy="",
             headers=_masked(self.headers, _HARMLESS_HEADERS),
@@ -187,6 +190,21 @@ def _masked(
     return tuple(
         (name, value if harmless.fullmatch(name.lower()) else CREDENTIAL_MASK)
         for name, value in pairs
+    )
+
+
+def _masked_url(url: str) -> str:
+    if "@" not in url and "?" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return CREDENTIAL_MASK
+    _, at, host = parts.netloc.rpartition("@")
+    pairs = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    netloc = quote(CREDENTIAL_MASK) + at + host if at else host
+    return urlunsplit(
+        parts._replace(netloc=netloc, query=urlencode(_masked(pairs, _HARMLESS_PARAMETERS)))
     )
 
 

@@ -120,7 +120,7 @@ def read_http(text: str) -> RecordedRequest | None:
     """Return the request of a text as the inspector copies one: method and URL, headers and body.
     Credentials are masked. None for any other text.
     """
-    from tui_chat.tap.credentials import Credentials
+    from tui_chat.providers.credentials import Credentials
 
     head, blank, body = text.lstrip().replace("\r\n", "\n").partition("\n\n")
     first, *lines = head.split("\n")

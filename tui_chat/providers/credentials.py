@@ -17,12 +17,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.parse import unquote_plus
 
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.providers.key_mask import MASK, KeyMasks
-from tui_chat.tap.http_messages import Headers
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and values, in their order."""
 
 _NAMES = frozenset(
     (
