@@ -46,7 +46,7 @@ class PresetTitle(Static):
 
     def __init__(self) -> None:
         super().__init__()
-        self._name = ""
+        self._preset_name = ""
         self._rest = ""
         self._mark = ""
 
@@ -60,7 +60,7 @@ class PresetTitle(Static):
                 words.append("system in place")
             if ours:
                 words.append("built-in (saving creates your copy)")
-        self._name, self._rest = one_line(name, 60), "".join(f" · {word}" for word in words)
+        self._preset_name, self._rest = one_line(name, 60), "".join(f" · {word}" for word in words)
         self._mark = "● " if edits is not None and edits.is_changed else ""
         self._draw()
 
@@ -70,8 +70,8 @@ class PresetTitle(Static):
 
     def _draw(self) -> None:
         room = max(self.size.width - len(self._mark), 1)
-        text = clipped(self._name + self._rest, room)
-        name, rest = text[: len(self._name)], text[len(self._name) :]
+        text = clipped(self._preset_name + self._rest, room)
+        name, rest = text[: len(self._preset_name)], text[len(self._preset_name) :]
         self.update(
             Content.assemble(
                 (self._mark, "bold $text-warning"),

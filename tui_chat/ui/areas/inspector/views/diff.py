@@ -52,7 +52,7 @@ class DiffView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._name = ""
+        self._other_name = ""
         self._was: Payload | None = None
         self._now: Payload | None = None
         self._found: Difference | None = None
@@ -68,12 +68,12 @@ class DiffView(RowsView):
 
     def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
         """Set the body to compare with; None with the reason in `why`."""
-        if (name, was, why) == (self._name, self._was, self._why):
+        if (name, was, why) == (self._other_name, self._was, self._why):
             return
         if was is not self._was:
             self._found, self._took = None, 0.0
             self._open.clear()
-        self._name, self._was, self._why = name, was, why
+        self._other_name, self._was, self._why = name, was, why
         self._compare()
 
     def show(self, composed: Composed) -> None:
@@ -87,7 +87,7 @@ class DiffView(RowsView):
         """Drop both bodies."""
         super().forget()
         self._was = self._now = self._found = None
-        self._name, self._took = "", 0.0
+        self._other_name, self._took = "", 0.0
         self._open.clear()
 
     def _compare(self) -> None:
@@ -134,7 +134,7 @@ class DiffView(RowsView):
         summary = ""
         if found is not None:
             summary = "the same" if found.is_none else f"-{found.gone:,} +{found.new:,}"
-        name = cut(self._name or "nothing yet", width - 22)
+        name = cut(self._other_name or "nothing yet", width - 22)
         head = (("against ", "muted"), (name, "link"), (" a", "muted"))
         yield line(
             *spread(width, head, summary),
