@@ -13,6 +13,7 @@ import pytest
 
 from tests.command_tree import subcommands
 from tui_chat.cli.commands import cli
+from tui_chat.cli.lazy_group import LazyGroup
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -61,3 +62,12 @@ def test_every_example_can_be_parsed(
             if isinstance(command, click.Group):
                 continue
             command.make_context(name, rest, parent=context)
+
+
+def test_the_table_says_what_the_help_says():
+    for group in (cli, *subcommands(cli).values()):
+        if isinstance(group, LazyGroup):
+            for name, summary in group.summaries(click.Context(group)).items():
+                command = group.get_command(click.Context(group), name)
+                assert command is not None
+                assert command.get_short_help_str(limit=200) == summary

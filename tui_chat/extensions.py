@@ -49,6 +49,7 @@ class CommandPath:
     """A command of the command line that is imported when it runs."""
 
     name: str
+    """As it is typed; in a group of the core with the group's name, such as `db salvage`."""
     path: str
     """The import path of a click command or group."""
     summary: str

@@ -1,9 +1,8 @@
 """The command line: the only composition root. Flags become a Config, a Config becomes a
 wired app or a headless command.
 
-commands          the commands, by subject: session_commands, library_commands,
-                  endpoint_commands, config_commands (options: what several of them declare;
-                  common_options: those before the command)
+commands          the table of all commands (lazy_group: imports one when it runs; options: what
+                  several of them declare; common_options: those before the command)
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
@@ -13,7 +12,8 @@ library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
 sillytavern       builds the request that SillyTavern would build, checks a folder of its files
-endpoints         lists and tests the providers, prints facts, serves the offline one
+endpoints         lists and tests the providers, prints facts
+loopback          serves the offline provider
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 plugins           lists the plugins
 prices            shows and updates prices; prints what replies cost (`usage`)
@@ -27,9 +27,9 @@ sessions          lists, searches, shows, renames, tags, archives, deletes and f
 output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 
-A command's module is imported when the command runs, so `--help` and the first frame load no
-other. An error is one sentence and an exit code (`EXIT_CODES`). If the reader of the output closes
-the pipe (`| head`), a command ends without a message and with 141, like other tools.
+A command is imported when it runs, so `--help` and the first frame load none. An error is one
+sentence and an exit code (`EXIT_CODES`). If the reader of the output closes the pipe (`| head`), a
+command ends without a message and with 141, like other tools.
 """
 
 from __future__ import annotations

@@ -19,8 +19,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import click
+
 from tui_chat.cli.ask_output import ReplyPrinter, reply_json, session_words
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import (
+    FILE,
+    INPUT,
+    TEXT,
+    json_option,
+    kind_option,
+    preset_option,
+    profile_option,
+    request_endpoint,
+    request_model,
+    request_settings,
+    role_option,
+    session_option,
+)
 from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
 from tui_chat.cli.reply_extras import first_code_block, save_files, source_lines
 from tui_chat.cli.workspace import (
@@ -88,41 +104,108 @@ class Question:
     """What to generate; the message is the prompt of a quiet request."""
 
 
-def run_ask(common: CommonOptions, question: Question) -> None:
-    """Send a message and print its reply. Raises the error that ended the reply, InputError and
-    StoreError.
+@click.command()
+@click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
+@click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
+@session_option("Continue a session: its id, start of it, or title.", "-s", default="")
+@click.option("--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable.")
+@click.option(
+    "--system",
+    default="",
+    metavar="TEXT",
+    type=TEXT,
+    help="A system message before it, instead of a role.",
+)
+@role_option('The role of a new session; "" for none.')
+@preset_option('A preset; "" for none.')
+@profile_option('A profile; "" for none.')
+@click.option(
+    "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
+)
+@request_model
+@request_endpoint
+@request_settings
+@kind_option("What to generate. With quiet, TEXT is the prompt; the others need none.")
+@click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+@click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
+@click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
+@click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
+@click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
+@json_option("Print the reply and its facts as JSON.")
+@click.option(
+    "--save-to",
+    type=FILE,
+    metavar="FOLDER",
+    help="Where pictures and files of the reply are saved; default: the current folder.",
+)
+@click.option("--anyway", is_flag=True, help="Send a request that exceeds the context limit.")
+@click.pass_obj
+def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
+    """Send a message and print the reply.
+
+    TEXT is the message. The standard input is added if it is a pipe, or for -. New sessions use the
+    app's defaults and appear in the app immediately. Options apply to this message and, if it
+    starts a session, to that session.
+
+    The reply goes to the standard output, as Markdown on a terminal; everything else, such as its
+    sources, goes to the standard error stream. If the standard output is not a terminal, the rules
+    for the screen that come with the program (of the preset “plain” and the role “Assistant”) are
+    not sent. Tools run after you agree on the terminal. Ctrl+C stops the reply and keeps what
+    arrived; if nothing could be sent, no session is stored.
+
+    \b
+    Examples:
+      tui-chat ask "Why is the sky blue?"
+      tui-chat ask -c "And at sunset?"
+      git diff | tui-chat ask -m gpt-5 --bare "Write a commit message"
+      tui-chat ask -x "A shell script that counts words" > count.sh
+      tui-chat ask "What is on this picture?" --attach photo.png
+      tui-chat ask "Three fruits" --schema fruits.json --json
+      tui-chat ask -c --kind continue
+
+    \b
+    Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
+    6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
     """
+    names = ("endpoint", "model", "role", "preset", "profile")
+    choices = Choices(**{name: options.pop(name) for name in names}, settings=parameters)
+    question = Question(choices=choices, **options)
     text = _text(question)
     parts = tuple(map(_part, question.attachments))
-    if question.kind not in ("normal", "quiet") and (text.strip() or parts):
+    _require_consistent(question, has_message=bool(text.strip() or parts))
+    choices = _with_schema(question)
+    has_own_role = bool(question.system) or question.bare
+    if has_own_role and choices.role is None and not (question.session or question.last):
+        choices = replace(choices, role="")
+    question = replace(question, choices=choices)
+    asyncio.run(_ask(common.config(), question, text, parts))
+
+
+def _require_consistent(question: Question, *, has_message: bool) -> None:
+    """Raise InputError for options that contradict each other or the message."""
+    if question.kind not in ("normal", "quiet") and has_message:
         raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
-    if question.kind == "quiet" and parts:
+    if question.kind == "quiet" and question.attachments:
         raise InputError("--kind quiet takes no attachments.", advice="Omit --attach.")
-    if question.kind in ("normal", "quiet") and not text.strip() and not parts:
+    if question.kind in ("normal", "quiet") and not has_message:
         raise InputError(
             "There is no message to send.",
             advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
         )
     if question.extract and (question.as_json or question.raw):
         raise InputError("--extract prints a code block.", advice="Omit --json and --raw.")
-    choices = _with_schema(question)
+    choices = question.choices
     if question.bare and (choices.role or choices.preset or choices.profile):
         raise InputError(
             "--bare sends nothing but the conversation.",
             advice="Omit it, or --role, --preset and --profile.",
         )
-    has_own_role = bool(question.system) or question.bare
-    if has_own_role and choices.role is None and not (question.session or question.last):
-        choices = replace(choices, role="")
     if question.session and question.last:
         raise InputError(
             "-c and -s name two sessions to continue.", advice="Leave one of them out."
         )
     if question.temporary and (question.session or question.last):
         raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
-    question = replace(question, choices=choices)
-    config = common.config()
-    asyncio.run(_ask(config, question, text, parts))
 
 
 def _text(question: Question) -> str:

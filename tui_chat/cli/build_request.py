@@ -9,11 +9,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import click
+
 from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
+from tui_chat.cli import completion
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import (
+    INPUT,
+    PROTOCOLS,
+    TEXT,
+    kind_option,
+    request_endpoint,
+    request_model,
+    request_settings,
+    session_option,
+)
 from tui_chat.cli.output import (
     finish,
     write_body,
@@ -54,9 +67,82 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-def run_build(common: CommonOptions, options: dict[str, Any]) -> None:
-    """Compose a request from files or a stored session and print it. Raises InputError with file,
-    place and fault, and StoreError.
+@click.command()
+@click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
+@session_option("A stored session: its id, the start of one, or its title.")
+@click.option(
+    "--preset",
+    shell_complete=completion.complete_preset_or_file,
+    metavar="FILE|NAME",
+    help='Default: the role\'s preset, else plain; "" for none.',
+)
+@click.option("--history", type=INPUT, help="A JSON array or JSONL of messages.")
+@click.option(
+    "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
+)
+@click.option(
+    "--draft", metavar="TEXT", type=TEXT, help="TEXT, as an option; default: the stored draft."
+)
+@kind_option("What to generate; with quiet, the draft is the prompt.")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
+@request_model
+@request_endpoint
+@click.option(
+    "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
+)
+@click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens reserved for the reply.")
+@click.option(
+    "--role",
+    shell_complete=completion.complete_role_or_file,
+    metavar="FILE|NAME",
+    help='Default: the role used last; "" for none.',
+)
+@click.option(
+    "--profile",
+    shell_complete=completion.complete_profile_or_file,
+    metavar="FILE|NAME",
+    help='Default: the profile used last; "" for none.',
+)
+@click.option(
+    "--lorebook", "lorebooks", type=INPUT, multiple=True, help="A lorebook file; repeatable."
+)
+@request_settings
+@click.option(
+    "--variable",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable for {{getvar::NAME}}; repeatable.",
+)
+@click.option(
+    "--at", metavar="TIME", help="The time for macros, such as 2025-06-30T18:05; default: now."
+)
+@click.option("--seed", type=int, default=0, help="The random seed for macros.")
+@click.option("--stream/--no-stream", default=True, help="Request a streamed reply.")
+@click.option(
+    "--show",
+    type=click.Choice(["payload", "envelope", "request", "curl", "lore"]),
+    default="payload",
+    show_default=True,
+    help="The exact body; the turns with their origins; the whole request; a curl command; why "
+    "each lore entry is active or not, in every turn.",
+)
+@click.pass_obj
+def build(common: CommonOptions, **options: Any) -> None:
+    """Print the request that the app would send.
+
+    Without options it is that of a new chat with an empty draft: endpoint, model, role, profile and
+    tools are those that the app begins one with. With --session it is the next request of a stored
+    session. A FILE may be - for the standard input, and so may the draft.
+
+    The bytes are exact, and nothing is sent or stored. On a terminal, control and invisible
+    characters are printed as JSON escapes.
+
+    \b
+    Examples:
+      tui-chat build "Hello"
+      tui-chat build --session "A walk" --draft - < question.txt
+      tui-chat build --preset my.json --role "" --model gpt-5 --show curl
     """
     words: tuple[str, ...] = options.pop("words")
     if words and options["draft"] is not None:

@@ -20,10 +20,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import click
+
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.build_request import note_json
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import (
+    PROTOCOLS,
+    endpoint_option,
+    file_argument,
+    json_option,
+    model_option,
+)
 from tui_chat.cli.output import write_body, write_compact, write_json, write_line, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError, ProviderError, Refused
@@ -40,6 +49,94 @@ from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.providers.client import JSON_LINES
 from tui_chat.turn_file import holds_turn, read_turn
+
+
+@click.command("convert")
+@file_argument
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of FILE; default: detected.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(PROTOCOLS),
+    required=True,
+    help="The protocol to convert to.",
+)
+@model_option("Replace the model. (Gemini requests have theirs in the URL.)", default="")
+@endpoint_option("Encode for this endpoint's models; default: for any server.", default="")
+@click.option("--report", is_flag=True, help='Print a JSON object with "body" and "notes".')
+@click.pass_obj
+def convert_command(
+    common: CommonOptions,
+    file: Path,
+    source: str | None,
+    target: str,
+    model: str,
+    endpoint: str,
+    report: bool,
+) -> None:
+    """Convert a request body to another protocol.
+
+    FILE may be - for the standard input. Without --from, the body may also be inside other text,
+    such as a curl command. Changes and losses are reported on the standard error stream, or with
+    --report as notes. Converted to its own protocol, a request stays the same.
+
+    \b
+    Examples:
+      tui-chat convert request.json --to gemini --report
+      pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
+    """
+    ways = Protocol(source) if source else None, Protocol(target)
+    run_convert(common, file, *ways, model=model, endpoint=endpoint, report=report)
+
+
+@click.command()
+@file_argument
+@click.option("--call", type=click.IntRange(min=1), help="Of a HAR file: the number of a call.")
+@json_option("Of a HAR file: print JSON.")
+@click.pass_obj
+def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) -> None:
+    """Open a captured request in the inspector.
+
+    FILE, or - for the standard input, is a request body of any protocol, text that contains one (a
+    curl command, a log line), or an exported turn, which is composed again. The inspector explains
+    and converts it, and can make a session and a preset of it.
+
+    Of a HAR file, list the provider calls; open the one of --call, or explain it with --json, in
+    the form of `tap --json`.
+
+    \b
+    Example:
+      tui-chat inspect request.json
+    """
+    run_inspect(common, file, call, as_json=as_json)
+
+
+@click.command()
+@file_argument
+@click.option(
+    "--protocol",
+    "--from",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of the reply; default: detected.",
+)
+def read(file: Path, protocol: str | None) -> None:
+    """Parse a recorded reply and print it as JSON.
+
+    FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
+    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (its
+    input includes cached tokens, its output reasoning) and "error". A reply that was cut or refused
+    is parsed as far as it goes.
+
+    \b
+    Example:
+      tui-chat read reply.sse
+    """
+    run_read(file, Protocol(protocol) if protocol else None)
 
 
 def run_inspect(

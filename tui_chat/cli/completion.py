@@ -22,6 +22,7 @@ from click.shell_completion import (
 
 from tui_chat import paths
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.output import write_text
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -72,12 +73,26 @@ class _QuotingBashComplete(BashComplete):
         return f"{item.type},{item.value}" + (f"\t{about}" if about else "")
 
 
-def script(command: click.Command, shell: str) -> str:
-    """Return the script with which a shell completes the program's command line."""
-    found = get_completion_class(shell)
-    assert found is not None  # SHELLS has only known ones
-    completer = found(command, {}, PROGRAM, VARIABLE)
-    return completer.source_template % completer.source_vars()
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print the script for completion in a shell.
+
+    It completes commands, options, files, and the names of sessions, presets, roles, profiles,
+    models and endpoints.
+
+    \b
+    Examples, each for the file that the shell reads at its start:
+      bash (~/.bashrc)    eval "$(tui-chat completion bash)"
+      zsh (~/.zshrc)      eval "$(tui-chat completion zsh)"   (after compinit)
+      fish (~/.config/fish/config.fish)    tui-chat completion fish | source
+      powershell ($PROFILE)    tui-chat completion powershell | Out-String | Invoke-Expression
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None  # SHELLS has only known ones
+    completer = kind(context.find_root().command, {}, PROGRAM, VARIABLE)
+    write_text(completer.source_template % completer.source_vars())
 
 
 def _completing(

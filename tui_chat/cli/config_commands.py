@@ -157,6 +157,3 @@ def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
 
     if not run_doctor(common, online=online, as_json=as_json):
         sys.exit(1)
-
-
-CONFIG_COMMANDS: tuple[click.Command, ...] = (config, keys, doctor)

@@ -1,9 +1,12 @@
-"""The documentation on the terminal: `tui-chat docs`."""
+"""`tui-chat docs`: the documentation on the terminal."""
 
 from __future__ import annotations
 
 import difflib
 
+import click
+
+from tui_chat.cli.options import TEXT
 from tui_chat.cli.output import table, write_line, write_markdown, write_text
 from tui_chat.errors import InputError
 from tui_chat.paths import bundled
@@ -14,22 +17,32 @@ def page_names() -> list[str]:
     return sorted(path.stem for path in bundled("docs").glob("*.md"))
 
 
-def list_pages() -> None:
-    """Print the name and the title of each page."""
-    rows = [(name, _text(name).partition("\n")[0].removeprefix("# ")) for name in page_names()]
-    write_text(table(rows))
-    write_line("\n`tui-chat docs PAGE` prints a page.", err=True)
+def _complete_page(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    return [name for name in page_names() if name.startswith(typed)]
 
 
-def print_page(name: str) -> None:
-    """Print a page. Raises InputError if there is none of this name."""
+@click.command()
+@click.argument("page", default="", type=TEXT, shell_complete=_complete_page)
+def docs(page: str) -> None:
+    """Print a page of the documentation, or list the pages.
+
+    \b
+    Examples:
+      tui-chat docs
+      tui-chat docs presets
+    """
     names = page_names()
-    wanted = name.casefold().removesuffix(".md")
-    if wanted not in names:
-        similar = difflib.get_close_matches(wanted, names, 3, 0.5)
+    if not page:
+        rows = [(name, _text(name).partition("\n")[0].removeprefix("# ")) for name in names]
+        write_text(table(rows))
+        write_line("\n`tui-chat docs PAGE` prints a page.", err=True)
+        return
+    name = page.casefold().removesuffix(".md")
+    if name not in names:
+        similar = difflib.get_close_matches(name, names, 3, 0.5)
         advice = f"Did you mean {', '.join(similar)}?" if similar else "`tui-chat docs` lists them."
-        raise InputError(f"There is no page “{name}”.", advice=advice)
-    write_markdown([_text(wanted)])
+        raise InputError(f"There is no page “{page}”.", advice=advice)
+    write_markdown([_text(name)])
 
 
 def _text(name: str) -> str:

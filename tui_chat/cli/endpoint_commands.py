@@ -160,6 +160,3 @@ def models(common: CommonOptions, text: str, name: str, online: bool, as_json: b
 
     if not run_models(common, text, name, online=online, as_json=as_json):
         sys.exit(1)
-
-
-ENDPOINT_COMMANDS: tuple[click.Command, ...] = (endpoints, models, prices, usage)

@@ -19,7 +19,6 @@ import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, cast
 
@@ -27,10 +26,9 @@ from tui_chat.cli.app import open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.compose import Composed, compose
-from tui_chat.config import LOOPBACK_URL, OFFLINE, standard_endpoint
+from tui_chat.config import LOOPBACK_URL, standard_endpoint
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
-from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.media import describe
@@ -228,45 +226,6 @@ def show_check(check: Check, *, width: int = 7) -> None:
     write_line("  ", sign, f"  {check.name:<{width}} {check.sentence}{took}")
     if check.advice:
         write_line(f"{'':{width + 7}}{check.advice}")
-
-
-def run_loopback(host: str, port: int, alias: str, script: Path | None) -> None:
-    """Serve until interrupted. Raises InputError if an argument cannot be used."""
-    options = offline_options(alias, script)
-    try:
-        asyncio.run(_serve(host, port, options))
-    except KeyboardInterrupt:
-        write_line("Stopped.", err=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{host}:{port} cannot be served: {error}") from error
-
-
-def offline_options(alias: str, script: Path | None) -> dict[str, Any]:
-    """Return the arguments of `serve` for an alias and a script. Raises InputError."""
-    from tui_chat.offline.models import find_model
-    from tui_chat.offline.script import NAME, read_script
-
-    if alias and find_model(alias) is None and not (alias == NAME and script):
-        raise InputError(f"--alias: “{alias}” is no model of the offline provider.")
-    if script is None:
-        return {"alias": alias}
-    try:
-        return {"alias": alias, "script": read_script(read_file(script, LARGEST_REQUEST))}
-    except ValueError as error:
-        raise InputError(f"{script}: {error}") from error
-
-
-async def _serve(host: str, port: int, options: dict[str, Any]) -> None:
-    from tui_chat.offline import serve
-
-    async with serve(host=host, port=port, **options) as server:
-        base = server.base_url
-        write_line(f"The offline provider answers at {base}, with any key, in these protocols:")
-        for endpoint in OFFLINE:
-            url = endpoint.base_url.replace(LOOPBACK_URL, base)
-            write_line(f"  {endpoint.protocol.label:<17} base URL {url}")
-        write_line("Ctrl+C stops it.")
-        await asyncio.Event().wait()
 
 
 PROMPT = "Reply with the single word: ok"

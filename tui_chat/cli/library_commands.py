@@ -368,6 +368,3 @@ def lorebooks_export(common: CommonOptions, lorebook: str, output: Path | None) 
     from tui_chat.cli.library_output import run_lorebook_export
 
     run_lorebook_export(common, lorebook, output)
-
-
-LIBRARY_COMMANDS: tuple[click.Command, ...] = (presets, roles, profiles, lorebooks, sillytavern)

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
+import click
+
 from tui_chat import extensions
 from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.models.sanitize import one_line
 
 
-def list_plugins(common: CommonOptions, *, as_json: bool) -> None:
-    """Print all plugins, also those that are installed and not enabled. Raises ConfigError."""
+@click.command()
+@json_option()
+@click.pass_obj
+def plugins(common: CommonOptions, as_json: bool) -> None:
+    """List the built-in plugins, and the installed ones of other people.
+
+    A plugin of other people is loaded if `[plugins] enabled` in config.toml has its name.
+
+    \b
+    Example:
+      tui-chat plugins
+    """
     common.config()
     faults = {fault.plugin: fault.error for fault in extensions.faults()}
     built_in = extensions.built_in_plugins()

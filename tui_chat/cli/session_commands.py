@@ -340,12 +340,3 @@ def view_command(common: CommonOptions, paths: tuple[Path, ...]) -> None:
     from tui_chat.cli.import_export import run_view
 
     run_view(common, paths)
-
-
-SESSION_COMMANDS: tuple[click.Command, ...] = (
-    import_command,
-    export_command,
-    sessions_group,
-    search_command,
-    view_command,
-)

@@ -28,7 +28,7 @@ from rich.cells import set_cell_size
 
 from tui_chat.cli.app import new_id, open_store
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.endpoints import offline_options
+from tui_chat.cli.loopback import offline_options
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.cli.tap_json import call_json
 from tui_chat.config import LOOPBACK_URL, Config

@@ -1,0 +1,104 @@
+"""A group of commands that are imported when they run.
+
+The commands are a table of names, import paths and summaries, to which plugins add theirs. Listing
+and completing the names imports no command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import click
+from click.exceptions import NoSuchCommand
+from click.shell_completion import CompletionItem
+
+from tui_chat import extensions
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.errors import TuiChatError
+from tui_chat.extensions import CommandPath, Plugin
+
+
+class LazyGroup(click.Group):
+    """The commands of a table, and those that plugins add to the group."""
+
+    def __init__(
+        self, *args: Any, table: Iterable[CommandPath] = (), place: str = "", **attributes: Any
+    ) -> None:
+        """`place` is the words before the names of the commands; empty for the group of all."""
+        super().__init__(*args, **attributes)
+        self._table = {entry.name: entry for entry in table}
+        self._place = place.split()
+
+    def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:
+        """Return what the loaded plugins add to this group, by name."""
+        added: dict[str, tuple[Plugin, CommandPath]] = {}
+        for plugin in extensions.plugins():
+            for entry in plugin.commands:
+                *place, name = entry.name.split()
+                if place == self._place:
+                    added[name] = plugin, entry
+        return added
+
+    def summaries(self, ctx: click.Context) -> Mapping[str, str]:
+        """Return the names of all commands, sorted, and a line about each."""
+        _enable_plugins(ctx)
+        summaries = {name: entry.summary for name, entry in self._table.items()}
+        for name, (_, entry) in self._plugin_commands().items():
+            summaries[name] = entry.summary
+        for name, command in self.commands.items():
+            summaries[name] = command.get_short_help_str(limit=200)
+        return dict(sorted(summaries.items()))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.summaries(ctx))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if command := super().get_command(ctx, cmd_name):
+            return command
+        if entry := self._table.get(cmd_name):
+            return extensions.load(entry.path)
+        if cmd_name not in self._plugin_commands():
+            _enable_plugins(ctx)
+        if added := self._plugin_commands().get(cmd_name):
+            plugin, entry = added
+            return extensions.load_part(plugin, entry.path)
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError with advice."""
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand:
+            error = NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx)
+            hint = self.hint(args[0])
+            if plugin := extensions.missing_plugin("commands", " ".join([*self._place, args[0]])):
+                hint = f"It comes with the plugin “{plugin}”, which is not installed."
+            raise click.UsageError(f"{error.format_message()} {hint}".rstrip(), ctx) from None
+
+    def hint(self, name: str) -> str:
+        """Return advice on a command that does not exist."""
+        del name
+        return ""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries(ctx).items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [
+            CompletionItem(name, help=summary)
+            for name, summary in self.summaries(ctx).items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def _enable_plugins(context: click.Context) -> None:
+    """Enable the plugins that the configuration names, before a command has read it."""
+    folders = context.find_root().params
+    with suppress(TuiChatError):  # a broken configuration is the command's to report
+        CommonOptions(folders.get("data_dir"), folders.get("config_dir")).config()
