@@ -118,7 +118,11 @@ def test_a_name_of_a_built_in_plugin_cannot_be_taken():
 def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
     """The table serves where a plugin is missing; it must not differ where it is there."""
     for plugin in extensions.built_in_plugins():
-        points = {"commands": plugin.commands, "builders": plugin.builders}
+        points = {
+            "commands": plugin.commands,
+            "builders": plugin.builders,
+            "formats": plugin.formats,
+        }
         names = {point: tuple(each.name for each in added) for point, added in points.items()}
         added = {point: each for point, each in names.items() if each}
         assert extensions.BUILT_IN[plugin.name] == added

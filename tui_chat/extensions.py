@@ -28,6 +28,21 @@ ENTRY_POINTS = "tui_chat.plugins"
 
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {"builders": ("sillytavern",)},
+    "transcripts": {
+        "formats": (
+            "ChatGPT's conversations.json",
+            "Claude's conversations.json",
+            "Claude Code's sessions",
+            "Codex's rollouts",
+            "Gemini CLI's sessions",
+            "Open WebUI's exports",
+            "LibreChat's exports",
+            "the database of llm",
+            "gptme's logs",
+            "opencode's database and exports",
+            "aichat's sessions",
+        ),
+    },
     "web": {"commands": ("serve",)},
 }
 """The names that each built-in plugin adds, by extension point, for the error where the plugin is
@@ -56,6 +71,18 @@ class CommandPath:
     """The line that `--help` prints; the first sentence of the command's own help."""
 
 
+@dataclass(frozen=True, slots=True)
+class FormatPath:
+    """A format of conversations, which is detected by content."""
+
+    name: str
+    """What errors and lists call it, such as "Codex's rollouts"."""
+    path: str
+    """The import path of a tuple of `tui_chat.interop.formats.Format`."""
+    program: str = ""
+    """What the program is called that writes it; empty for none in particular."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
@@ -66,6 +93,7 @@ class Plugin:
     """What it adds, as a sentence."""
     commands: tuple[CommandPath, ...] = ()
     builders: tuple[BuilderPath, ...] = ()
+    formats: tuple[FormatPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +193,18 @@ def load_all(point: str) -> Iterator[Any]:
                 yield load_part(plugin, path)
 
 
+def missing_plugins(point: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the built-in plugins that are not here, with the names that they would add at an
+    extension point.
+    """
+    here = {plugin.name for plugin in built_in_plugins()}
+    for plugin, added in BUILT_IN.items():
+        if plugin not in here and point in added:
+            yield plugin, added[point]
+
+
 def missing_plugin(point: str, name: str) -> str:
     """Return the name of the built-in plugin that would add a name at an extension point, if it is
     not here.
     """
-    here = {plugin.name for plugin in built_in_plugins()}
-    brings = (plugin for plugin, added in BUILT_IN.items() if name in added.get(point, ()))
-    return next((plugin for plugin in brings if plugin not in here), "")
+    return next((plugin for plugin, names in missing_plugins(point) if name in names), "")

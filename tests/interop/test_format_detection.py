@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.interop.exports import block, chatgpt, claude, claude_message, lines, node
 from tests.interop.reading import only, read, said
 from tui_chat.interop.messages import message_lines, read_history
-from tui_chat.interop.reader import KNOWN, read_conversations
+from tui_chat.interop.reader import known_formats, read_conversations
 
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]
@@ -71,7 +71,7 @@ def test_faults_have_a_place(file: object, place: str, fault: str):
     found = read(file)[-1]
     assert (found.transcript, found.place) == (None, place)
     assert fault in found.fault
-    assert found.advice in ("", KNOWN)
+    assert found.advice in ("", known_formats())
 
 
 @pytest.mark.parametrize(

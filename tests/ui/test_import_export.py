@@ -13,9 +13,9 @@ from textual.widgets import Input, OptionList, Static
 
 from tests.interop.exports import chatgpt, lines, node, tavern, tavern_header
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.interop.chatgpt import INVALID
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node
+from tui_chat.plugins.transcripts.chatgpt import INVALID
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript

@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import Input, OptionList
 
 from tests.interop.exports import lines
-from tests.interop.test_agent_sessions import claude_code
+from tests.plugins.transcripts.test_agent_sessions import claude_code
 from tests.ui.app_under_test import settle, until
 from tests.ui.test_viewer import viewer_of
 from tui_chat.models.message import Message, ToolCall

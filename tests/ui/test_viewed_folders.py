@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.interop.exports import chatgpt, lines, node
-from tests.interop.test_agent_sessions import claude_code, gemini
+from tests.plugins.transcripts.test_agent_sessions import claude_code, gemini
 from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told

@@ -1,9 +1,10 @@
-"""Parsing and writing conversations in the formats of other programs. Pure: bytes <-> values.
+"""Parsing and writing conversations. Pure: bytes <-> values.
 
-reader               all conversations of a file, whatever its format
+reader               all conversations of a file, whatever its format; plugins bring more formats
+formats              how a format is described
 own_json             our own JSON, without loss
-chatgpt, claude, sillytavern
-                     the exports of other programs
+sillytavern          the chats of SillyTavern
+har                  the calls of providers that a browser or proxy recorded
 messages             JSON and JSON lines of unified messages
 markdown, html       for people to read; readable_parts is what both share
 json_stream          JSON in pieces, parsed value by value

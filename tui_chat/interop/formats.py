@@ -1,8 +1,8 @@
 """How a format is described: what it looks like, and the function that reads it.
 
-A module for a format defines one or several of these, and `reader` lists them. Each is
-detected by content. What a reader returns is a `FoundConversation` for each conversation and each
-fault.
+A module for a format defines `FORMATS`, one or several of these, and a `FormatPath` of the core
+(`reader`) or of a plugin names it. Each is detected by content. What a reader returns is a
+`FoundConversation` for each conversation and each fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
-from tui_chat.interop.foreign_database import ForeignDatabase
 from tui_chat.interop.json_stream import JsonLines, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
@@ -55,20 +54,17 @@ Reading: TypeAlias = "tuple[SessionTranscript, list[str]]"
 class ObjectFormat:
     """A conversation that is one JSON object, in an array, in JSON lines, or alone."""
 
-    label: str
-    """What error messages call it."""
     detect: Callable[[JsonObject], bool]
-    read: Callable[[JsonObject], Reading]
-    """Raises UnreadableConversation."""
-    program: str = ""
-    """What the program is called that writes it; empty for none in particular."""
+    read: Callable[[JsonObject], Reading] | None
+    """Raises UnreadableConversation. None for objects beside the conversations that are passed
+    over.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedFormat:
     """A JSON object whose conversations are in one of its members, read one by one."""
 
-    label: str
     detect: Callable[[str, JsonObject], bool]
     """True if the member with this key holds them; the object has the members before it."""
     read: Callable[[JsonStream, JsonObject], Iterator[FoundConversation]]
@@ -81,36 +77,29 @@ class StreamedFormat:
 class LinesFormat:
     """A conversation of one record a line."""
 
-    label: str
     detect: Callable[[JsonObject], bool]
     """True for a record of this format that no other format has."""
     read: Callable[[JsonLines, ImportSource], Iterator[FoundConversation]]
-    program: str = ""
-    """What the program is called that writes it; empty for none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFormat:
-    """An SQLite database."""
+    """A database, which is read where it lies."""
 
-    label: str
-    detect: Callable[[frozenset[str]], bool]
-    """True for the names of its tables."""
-    read: Callable[[ForeignDatabase, ImportSource], Iterator[FoundConversation]]
-    program: str = ""
-    """What the program is called that writes it; empty for none in particular."""
+    magic: bytes
+    """How the file begins."""
+    detect: Callable[[Path], bool]
+    """Raises InputError for a file that cannot be read."""
+    read: Callable[[Path, ImportSource], Iterator[FoundConversation]]
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
     """A text that is not JSON, read as a whole."""
 
-    label: str
     detect: Callable[[bytes], bool]
     """True for the beginning of such a text."""
     read: Callable[[Iterable[bytes], ImportSource], Iterator[FoundConversation]]
-    program: str = ""
-    """What the program is called that writes it; empty for none in particular."""
 
 
 Format: TypeAlias = ObjectFormat | StreamedFormat | LinesFormat | DatabaseFormat | TextFormat

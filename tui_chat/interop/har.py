@@ -328,4 +328,4 @@ def _is_log(key: str, _: JsonObject) -> bool:
     return key == "log"
 
 
-FORMAT = StreamedFormat("HAR files with calls of a provider", _is_log, _read, opening="{")
+FORMATS = (StreamedFormat(_is_log, _read, opening="{"),)

@@ -68,7 +68,7 @@ def _read_conversation(data: JsonObject) -> Reading:
     return _read_messages(values, title=as_string(data.get("title"))), []
 
 
-FORMAT = ObjectFormat("JSON or JSON lines of messages", _is_conversation, _read_conversation)
+FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
 
 
 def message_list(values: Sequence[tuple[str, object]]) -> FoundConversation:

@@ -173,12 +173,8 @@ def _without_sessions(_: JsonObject) -> Reading:
 
 
 FORMATS = (
-    StreamedFormat(
-        "tui-chat's own JSON",
-        lambda key, data: key == "sessions" and _is_header(data),
-        _read_sessions,
-    ),
-    ObjectFormat("tui-chat's own JSON", _is_header, _without_sessions),
+    StreamedFormat(lambda key, data: key == "sessions" and _is_header(data), _read_sessions),
+    ObjectFormat(_is_header, _without_sessions),
 )
 
 

@@ -7,36 +7,24 @@
 3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
    are read completely or not at all.
 
-`FORMATS` has all formats in the order in which they are tried. A new one adds its line there.
+The formats are those of the core (`_FIRST`, `_LAST`) and between them those of the plugins. They
+are imported when a file is read; `known_formats` needs their names alone.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import cast
 
+from tui_chat import extensions
 from tui_chat.errors import InputError
-from tui_chat.interop import (
-    aichat,
-    chatgpt,
-    claude,
-    claude_code,
-    codex,
-    gemini_cli,
-    gptme,
-    har,
-    librechat,
-    llm,
-    messages,
-    open_webui,
-    opencode,
-    own_json,
-    sillytavern,
-)
-from tui_chat.interop.foreign_database import MAGIC, open_database
+from tui_chat.extensions import FormatPath, Plugin
+from tui_chat.interop import messages
 from tui_chat.interop.formats import (
     DatabaseFormat,
     Format,
@@ -59,27 +47,20 @@ from tui_chat.interop.json_stream import (
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
 from tui_chat.models.json_text import JsonObject, as_object
 
+_MAGIC_BYTES = 16
+"""Bytes at the beginning of a file that say whether it is a database."""
 _SAMPLE_LINES = 40
 _SAMPLE_BYTES = 8 * 2**20
 """How much of a text is looked at to find a record of a known format."""
 
 
-FORMATS: tuple[Format, ...] = (
-    *own_json.FORMATS,
-    chatgpt.FORMAT,
-    claude.FORMAT,
-    sillytavern.FORMAT,
-    *claude_code.FORMATS,
-    codex.FORMAT,
-    *gemini_cli.FORMATS,
-    open_webui.FORMAT,
-    librechat.FORMAT,
-    llm.FORMAT,
-    gptme.FORMAT,
-    *opencode.FORMATS,
-    aichat.FORMAT,
-    har.FORMAT,
-    messages.FORMAT,
+_FIRST = (
+    FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),
+    FormatPath("SillyTavern's chats", "tui_chat.interop.sillytavern:FORMATS", "SillyTavern"),
+)
+_LAST = (
+    FormatPath("HAR files with calls of a provider", "tui_chat.interop.har:FORMATS"),
+    FormatPath("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),
 )
 
 _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -96,8 +77,43 @@ _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
 )
 """Files that hold no conversation: containers that all of them have, what they are, advice."""
-KNOWN = f"Known formats: {', '.join(dict.fromkeys(each.label for each in FORMATS))}."
-"""The advice for a file of none of them."""
+
+
+def known_formats() -> str:
+    """Return the advice for a file of no known format: all formats, and those that a plugin would
+    bring that is not here.
+    """
+    brought = (path for plugin in extensions.plugins() for path in plugin.formats)
+    names = (path.name for path in (*_FIRST, *brought, *_LAST))
+    sentences = [f"Known formats: {', '.join(dict.fromkeys(names))}."]
+    for plugin, missing in extensions.missing_plugins("formats"):
+        sentences.append(
+            f"The plugin “{plugin}”, which is not installed, reads {', '.join(missing)}."
+        )
+    return " ".join(sentences)
+
+
+def _formats() -> tuple[tuple[FormatPath, Format], ...]:
+    """Return all formats in the order in which they are tried."""
+    return _loaded(extensions.plugins())
+
+
+@lru_cache(maxsize=1)
+def _loaded(plugins: tuple[Plugin, ...]) -> tuple[tuple[FormatPath, Format], ...]:
+    loaded: list[tuple[FormatPath, Format]] = []
+
+    def add(path: FormatPath, formats: Iterable[Format]) -> None:
+        loaded.extend((path, known) for known in formats)
+
+    for path in _FIRST:
+        add(path, extensions.load(path.path))
+    for plugin in plugins:
+        for path in plugin.formats:
+            with suppress(InputError):  # of other people: it is in `faults()`
+                add(path, extensions.load_part(plugin, path.path))
+    for path in _LAST:
+        add(path, extensions.load(path.path))
+    return tuple(loaded)
 
 
 def read_conversations(
@@ -120,21 +136,20 @@ def read_conversations(
 def _read(
     pieces: Iterator[bytes], source: ImportSource, largest: int
 ) -> Iterator[FoundConversation]:
-    head = _head(pieces, len(MAGIC))
-    if head.startswith(MAGIC):
-        yield from _database(source)
+    head = _head(pieces, _MAGIC_BYTES)
+    if databases := _databases(head):
+        yield from _database(databases, source)
         return
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first:
         head = _sample(head, pieces)
         if lines := _lines_format(head):
-            found = lines.read(JsonLines(chain([head], pieces)), source)
-            yield from _written_by(lines.program, found)
+            path, known = lines
+            yield from _written_by(path, known.read(JsonLines(chain([head], pieces)), source))
             return
-        for known in FORMATS:
+        for path, known in _formats():
             if isinstance(known, TextFormat) and first not in b"{[" and known.detect(head):
-                found = known.read(chain([head], pieces), source)
-                yield from _written_by(known.program, found)
+                yield from _written_by(path, known.read(chain([head], pieces), source))
                 return
     yield from _json(JsonStream(chain([head], pieces), largest=largest))
 
@@ -143,35 +158,37 @@ def transcript_format(content: bytes) -> str:
     """Return what the format of a file is called whose content is the conversations of a program;
     empty for any other. Lists of messages are none: they may be a request.
     """
-    if content.startswith(MAGIC):
-        return "an SQLite database"
+    if databases := _databases(content[:_MAGIC_BYTES]):
+        return " or ".join(path.name for path, _ in databases)
     sample = content[:_SAMPLE_BYTES]
     if lines := _lines_format(sample):
-        return lines.label
+        return lines[0].name
     first = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    texts = (known for known in FORMATS if isinstance(known, TextFormat))
     if first and first not in b"{[":
-        return next((known.label for known in texts if known.detect(sample)), "")
+        texts = ((path, known) for path, known in _formats() if isinstance(known, TextFormat))
+        return next((path.name for path, known in texts if known.detect(sample)), "")
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
         return ""
     values = cast("list[object]", value)[:1] if isinstance(value, list) else [value]
     for data in map(as_object, values):
-        for known in FORMATS:
-            if isinstance(known, ObjectFormat) and known is not messages.FORMAT:
-                found = known.detect(data)
+        for path, known in _formats():
+            if isinstance(known, ObjectFormat) and known not in messages.FORMATS:
+                found = known.read is not None and known.detect(data)
             else:
                 found = isinstance(known, StreamedFormat) and any(
                     known.detect(key, data) for key in data
                 )
             if found:
-                return known.label
+                return path.name
     return ""
 
 
-def _written_by(program: str, found: Iterable[FoundConversation]) -> Iterator[FoundConversation]:
-    return (replace(each, program=program) for each in found)
+def _written_by(
+    path: FormatPath, found: Iterable[FoundConversation]
+) -> Iterator[FoundConversation]:
+    return (replace(each, program=path.program) for each in found)
 
 
 def _head(pieces: Iterator[bytes], size: int) -> bytes:
@@ -195,9 +212,9 @@ def _sample(head: bytes, pieces: Iterator[bytes]) -> bytes:
     return b"".join(found)
 
 
-def _lines_format(sample: bytes) -> LinesFormat | None:
+def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:
     """Return the format of the first line that is, on its own, a record of one."""
-    formats = [known for known in FORMATS if isinstance(known, LinesFormat)]
+    formats = [(path, each) for path, each in _formats() if isinstance(each, LinesFormat)]
     for index, line in enumerate(split_lines([sample], _SAMPLE_BYTES)):
         if index == _SAMPLE_LINES:
             return None
@@ -207,23 +224,29 @@ def _lines_format(sample: bytes) -> LinesFormat | None:
             record = parse_line(line)
         except BadLine:
             continue
-        for known in formats:
+        for path, known in formats:
             if record is not None and known.detect(record):
-                return known
+                return path, known
     return None
 
 
-def _database(source: ImportSource) -> Iterator[FoundConversation]:
+def _databases(head: bytes) -> list[tuple[FormatPath, DatabaseFormat]]:
+    """Return the formats whose files begin so."""
+    formats = ((path, each) for path, each in _formats() if isinstance(each, DatabaseFormat))
+    return [(path, each) for path, each in formats if head.startswith(each.magic)]
+
+
+def _database(
+    formats: Iterable[tuple[FormatPath, DatabaseFormat]], source: ImportSource
+) -> Iterator[FoundConversation]:
     if source.path is None:
         advice = "Unpack it, and name the file."
         yield FoundConversation("", fault="is a database within another file", advice=advice)
         return
-    with open_database(source.path) as database:
-        for known in FORMATS:
-            if isinstance(known, DatabaseFormat) and known.detect(database.tables):
-                yield from _written_by(known.program, known.read(database, source))
-                yield from database.faults
-                return
+    for path, known in formats:
+        if known.detect(source.path):
+            yield from _written_by(path, known.read(source.path, source))
+            return
     yield _unknown("")
 
 
@@ -250,16 +273,16 @@ def _json(reader: JsonStream) -> Iterator[FoundConversation]:
 
 def _unknown(place: str) -> FoundConversation:
     fault = "is not a conversation of a known format"
-    return FoundConversation(place, fault=fault, advice=KNOWN, unknown=True)
+    return FoundConversation(place, fault=fault, advice=known_formats(), unknown=True)
 
 
 def _conversation(place: str, value: object) -> FoundConversation:
     data = as_object(value)
-    if claude.is_ignored(data):
-        return FoundConversation(place, ignored=True)
-    for known in FORMATS:
+    for path, known in _formats():
         if isinstance(known, ObjectFormat) and known.detect(data):
-            return replace(readable(place, value, known.read), program=known.program)
+            if known.read is None:
+                return FoundConversation(place, ignored=True)
+            return replace(readable(place, value, known.read), program=path.program)
     for keys, what, advice in _OTHER_FILES:
         if all(isinstance(data.get(key), dict | list) for key in keys):
             return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)
@@ -288,7 +311,7 @@ def _is_message(value: object) -> bool:
 
 
 def _streamed(key: str, data: JsonObject, opening: str) -> _Streamed | None:
-    for known in FORMATS:
+    for _, known in _formats():
         if isinstance(known, StreamedFormat) and known.detect(key, data):
             return known.read if known.opening == opening else None
     return None

@@ -68,7 +68,7 @@ def _read_lines(lines: JsonLines, _: ImportSource) -> Iterator[FoundConversation
     yield readable("", {}, lambda _: _read_chat(records), may_be_empty=has_header)
 
 
-FORMAT = LinesFormat("SillyTavern's chats", _is_chat, _read_lines, program="SillyTavern")
+FORMATS = (LinesFormat(_is_chat, _read_lines),)
 
 
 def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:

@@ -22,9 +22,8 @@ from typing import IO, NamedTuple
 
 from tui_chat.errors import InputError, located
 from tui_chat.files import open_file, read_file
-from tui_chat.interop.foreign_database import MAGIC
 from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.reader import KNOWN, read_conversations
+from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -282,7 +281,7 @@ def heading_of(file: ListedFile) -> FileHeading:
         for size in _HEADS:
             opened.seek(0)
             head = opened.read(size)
-            if head.startswith(MAGIC):
+            if head.startswith(b"SQLite format 3\0"):
                 return FileHeading(file.path.name)
             if head.startswith(ZIP_SIGNATURE):
                 opened.seek(0)
@@ -342,7 +341,7 @@ def require_conversations(roots: Sequence[Path]) -> None:
         return
     files = find_files([root for root in roots if not root.is_dir()])
     if not files:
-        raise InputError("There is no conversation in the folder.", advice=KNOWN)
+        raise InputError("There is no conversation in the folder.", advice=known_formats())
     if len(files) > 1:
         return
     try:

@@ -32,7 +32,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.reader import KNOWN, read_conversations
+from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card
@@ -391,7 +391,9 @@ def _in_folder(
             is_empty = False
             yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
     if is_empty and not report.files:
-        raise InputError("the folder contains no conversations or character cards", advice=KNOWN)
+        raise InputError(
+            "the folder contains no conversations or character cards", advice=known_formats()
+        )
 
 
 def is_zip(name: str) -> bool:
@@ -471,7 +473,7 @@ def _in_archive(
                     yield found
     if is_empty and not report.files:
         sentence = "the archive contains no conversations or character cards"
-        raise _NoConversations(sentence, advice=KNOWN)
+        raise _NoConversations(sentence, advice=known_formats())
 
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:

@@ -19,9 +19,16 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
-from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.formats import DatabaseFormat, ImportSource
-from tui_chat.interop.steps import (
+from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.foreign_database import ForeignDatabase, database_format
+from tui_chat.plugins.transcripts.steps import (
     Result,
     Step,
     add_steps,
@@ -30,13 +37,6 @@ from tui_chat.interop.steps import (
     part_of_url,
     result_text,
 )
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
-from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.models.usage import Usage
 
 _PROGRAM = "llm"
 
@@ -341,4 +341,4 @@ def _json(text: object) -> JsonObject | None:
     return as_object(found)
 
 
-FORMAT = DatabaseFormat("the database of llm", _is_database, _read, program="llm")
+FORMATS = (database_format(_is_database, _read),)

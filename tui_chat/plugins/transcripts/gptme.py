@@ -24,7 +24,6 @@ from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import read_toml
 from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
@@ -34,6 +33,7 @@ from tui_chat.models.media import kind_of
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
 
 _ROLES = ("system", "user", "assistant")
 _TOOLS = frozenset({
@@ -223,4 +223,4 @@ def _config(path: Path | None) -> JsonObject:
         return {}
 
 
-FORMAT = LinesFormat("gptme's logs", _is_message, _read, program="gptme")
+FORMATS = (LinesFormat(_is_message, _read),)

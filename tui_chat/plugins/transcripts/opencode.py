@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tui_chat.interop.foreign_database import ForeignDatabase
-from tui_chat.interop.formats import DatabaseFormat, ImportSource, ObjectFormat, Reading
+from tui_chat.interop.formats import ImportSource, ObjectFormat, Reading
 from tui_chat.interop.json_stream import BadLine, parse_line
-from tui_chat.interop.steps import Result, Step, add_steps, call_arguments, part_of_url, result_text
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.models.endpoint import Protocol
@@ -25,6 +23,15 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.foreign_database import ForeignDatabase, database_format
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    part_of_url,
+    result_text,
+)
 
 _PROGRAM = "opencode"
 
@@ -212,6 +219,6 @@ def _usage(counts: JsonObject) -> Usage:
 
 
 FORMATS = (
-    DatabaseFormat("opencode's database", _is_database, _read, program="opencode"),
-    ObjectFormat("opencode's exports", _is_export, _read_export, program="opencode"),
+    database_format(_is_database, _read),
+    ObjectFormat(_is_export, _read_export),
 )

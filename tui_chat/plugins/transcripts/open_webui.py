@@ -16,7 +16,14 @@ import re
 from html import unescape
 
 from tui_chat.interop.formats import ObjectFormat, Reading
-from tui_chat.interop.steps import (
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
+from tui_chat.models.message import MESSAGE_ROLES, Part
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.steps import (
     MISSING_FILE,
     Result,
     Rounds,
@@ -26,13 +33,6 @@ from tui_chat.interop.steps import (
     result_text,
     unknown_content,
 )
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, Part
-from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.models.usage import Usage
 
 INVALID = "An invalid message was skipped."
 _DETAILS = re.compile('<details type="(reasoning|tool_calls)"')
@@ -212,4 +212,4 @@ def _usage(counts: JsonObject) -> Usage:
     return Usage(as_count(prompt), as_count(output))
 
 
-FORMAT = ObjectFormat("Open WebUI's exports", _is_chat, _read_chat, program="Open WebUI")
+FORMATS = (ObjectFormat(_is_chat, _read_chat),)

@@ -11,7 +11,14 @@
 from __future__ import annotations
 
 from tui_chat.interop.formats import ObjectFormat, Reading
-from tui_chat.interop.steps import (
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
+from tui_chat.models.media import kind_of, known_mime
+from tui_chat.models.message import Part
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.plugins.transcripts.steps import (
     MISSING_FILE,
     Result,
     Rounds,
@@ -20,13 +27,6 @@ from tui_chat.interop.steps import (
     result_text,
     unknown_content,
 )
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
-from tui_chat.models.media import kind_of, known_mime
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 
 INVALID = "An invalid message was skipped."
 
@@ -154,6 +154,4 @@ def _file(file: JsonObject, mime: str = "") -> Part:
     return Part(kind_of(mime), mime, file_id=path[:500], name=name[:200])
 
 
-FORMAT = ObjectFormat(
-    "LibreChat's exports", _is_conversation, _read_conversation, program="LibreChat"
-)
+FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only, read, said, shown
-from tui_chat.interop import chatgpt as reader
 from tui_chat.interop.readable_parts import siblings
 from tui_chat.models.message import Part
+from tui_chat.plugins.transcripts import chatgpt as reader
 
 
 def test_a_conversation_with_a_regenerated_reply_and_an_edited_question():

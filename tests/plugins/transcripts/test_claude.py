@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.interop.exports import ROOT, block, claude, claude_message
 from tests.interop.reading import only, read, said, shown
-from tui_chat.interop import claude as reader
 from tui_chat.interop.readable_parts import siblings
 from tui_chat.models.message import Part
+from tui_chat.plugins.transcripts import claude as reader
 
 
 def test_messages_without_parents_follow_each_other():

@@ -43,8 +43,8 @@ def _is_conversation(data: JsonObject) -> bool:
     return isinstance(data.get("chat_messages"), list)
 
 
-def is_ignored(data: JsonObject) -> bool:
-    """Return True if an object is an account, project or memory beside the conversations."""
+def _is_beside_conversations(data: JsonObject) -> bool:
+    """Return True for an account, a project or a memory."""
     known = {"email_address", "prompt_template", "docs", "conversations_memory"}
     return ("uuid" in data and not known.isdisjoint(data)) or "conversations_memory" in data
 
@@ -79,8 +79,9 @@ def _read_conversation(data: JsonObject) -> Reading:
     return transcript, tree.notes
 
 
-FORMAT = ObjectFormat(
-    "Claude's conversations.json", _is_conversation, _read_conversation, program="Claude"
+FORMATS = (
+    ObjectFormat(_is_beside_conversations, None),
+    ObjectFormat(_is_conversation, _read_conversation),
 )
 
 

@@ -24,18 +24,8 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
-from tui_chat.interop.claude_code_requests import RequestRecords
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
-    cut_elements,
-    part_of_base64,
-    unknown_content,
-)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
@@ -45,8 +35,17 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.claude_code_requests import RequestRecords
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    cut_elements,
+    part_of_base64,
+    unknown_content,
+)
 
-_LABEL = "Claude Code's sessions"
 _SUBAGENT = "subagent"
 """The tag of a subagent's session."""
 _TYPES = frozenset({
@@ -506,6 +505,6 @@ def _read_export(data: JsonObject) -> Reading:
 
 
 FORMATS = (
-    LinesFormat(_LABEL, _is_record, _read_lines, program="Claude Code"),
-    ObjectFormat(_LABEL, _is_export, _read_export, program="Claude Code"),
+    LinesFormat(_is_record, _read_lines),
+    ObjectFormat(_is_export, _read_export),
 )

@@ -19,7 +19,10 @@ from typing import Any, cast
 import yaml
 
 from tui_chat.interop.formats import ImportSource, TextFormat
-from tui_chat.interop.steps import (
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.models.json_text import as_array, as_object, as_string, to_json
+from tui_chat.models.message import MESSAGE_ROLES, ToolCall
+from tui_chat.plugins.transcripts.steps import (
     Result,
     Step,
     add_steps,
@@ -27,9 +30,6 @@ from tui_chat.interop.steps import (
     part_of_url,
     result_text,
 )
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
-from tui_chat.models.json_text import as_array, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, ToolCall
 
 _LARGEST = 64 * 2**20
 _DEEPEST = 50
@@ -171,4 +171,4 @@ def _put(into: list[object] | dict[str, object], key: list[str], value: object, 
         raise _BadYaml(f"must have text as keys (line {event.start_mark.line + 1})")
 
 
-FORMAT = TextFormat("aichat's sessions", _is_session, _read, program="aichat")
+FORMATS = (TextFormat(_is_session, _read),)

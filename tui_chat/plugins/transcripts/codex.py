@@ -20,15 +20,6 @@ from dataclasses import field
 
 from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
-    part_of_url,
-    result_text,
-    unknown_content,
-)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
@@ -37,6 +28,15 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    part_of_url,
+    result_text,
+    unknown_content,
+)
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ITEMS = frozenset({
@@ -353,4 +353,4 @@ def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]
     yield FoundConversation("", transcript, notes=notes, parent_id=parent_id, project=project)
 
 
-FORMAT = LinesFormat("Codex's rollouts", _is_record, _read, program="Codex")
+FORMATS = (LinesFormat(_is_record, _read),)

@@ -17,15 +17,6 @@ from dataclasses import field
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
-    part_of_base64,
-    part_of_url,
-    result_text,
-)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
@@ -34,9 +25,17 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    call_arguments,
+    part_of_base64,
+    part_of_url,
+    result_text,
+)
 
 _PROGRAM = "gemini-cli"
-_LABEL = "Gemini CLI's sessions"
 _SENDERS = ("user", "gemini")
 _SHOWN_ONLY = ("info", "error", "warning")
 _CONTEXT = "<session_context>"
@@ -272,6 +271,6 @@ def _read_session(data: JsonObject) -> Reading:
 
 
 FORMATS = (
-    LinesFormat(_LABEL, _is_record, _read_lines, program="Gemini CLI"),
-    ObjectFormat(_LABEL, _is_session, _read_session, program="Gemini CLI"),
+    LinesFormat(_is_record, _read_lines),
+    ObjectFormat(_is_session, _read_session),
 )

@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tui_chat.errors import InputError
+from tui_chat.interop.formats import DatabaseFormat, ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
 
 MAGIC = b"SQLite format 3\0"
@@ -103,6 +104,24 @@ def open_database(path: Path) -> Generator[ForeignDatabase]:
         except sqlite3.Error as error:
             raise InputError(f"the database cannot be read: {_reason(error)}") from error
         yield database
+
+
+def database_format(
+    detect: Callable[[frozenset[str]], bool],
+    read: Callable[[ForeignDatabase, ImportSource], Iterator[FoundConversation]],
+) -> DatabaseFormat:
+    """Return the format of a database that is detected by the names of its tables."""
+
+    def detect_file(path: Path) -> bool:
+        with open_database(path) as database:
+            return detect(database.tables)
+
+    def read_file(path: Path, source: ImportSource) -> Iterator[FoundConversation]:
+        with open_database(path) as database:
+            yield from read(database, source)
+            yield from database.faults
+
+    return DatabaseFormat(MAGIC, detect_file, read_file)
 
 
 def _uri(path: Path) -> str:

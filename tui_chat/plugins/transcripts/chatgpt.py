@@ -73,9 +73,7 @@ def _read_conversation(data: JsonObject) -> Reading:
     return transcript, tree.notes
 
 
-FORMAT = ObjectFormat(
-    "ChatGPT's conversations.json", _is_conversation, _read_conversation, program="ChatGPT"
-)
+FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
 
 
 @dataclass(frozen=True, slots=True)
