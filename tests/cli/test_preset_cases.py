@@ -166,7 +166,7 @@ def test_update_adds_missing_expected_turns(run: Run, tmp_path: Path):
         ({"lorebooks": [{"entries": 3}]}, "($.lorebooks[0]): $.entries"),
         ({"at": "noon"}, "$.at: “noon” is not a time"),
         ({"seed": 1.5}, "$.seed"),
-        ({"limit": 0}, "must be greater than 0"),
+        ({"limit": 0}, "must be a whole number from 1, not 0"),
     ],
 )
 def test_a_broken_case_fails_with_a_sentence(

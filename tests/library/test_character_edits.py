@@ -92,6 +92,6 @@ def test_every_field_of_a_character_is_in_the_form() -> None:
 
 
 def test_a_value_that_is_not_accepted_is_named() -> None:
-    with pytest.raises(FieldError, match="must be a whole number, not “x”") as error:
+    with pytest.raises(FieldError, match="a whole number from 0 to 10,000, not “x”") as error:
         edited(ada(), depth="x")
     assert error.value.field == "depth"

@@ -173,9 +173,13 @@ def test_every_field_has_its_place_in_the_form():
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("probability", "120", "Probability, in percent: it must be from 0 to 100, not 120."),
-        ("sticky", "x", "Sticky, messages: it must be a whole number, not “x”."),
-        ("cooldown", "-1", "Cooldown, messages: it must be 0 or more, not -1."),
+        (
+            "probability",
+            "120",
+            "percent: it must be a number from 0 to 100, not 120.",
+        ),
+        ("sticky", "x", "messages: it must be a whole number of 0 or more, not “x”."),
+        ("cooldown", "-1", "messages: it must be a whole number of 0 or more, not -1."),
         ("order", "1.5", "must be a whole number"),
         ("triggers", "sometimes", "must be one of normal"),
         ("place", "depth", "needs a depth"),

@@ -64,8 +64,14 @@ def test_both_spellings_and_a_bare_list(tmp_path: Path):
         ('{"entries": 3}', "$.entries (line 1, column 13) must be a list, not 3"),
         ('[{"keys": "a"}]', "$[0].keys (line 1, column 11) must be a list, not “a”"),
         ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12) must be text, not 1"),
-        ('[{"probability": 101}]', "$[0].probability (line 1, column 18) must be from 0 to 100"),
-        ('[{"scanDepth": -1}]', "$[0].scanDepth (line 1, column 16) must be 0 or more, not -1"),
+        (
+            '[{"probability": 101}]',
+            "$[0].probability (line 1, column 18) must be a number from",
+        ),
+        (
+            '[{"scanDepth": -1}]',
+            "$[0].scanDepth (line 1, column 16) must be a whole number of 0",
+        ),
         ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19) must be an object'),
     ],
 )

@@ -33,6 +33,7 @@ from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.library.sillytavern_export import export_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.json_values import plain
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnFile, is_turn, read_turn
@@ -267,14 +268,7 @@ def _coloured(line: str) -> Styled:
 
 def _updated(case: Case, turns: Sequence[Turn]) -> str:
     """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
-    expected = [
-        {
-            key: value
-            for key, value in _as_expected(turn, case.expected or ()).model_dump().items()
-            if value is not None
-        }
-        for turn in turns
-    ]
+    expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
     text = case.text
     found = locate(text, {(), ("expected",)}).spots
     indent = re.search(r"\n([ \t]+)\S", text)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-
-from pydantic import Field, StrictInt, StrictStr
 
 from tui_chat.cli.build_request import parse_time
 from tui_chat.context import Inputs, SessionSettings
@@ -24,7 +23,6 @@ from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.json_locations import format_path, locate
@@ -37,6 +35,7 @@ from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
+from tui_chat.models.typed_json import Range
 from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")
@@ -45,13 +44,14 @@ MODEL = "gpt-4o"
 """The model of cases that name none; its vocabulary is bundled."""
 
 
-class ExpectedTurn(FileModel):
+@dataclass(frozen=True, slots=True)
+class ExpectedTurn:
     """A turn as a case describes it."""
 
     role: MessageRole
-    content: StrictStr
-    origin: StrictStr | None = None
-    placement: StrictStr | None = None
+    content: str
+    origin: str | None = None
+    placement: str | None = None
 
     def matches(self, turn: Turn) -> bool:
         """Return True if a turn has everything that this one names."""
@@ -83,32 +83,33 @@ def _forms(words: str, separator: str) -> tuple[str, str]:
     return words, words.partition(separator)[0]
 
 
-class _CaseFile(FileModel):
-    name: StrictStr = ""
+@dataclass(frozen=True, slots=True)
+class _CaseFile:
     preset: Any
+    name: str = ""
     history: Any = None
-    draft: StrictStr = ""
+    draft: str = ""
     role: Any = None
     profile: Any = None
     lorebooks: Any = None
-    variables: dict[str, StrictStr] = Field(default_factory=dict)
-    at: StrictStr | None = None
-    seed: StrictInt = 0
-    model: StrictStr = ""
-    limit: Annotated[StrictInt, Field(gt=0)] | None = None
-    reserve: Annotated[StrictInt, Field(ge=0)] | None = None
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    at: str | None = None
+    seed: int = 0
+    model: str = ""
+    limit: Annotated[int, Range(1)] | None = None
+    reserve: Annotated[int, Range(0)] | None = None
     expected: tuple[ExpectedTurn, ...] | None = None
 
 
 _CASE_KEYS = KnownKeys(
-    _CaseFile.model_fields,
+    (each.name for each in fields(_CaseFile)),
     {
         "lorebooks": ("lorebook",),
         "limit": ("contextLimit", "context_limit"),
         "reserve": ("replyReserve", "reply_reserve"),
     },
 )
-_TURN_KEYS = KnownKeys(ExpectedTurn.model_fields)
+_TURN_KEYS = KnownKeys(each.name for each in fields(ExpectedTurn))
 _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 
@@ -151,11 +152,11 @@ def load_case(path: Path) -> Case:
     file.raise_errors(str(path))
     if given is None:
         raise InputError(f"{path}: a case must be a JSON object")
-    fields = file.sort_keys(given, (), _CASE_KEYS).fields
-    if isinstance(fields.get("expected"), list):
+    case = file.sort_keys(given, (), _CASE_KEYS).fields
+    if isinstance(case.get("expected"), list):
         at = file.path_of((), "expected")
-        fields["expected"] = file.sort_each(fields["expected"], at, _TURN_KEYS)[0]
-    found = file.validate(_CaseFile, fields)
+        case["expected"] = file.sort_each(case["expected"], at, _TURN_KEYS)[0]
+    found = file.read(_CaseFile, case)
     file.raise_errors(str(path))
     assert found is not None  # no error, so there is one
     for finding in file.findings():

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field as Limits
-from pydantic import StrictInt, StrictStr
-
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import PYGMALION
 from tui_chat.library.character_roles import MAX_DEPTH, card_of_role
-from tui_chat.library.file_model import FileModel
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.json_text import as_object, object_or_none
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
+from tui_chat.models.typed_json import Range
 
 _KEYS = {
     "description": "description",
@@ -40,24 +38,25 @@ _DEPTH_FIELDS = ("depth_text", "depth", "depth_role")
 _ROLES = tuple((role, role) for role in ("system", "user", "assistant"))
 
 
-class _CharacterFile(FileModel):
-    description: StrictStr = ""
-    personality: StrictStr = ""
-    scenario: StrictStr = ""
-    first_message: StrictStr = ""
-    alternate_greetings: StrictStr = ""
-    example_dialogues: StrictStr = ""
-    system_prompt: StrictStr = ""
-    post_history: StrictStr = ""
-    depth_text: StrictStr = ""
-    depth: Annotated[StrictInt, Limits(ge=0, le=MAX_DEPTH)] = 4
+@dataclass(frozen=True, slots=True)
+class _CharacterFile:
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    first_message: str = ""
+    alternate_greetings: str = ""
+    example_dialogues: str = ""
+    system_prompt: str = ""
+    post_history: str = ""
+    depth_text: str = ""
+    depth: Annotated[int, Range(0, MAX_DEPTH)] = 4
     depth_role: MessageRole = "system"
-    creator: StrictStr = ""
-    creator_notes: StrictStr = ""
-    version: StrictStr = ""
-    tags: tuple[StrictStr, ...] = ()
-    nickname: StrictStr = ""
-    world: StrictStr = ""
+    creator: str = ""
+    creator_notes: str = ""
+    version: str = ""
+    tags: tuple[str, ...] = ()
+    nickname: str = ""
+    world: str = ""
 
 
 def character_fields(character: Character) -> FieldRows:

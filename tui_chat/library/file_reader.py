@@ -5,7 +5,7 @@
 2. An unknown key is not an error. It is kept, with a finding: it may be misspelled, and nothing
    reads it.
 3. null means that a key is absent.
-4. Pydantic checks types. Its errors are reworded, with the file's own keys.
+4. `models.typed_json` checks types. Its faults get the file's own keys and their places.
 5. A character card is refused by name, whatever else is expected: cards are imported.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
@@ -34,12 +34,8 @@ from tui_chat.models.json_text import (
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
+from tui_chat.models.typed_json import BadValue, Fault, read, read_fields
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
-
-M = TypeVar("M", bound="BaseModel")
 T = TypeVar("T")
 
 MAX_FINDINGS = 100
@@ -224,7 +220,7 @@ class JsonFile:
     def sort_each(
         self, values: object, path: Path, keys: KnownKeys
     ) -> tuple[list[object], list[Mapping[str, Any]]]:
-        """Sort the keys of each object in a list; other values are left for `validate`.
+        """Sort the keys of each object in a list; other values are left for `read`.
 
         Returns the fields and the unknown keys of each.
         """
@@ -275,27 +271,34 @@ class JsonFile:
             sentence = f"“{key}” is unknown; it is kept, but has no effect."
             self.report(Level.INFO, "unknown-key", sentence, (*path, key), at_key=True)
 
-    def validate(self, model: type[M], fields: object) -> M | None:
-        """Check types. Returns None if there are errors, which become findings."""
-        from pydantic import ValidationError  # slow to import
-
+    def read(self, kind: type[T], value: object, path: Path = ()) -> T | None:
+        """Return the value of a type at a path; None if it has faults, which become findings."""
         try:
-            return model.model_validate(fields)
-        except ValidationError as error:
-            for fault in error.errors(include_url=False):
-                path = self._path(fault["loc"])
-                if fault["type"] == "missing":
-                    missing = to_camel_case(str(fault["loc"][-1]))
-                    self.report(Level.ERROR, "missing-key", f"“{missing}” is missing", path[:-1])
-                else:
-                    self.report(Level.ERROR, "bad-value", fault_sentence(fault), path)
+            return read(kind, value)
+        except BadValue as error:
+            self._report_faults(error.faults, path)
             return None
 
-    def _path(self, loc: tuple[int | str, ...]) -> Path:
-        path: Path = ()
-        for step in loc:
-            path = (*path, step) if isinstance(step, int) else self.path_of(path, step)
-        return path
+    def read_fields(self, kind: type, value: object, path: Path = ()) -> dict[str, Any] | None:
+        """Return those fields of a dataclass that an object has. None if one of them has faults,
+        which become findings.
+        """
+        try:
+            return read_fields(kind, value)
+        except BadValue as error:
+            self._report_faults(error.faults, path)
+            return None
+
+    def _report_faults(self, faults: Iterable[Fault], path: Path) -> None:
+        for fault in faults:
+            place = path
+            for step in fault.path:
+                place = (*place, step) if isinstance(step, int) else self.path_of(place, step)
+            if fault.kind == "missing":
+                missing = to_camel_case(str(fault.path[-1]))
+                self.report(Level.ERROR, "missing-key", f"“{missing}” is missing", place[:-1])
+            else:
+                self.report(Level.ERROR, "bad-value", fault_sentence(fault), place)
 
     def errors(self) -> tuple[Finding, ...]:
         """Return the errors. Costs nothing if there are none."""
@@ -347,45 +350,6 @@ def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | Non
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 
-def fault_sentence(fault: ErrorDetails) -> str:
-    """Return one of pydantic's errors as a sentence."""
-    given = describe_value(fault["input"])
-    context = fault.get("ctx", {})
-    match fault["type"]:
-        case "literal_error":
-            known = str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-            return f"must be one of {', '.join(filter(None, known))}, not {given}"
-        case "greater_than":
-            return f"must be greater than {context['gt']}, not {given}"
-        case "greater_than_equal":
-            return f"must be {context['ge']} or more, not {given}"
-        case "less_than_equal":
-            return f"must be {context['le']} or less, not {given}"
-        case "int_from_float":
-            return f"must be a whole number, not {given}"
-        case "value_error":
-            return f"must be {context['error']}, not {given}"
-        case other if other in _EXPECTED:
-            return f"must be {_EXPECTED[other]}, not {given}"
-        case _:
-            return f"{fault['msg'][:1].lower()}{fault['msg'][1:]}"
-
-
-_EXPECTED = {
-    "string_type": "text",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-}
-
-
-def require_number(value: object) -> float:
-    """Return a number unchanged: 1 stays an integer. Raises ValueError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a number")
-    return value
+def fault_sentence(fault: Fault) -> str:
+    """Return a fault as the end of a sentence, with the value that is not accepted."""
+    return f"{fault.sentence}, not {describe_value(fault.value)}"

@@ -8,7 +8,6 @@ from typing import Any
 
 from tui_chat.context.lorebooks.description import LOGIC_WORDS, POSITION_WORDS
 from tui_chat.errors import FieldError
-from tui_chat.library.lorebooks import BookFile, EntryFile
 from tui_chat.library.sillytavern_world_info import NOTE_DEPTH
 from tui_chat.library.typed_fields import (
     Field,
@@ -118,7 +117,7 @@ def typed_entry(values: Values, before: LorebookEntry, *, is_world_info: bool) -
     place_names = {"place", "insertion_point", "anchor_target", "outlet"}
     is_moved = not changed.isdisjoint(place_names)
     names = (changed | place_names if is_moved else changed) & known.keys()
-    given = typed_values({name: values[name] for name in names}, known, EntryFile)
+    given = typed_values({name: values[name] for name in names}, known, LorebookEntry)
     if not is_moved:
         return replace(before, **given)
     place, depth = str(values["place"]), given.pop("insertion_point")
@@ -160,7 +159,7 @@ def typed_book(values: Values, before: Lorebook) -> Lorebook:
     """Return a lorebook with other values of its fields. Raises FieldError."""
     shown, known = book_values(before), _known(BOOK_FIELDS)
     changed = {name: value for name, value in values.items() if value != shown[name]}
-    found = typed_values(changed, known, BookFile, entries=())
+    found = typed_values(changed, known, Lorebook)
     if not found.get("name", before.name):
         raise FieldError("name", "A lorebook needs a name.")
     return replace(before, **found)

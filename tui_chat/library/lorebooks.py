@@ -9,104 +9,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
-
-from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
+from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, require_number
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.sillytavern_world_info import (
-    LARGEST_NUMBER,
     WorldInfoEntry,
     is_world_info_entry,
     world_info_entry,
 )
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.lorebook import (
-    Lorebook,
-    LorebookEntry,
-    LorePosition,
-    MatchSource,
-    SecondaryLogic,
-)
-from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import GenerationKind
-from tui_chat.models.preset import AnchorPoint
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
-
-def _percent(value: object) -> float:
-    found = require_number(value)
-    if not 0 <= found <= 100:
-        raise ValueError("from 0 to 100")
-    return float(found)
-
-
-_Count = Annotated[StrictInt, Field(ge=0, le=LARGEST_NUMBER)]
-_Number = Annotated[StrictInt, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-
-
-class EntryFile(FileModel):
-    """The fields of an entry in a file of ours."""
-
-    id: StrictStr | None = None
-    content: StrictStr = ""
-    keys: tuple[StrictStr, ...] = ()
-    name: StrictStr = ""
-    enabled: StrictBool = True
-    constant: StrictBool = False
-    secondary_keys: tuple[StrictStr, ...] = ()
-    secondary_logic: SecondaryLogic = "and_any"
-    role: MessageRole = "system"
-    insertion_point: _Number | None = None
-    anchor_point: AnchorPoint | None = None
-    anchor_target: StrictStr | None = None
-    order: _Number = 100
-    scan_depth: _Count | None = None
-    case_sensitive: StrictBool | None = None
-    whole_words: StrictBool | None = None
-    prevent_recursion: StrictBool = False
-    exclude_recursion: StrictBool = False
-    delay_until_recursion: StrictBool | _Count = 0
-    ignore_budget: StrictBool = False
-    probability: Annotated[float, PlainValidator(_percent)] = 100.0
-    position: LorePosition = ""
-    outlet: StrictStr = ""
-    groups: tuple[StrictStr, ...] = ()
-    group_override: StrictBool = False
-    group_weight: _Count = 100
-    group_scoring: StrictBool | None = None
-    sticky: _Count = 0
-    cooldown: _Count = 0
-    delay: _Count = 0
-    triggers: tuple[GenerationKind, ...] = ()
-    characters: tuple[StrictStr, ...] = ()
-    character_tags: tuple[StrictStr, ...] = ()
-    characters_excluded: StrictBool = False
-    sources: tuple[MatchSource, ...] = ()
-
-
-class BookFile(FileModel):
-    """The fields of a lorebook in a file of ours."""
-
-    name: StrictStr | None = None
-    entries: tuple[EntryFile, ...]
-    scan_depth: _Count = 2
-    token_budget: _Count | None = None
-    recursive: StrictBool = True
-    max_recursion: _Count = 10
-    case_sensitive: StrictBool = False
-    whole_words: StrictBool = True
-
-
-BOOK_KEYS = KnownKeys(BookFile.model_fields)
-ENTRY_KEYS = KnownKeys(EntryFile.model_fields)
+BOOK_KEYS = KnownKeys(each.name for each in fields(Lorebook) if each.name != "extras")
+ENTRY_KEYS = KnownKeys(each.name for each in fields(LorebookEntry) if each.name != "extras")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +79,16 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
         steps = foreign
     elif isinstance(whole.get("entries"), list):
         whole["entries"], kept = _from_list(file, as_array(whole["entries"]), at)
-    book = file.validate(BookFile, whole)
-    if book is None or file.failed:
+    if isinstance(whole.get("entries"), list):
+        whole["entries"] = list(_with_defaults(whole["entries"], kept))
+    elif "entries" not in whole:
+        file.report(Level.ERROR, "missing-key", "“entries” is missing", ())
+    fields = file.read_fields(Lorebook, whole)
+    if fields is None or file.failed:
         return ParsedLorebook(None, file)
     paths = tuple((*at, step) for step, _ in zip(steps, kept, strict=False))
-    return ParsedLorebook(_book(book, kept, extras, default_name), file, paths)
+    fields["name"] = fields.get("name") or default_name
+    return ParsedLorebook(Lorebook(**fields, extras=MappingProxyType(extras)), file, paths)
 
 
 def _from_world_info(
@@ -186,7 +114,7 @@ def _from_list(
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
     """Return the fields of a list's entries, ours and SillyTavern's, and their unknown keys.
 
-    Values other than objects are left for `JsonFile.validate`.
+    Values other than objects are left for `JsonFile.read_fields`.
     """
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
@@ -219,31 +147,21 @@ def _world_info(
     return entry
 
 
-def _book(
-    found: BookFile, kept: list[Mapping[str, Any]], extras: Mapping[str, Any], default_name: str
-) -> Lorebook:
-    return Lorebook(
-        name=found.name or default_name,
-        entries=tuple(_entries(found.entries, kept)),
-        scan_depth=found.scan_depth,
-        token_budget=found.token_budget,
-        recursive=found.recursive,
-        max_recursion=found.max_recursion,
-        case_sensitive=found.case_sensitive,
-        whole_words=found.whole_words,
-        extras=MappingProxyType(dict(extras)),
-    )
-
-
-def _entries(
-    found: tuple[EntryFile, ...], extras: list[Mapping[str, Any]]
-) -> Iterator[LorebookEntry]:
-    used = {entry.id for entry in found}
-    for index, (entry, unknown) in enumerate(zip(found, extras, strict=True)):
+def _with_defaults(
+    entries: Sequence[object], extras: Sequence[Mapping[str, Any]]
+) -> Iterator[object]:
+    """Yield the fields of entries with their ids and unknown keys; other values as they are."""
+    ids = [(object_or_none(each) or {}).get("id") for each in entries]
+    used = {each for each in ids if isinstance(each, str)}
+    for index, (entry, unknown) in enumerate(zip(entries, extras, strict=True)):
+        given = object_or_none(entry)
+        if given is None:
+            yield entry
+            continue
         number = index + 1
         while f"entry-{number}" in used:
             number += 1
-        identity = entry.id or f"entry-{number}"
-        used.add(identity)
-        given = entry.model_dump(exclude={"id"})
-        yield LorebookEntry(id=identity, extras=MappingProxyType(dict(unknown)), **given)
+        identity = given.get("id") or f"entry-{number}"
+        if isinstance(identity, str):
+            used.add(identity)
+        yield {**given, "id": identity, "extras": unknown}

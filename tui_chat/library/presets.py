@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
@@ -28,103 +28,17 @@ from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.message import MESSAGE_ROLES, MessageRole
-from tui_chat.models.policies import (
-    OWN_POLICIES,
-    GenerationKind,
-    Policies,
-)
-from tui_chat.models.preset import (
-    AnchorPoint,
-    CacheLifetime,
-    CardField,
-    Preset,
-    PresetMessage,
-    PresetMessageType,
-    SystemPlacement,
-)
+from tui_chat.models.json_values import plain
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_json import settings_json
 
-if TYPE_CHECKING:
-    from tui_chat.library.preset_model import MessageFile, PresetFile
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-@dataclass(frozen=True, slots=True)
-class MessageFields:
-    """The fields of a message in a preset file."""
-
-    id: str | None = None
-    name: str = ""
-    type: PresetMessageType = "message"
-    role: MessageRole | None = None
-    content: str = ""
-    enabled: bool = True
-    insertion_point: int | None = None
-    anchor_point: AnchorPoint | None = None
-    anchor_target: str | None = None
-    order: int = 0
-    cache_control: CacheLifetime | None = None
-    requires: str = ""
-    triggers: tuple[GenerationKind, ...] = ()
-    card_field: CardField = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PresetFields:
-    """The fields of a preset file."""
-
-    preset_messages: tuple[MessageFields, ...]
-    name: str | None = None
-    system_placement: SystemPlacement = "hoist"
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    policies: Policies = OWN_POLICIES
-    sillytavern: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-_PLAIN: Mapping[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("id", "name", "content", "anchor_target", "requires"), _is_text),
-    **dict.fromkeys(("insertion_point", "order"), lambda value: type(value) is int),
-    "type": lambda value: value in get_args(PresetMessageType),
-    "role": lambda value: value in MESSAGE_ROLES,
-    "enabled": lambda value: type(value) is bool,
-    "anchor_point": lambda value: value in get_args(AnchorPoint),
-}
-"""For each field of a message, whether a value needs no closer look."""
-
-
-def _plain(whole: Mapping[str, Any]) -> PresetFields | None:
-    """Return the fields of a file in which every value is as usual; None for pydantic to decide.
-
-    Loading pydantic takes 0.2 s and 13 MB, and the first screen needs a preset.
-    """
-    values = dict(whole)
-    messages = values.pop("preset_messages", None)
-    if not isinstance(messages, list | tuple) or values.keys() - {"name"}:
-        return None
-    found: list[MessageFields] = []
-    for message in cast("Sequence[object]", messages):
-        fields = object_or_none(message)
-        if fields is None or not all(
-            name in _PLAIN and _PLAIN[name](value) for name, value in fields.items()
-        ):
-            return None
-        found.append(MessageFields(**fields))
-    name = values.get("name")
-    return PresetFields(tuple(found), name) if name is None or _is_text(name) else None
-
-
+_FIELDS = ("name", "messages", "system_placement", "variables", "policies", "sillytavern")
 PRESET_KEYS = KnownKeys(
-    (*(each.name for each in fields(PresetFields)), "parameters"),
-    {"preset_messages": ("messages",)},
+    (*_FIELDS, "parameters"), {"messages": ("presetMessages", "preset_messages")}
 )
-MESSAGE_KEYS = KnownKeys(each.name for each in fields(MessageFields))
-_SOURCE = "sillytavern"
-_POLICY_NAMES = tuple(each.name for each in fields(Policies))
-_POLICY_KEYS = KnownKeys(_POLICY_NAMES)
+MESSAGE_KEYS = KnownKeys(each.name for each in fields(PresetMessage) if each.name != "extras")
+_POLICY_KEYS = KnownKeys(each.name for each in fields(Policies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,42 +73,30 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     """Parse a preset. Raises nothing: errors are among the file's findings."""
     file = JsonFile(text)
     whole, extras = _whole(file)
-    at = file.path_of((), "preset_messages")
-    messages, kept = file.sort_each(whole.get("preset_messages"), at, MESSAGE_KEYS)
-    whole = {**whole, "preset_messages": messages} if messages else whole
+    if file.failed:
+        return ParsedPreset(None, file)
+    at = file.path_of((), "messages")
+    messages, kept = file.sort_each(whole.get("messages"), at, MESSAGE_KEYS)
+    if messages:
+        whole["messages"] = list(_with_defaults(messages, kept))
+    elif "messages" not in whole:
+        file.report(Level.ERROR, "missing-key", "“presetMessages” is missing", ())
     place = file.path_of((), "parameters")
     settings, unknown = file.read_settings(whole.pop("parameters", None), place)
     if unknown:
         extras["parameters"] = unknown
     if (policies := object_or_none(whole.get("policies"))) is not None:
         taken = file.sort_keys(policies, file.path_of((), "policies"), _POLICY_KEYS)
-        whole = {**whole, "policies": taken.fields}
+        whole["policies"] = taken.fields
         if taken.extras:
             extras["policies"] = taken.extras
-    found = None if file.failed else _plain(whole) or _checked(file, whole)
-    if found is None:
+    found = file.read_fields(Preset, whole)
+    if found is None or file.failed:
         return ParsedPreset(None, file, at)
-    given = found.policies
-    if not isinstance(given, Policies):
-        given = Policies(**given.model_dump())
-    preset = Preset(
-        name=found.name or default_name,
-        messages=tuple(_messages(found.preset_messages, kept)),
-        system_placement=found.system_placement,
-        variables=MappingProxyType(found.variables),
-        settings=settings,
-        policies=given,
-        sillytavern=MappingProxyType(dict(found.sillytavern)),
-        scripts=scripts_in(found.sillytavern.get("extensions")),
-        extras=MappingProxyType(extras),
-    )
+    found["name"] = found.get("name") or default_name
+    scripts = scripts_in(found.get("sillytavern", {}).get("extensions"))
+    preset = Preset(**found, settings=settings, scripts=scripts, extras=MappingProxyType(extras))
     return ParsedPreset(preset, file, at)
-
-
-def _checked(file: JsonFile, whole: Mapping[str, Any]) -> PresetFile | None:
-    from tui_chat.library.preset_model import PresetFile
-
-    return file.validate(PresetFile, whole)
 
 
 def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -202,8 +104,8 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     if file.failed:
         return {}, {}
     if file.is_list:
-        file.set_path((), "preset_messages")
-        return {"preset_messages": as_array(file.value)}, {}
+        file.set_path((), "messages")
+        return {"messages": as_array(file.value)}, {}
     found = object_or_none(file.value)
     if found is None:
         sentence = (
@@ -221,34 +123,29 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     return taken.fields, taken.extras
 
 
-def _messages(
-    found: Sequence[MessageFields | MessageFile], extras: Sequence[Mapping[str, Any]]
-) -> Iterator[PresetMessage]:
-    used = {message.id for message in found}
-    for index, (message, unknown) in enumerate(zip(found, extras, strict=True)):
-        is_anchor = message.type != "message"
+def _with_defaults(
+    messages: Sequence[object], extras: Sequence[Mapping[str, Any]]
+) -> Iterator[object]:
+    """Yield the fields of messages with their ids, roles and unknown keys; other values as they
+    are.
+    """
+    ids = [(object_or_none(each) or {}).get("id") for each in messages]
+    used = {each for each in ids if isinstance(each, str)}
+    for index, (message, unknown) in enumerate(zip(messages, extras, strict=True)):
+        given = object_or_none(message)
+        if given is None:
+            yield message
+            continue
+        kind = given.get("type")
+        is_anchor = isinstance(kind, str) and kind != "message"
         number = index + 1
         while not is_anchor and f"message-{number}" in used:
             number += 1
-        identity = message.id or (message.type if is_anchor else f"message-{number}")
-        used.add(identity)
-        yield PresetMessage(
-            id=identity,
-            role=message.role or ("user" if is_anchor else "system"),
-            content=message.content,
-            type=message.type,
-            name=message.name,
-            enabled=message.enabled,
-            insertion_point=message.insertion_point,
-            anchor_point=message.anchor_point,
-            anchor_target=message.anchor_target,
-            order=message.order,
-            cache_control=message.cache_control,
-            requires=message.requires,
-            triggers=message.triggers,
-            card_field=message.card_field,
-            extras=MappingProxyType(unknown),
-        )
+        identity = given.get("id") or (kind if is_anchor else f"message-{number}")
+        if isinstance(identity, str):
+            used.add(identity)
+        role = "user" if is_anchor else "system"
+        yield {"role": role, **given, "id": identity, "extras": unknown}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +166,7 @@ class FileStyle:
         if file.failed:
             return cls()
         whole = object_or_none(file.value) or {}
-        lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "preset_messages"]
+        lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "messages"]
         messages = as_array(whole[lists[0]] if lists else file.value)
         keys = [*whole, *(key for message in messages for key in object_or_none(message) or {})]
         fields = {**MESSAGE_KEYS.field_of, **PRESET_KEYS.field_of}
@@ -295,18 +192,12 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
         fields["system_placement"] = preset.system_placement
     if preset.variables:
         fields["variables"] = dict(preset.variables)
-    policies: dict[str, Any] = {
-        _spelled(name, style): list(cast("tuple[str, ...]", value))
-        if isinstance(value, tuple)
-        else value
-        for name in _POLICY_NAMES
-        if (value := getattr(preset.policies, name)) != getattr(OWN_POLICIES, name)
-    }
+    policies = {_spelled(name, style): value for name, value in plain(preset.policies).items()}
     policies |= preset.extras.get("policies", {})
     if policies:
         fields["policies"] = policies
-    plain = settings_json(preset.settings)
-    parameters = {_spelled(name, style): value for name, value in plain.items()}
+    settings = settings_json(preset.settings)
+    parameters = {_spelled(name, style): value for name, value in settings.items()}
     parameters |= preset.extras.get("parameters", {})
     if parameters:
         fields["parameters"] = parameters
@@ -317,32 +208,26 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
         named = {_spelled(name, style): value for name, value in fields.items()}
         body = {**named, **_unknown(preset.extras, PRESET_KEYS), **there}
         if preset.sillytavern:
-            body[_SOURCE] = dict(preset.sillytavern)
+            body["sillytavern"] = dict(preset.sillytavern)
     return json.dumps(body, indent=style.indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
-    optional = {
-        "name": message.name or None,
-        "type": None if message.type == "message" else message.type,
-        "role": None if message.is_anchor and message.role == "user" else message.role,
-        "content": message.content if message.content or not message.is_anchor else None,
-        "enabled": None if message.enabled else False,
-        "insertion_point": message.insertion_point,
-        "anchor_point": message.anchor_point,
-        "anchor_target": message.anchor_target,
-        "order": message.order or None,
-        "cache_control": _MARKS[message.cache_control],
-        "requires": message.requires or None,
-        "triggers": list(message.triggers) or None,
-        "card_field": message.card_field or None,
-    }
-    fields = {_spelled(name, style): value for name, value in optional.items() if value is not None}
-    return {"id": message.id, **fields, **_unknown(message.extras, MESSAGE_KEYS)}
+    given = {**plain(message), "role": message.role, "content": message.content}
+    if message.is_anchor and message.role == "user":
+        del given["role"]
+    if message.is_anchor and not message.content:
+        del given["content"]
+    if message.cache_control is not None:
+        given["cache_control"] = _MARKS[message.cache_control]
+    given.pop("extras", None)
+    first = {name: given.pop(name) for name in _FIRST if name in given}
+    named = {_spelled(name, style): value for name, value in (first | given).items()}
+    return {**named, **_unknown(message.extras, MESSAGE_KEYS)}
 
 
-_MARKS: dict[CacheLifetime | None, object] = {
-    None: None,
+_FIRST = ("id", "name", "type", "role", "content")
+_MARKS: dict[CacheLifetime, object] = {
     "5m": True,
     "1h": {"type": "ephemeral", "ttl": "1h"},
 }

@@ -9,54 +9,35 @@ camelCase.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import Field, PlainValidator, StrictInt, StrictStr
+from typing import Annotated, Any
 
 from tui_chat.errors import FieldError
 from tui_chat.files import input_name
-from tui_chat.library.file_model import FileModel
-from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, require_number
-from tui_chat.library.typed_fields import Field as FormField
-from tui_chat.library.typed_fields import FieldRows, Values, shown_values, typed_values
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
+from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_object, describe_value, object_or_none
-from tui_chat.models.role import (
-    MAX_PROFILE_DEPTH,
-    PROFILE_DEPTH,
-    PROFILE_ROLES,
-    Profile,
-    ProfilePlacement,
-    Role,
+from tui_chat.models.role import PROFILE_ROLES, Profile, Role
+from tui_chat.models.typed_json import Range
+
+
+@dataclass(frozen=True, slots=True)
+class _SettingsBesideName:
+    """Settings that a role file may have beside the role's name."""
+
+    temperature: float | None = None
+    max_tokens: Annotated[int, Range(1)] | None = None
+
+
+_BESIDE = tuple(each.name for each in fields(_SettingsBesideName))
+_ROLE_KEYS = KnownKeys(
+    ("role_id", "name", "system_prompt", "model", "preset", "status", "parameters", *_BESIDE),
+    {"role_id": ("id",)},
 )
-from tui_chat.models.settings import NO_SETTINGS, Settings
-
-M = TypeVar("M", bound=FileModel)
-
-
-class _RoleFile(FileModel):
-    role_id: StrictStr = ""
-    name: StrictStr
-    system_prompt: StrictStr = ""
-    model: StrictStr = ""
-    temperature: Annotated[float, PlainValidator(require_number)] | None = None
-    max_tokens: Annotated[StrictInt, Field(gt=0)] | None = None
-    preset: StrictStr = ""
-    status: Literal["enabled", "disabled"] = "enabled"
-
-
-class _ProfileFile(FileModel):
-    name: StrictStr
-    content: StrictStr = ""
-    placement: ProfilePlacement = "anchor"
-    depth: Annotated[StrictInt, Field(ge=0, le=MAX_PROFILE_DEPTH)] = PROFILE_DEPTH
-    role: Literal["system", "user", "assistant"] = "system"
-
-
-_ROLE_KEYS = KnownKeys((*_RoleFile.model_fields, "parameters"), {"role_id": ("id",)})
-_PROFILE_KEYS = KnownKeys(_ProfileFile.model_fields)
+_PROFILE_KEYS = KnownKeys(each.name for each in fields(Profile))
 
 _PLACES = (
     ("anchor", "the preset's anchor"),
@@ -66,11 +47,11 @@ _PLACES = (
     ("none", "only where {{persona}} is"),
 )
 PROFILE_FIELDS: FieldRows = (
-    (FormField("name", "Name"),),
-    (FormField("content", "What the model should know about you", "text"),),
-    (FormField("placement", "Place in the request", "choice", _PLACES),
-     FormField("depth", "Depth, in messages", "number"),
-     FormField("role", "Role at a depth", "choice", tuple((each, each) for each in PROFILE_ROLES))),
+    (Field("name", "Name"),),
+    (Field("content", "What the model should know about you", "text"),),
+    (Field("placement", "Place in the request", "choice", _PLACES),
+     Field("depth", "Depth, in messages", "number"),
+     Field("role", "Role at a depth", "choice", tuple((each, each) for each in PROFILE_ROLES))),
 )  # fmt: skip
 """The fields of a profile as people edit them, in rows."""
 _FIELDS = {field.name: field for row in PROFILE_FIELDS for field in row}
@@ -83,18 +64,17 @@ def load_role(path: Path) -> Role:
 
 def parse_role(text: str, source: str, default_id: str) -> Role:
     """Read a role from JSON text; `source` is what errors call it. Raises InputError."""
-    found, settings = _read(text, source, _RoleFile, _ROLE_KEYS, "a role")
-    beside = {"temperature": found.temperature, "max_tokens": found.max_tokens}
-    missing = {name: each for name, each in beside.items() if getattr(settings, name) is None}
-    return Role(
-        role_id=found.role_id or default_id,
-        name=found.name,
-        system_prompt=found.system_prompt,
-        model=found.model,
-        settings=replace(settings, **missing),
-        preset=found.preset,
-        status=found.status,
+    file, given = _fields(text, _ROLE_KEYS, "a role")
+    settings, _ = file.read_settings(given.pop("parameters", None), file.path_of((), "parameters"))
+    beside = file.read_fields(
+        _SettingsBesideName, {name: given.pop(name) for name in _BESIDE if name in given}
     )
+    role = file.read(Role, {**given, "role_id": given.get("role_id") or default_id})
+    file.raise_errors(source)
+    assert role is not None  # there were no errors
+    assert beside is not None
+    missing = {name: each for name, each in beside.items() if getattr(settings, name) is None}
+    return replace(role, settings=replace(settings, **missing))
 
 
 def load_profile(path: Path) -> Profile:
@@ -104,8 +84,11 @@ def load_profile(path: Path) -> Profile:
 
 def parse_profile(text: str, source: str) -> Profile:
     """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
-    found, _ = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
-    return Profile(found.name, found.content, found.placement, found.depth, found.role)
+    file, given = _fields(text, _PROFILE_KEYS, "a profile")
+    profile = file.read(Profile, given)
+    file.raise_errors(source)
+    assert profile is not None  # there were no errors
+    return profile
 
 
 def dump_profile(profile: Profile, before: str = "") -> str:
@@ -131,25 +114,19 @@ def typed_profile(values: Values, before: Profile) -> Profile:
     """Return a profile with other values of its fields. Raises FieldError."""
     shown = profile_values(before)
     changed = {name: value for name, value in values.items() if value != shown[name]}
-    after = replace(before, **typed_values(changed, _FIELDS, _ProfileFile, name=before.name))
+    after = replace(before, **typed_values(changed, _FIELDS, Profile))
     if not after.name:
         raise FieldError("name", "A profile needs a name.")
     return after
 
 
-def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> tuple[M, Settings]:
-    """Return the fields of a file, and the settings in its `parameters`."""
-    file, settings = JsonFile(text), NO_SETTINGS
+def _fields(text: str, keys: KnownKeys, what: str) -> tuple[JsonFile, dict[str, Any]]:
+    """Return a file and its fields; `what` it is, for errors."""
+    file = JsonFile(text)
     value = object_or_none(file.value)
-    found = None
     if value is not None:
-        fields = file.sort_keys(value, (), keys).fields
-        place = file.path_of((), "parameters")
-        settings, _ = file.read_settings(fields.pop("parameters", None), place)
-        found = file.validate(model, fields)
-    elif not file.failed:
+        return file, file.sort_keys(value, (), keys).fields
+    if not file.failed:
         sentence = f"{what} must be an object, not {describe_value(file.value)}"
         file.report(Level.ERROR, "bad-value", sentence, ())
-    file.raise_errors(source)
-    assert found is not None  # it had no errors
-    return found, settings
+    return file, {}

@@ -22,10 +22,9 @@ from typing import Any, cast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
+from tui_chat.models.lorebook import LARGEST_NUMBER
 from tui_chat.models.policies import GENERATION_KINDS
 
-LARGEST_NUMBER = 2**53 - 1
-"""The largest integer that a number of JavaScript holds exactly."""
 NOTE_DEPTH = 4
 """SillyTavern's default depth of an author's note."""
 

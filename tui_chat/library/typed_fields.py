@@ -7,16 +7,15 @@ format. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
-
-from pydantic import ValidationError
 
 from tui_chat.errors import ChangedElsewhere, FieldError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_model import FileModel
 from tui_chat.library.file_reader import fault_sentence
 from tui_chat.models.text import clean
+from tui_chat.models.typed_json import BadValue, read_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -66,22 +65,24 @@ def _shown(value: Any, kind: FieldKind) -> str | bool:
             return "" if value is None else str(value)
 
 
-def typed_values(
-    values: Values, fields: Mapping[str, Field], model: type[FileModel], **more: Any
-) -> dict[str, Any]:
-    """Return typed values as a file has them, checked by the model of the file; `more` are values
-    that the model needs besides. Raises FieldError.
+def typed_values(values: Values, fields: Mapping[str, Field], kind: type) -> dict[str, Any]:
+    """Return typed values as fields of a dataclass. A field that is left empty has its default.
+    Raises FieldError.
     """
     raw = {name: _meant(value, fields[name].kind) for name, value in values.items()}
-    given = {name: value for name, value in raw.items() if value is not None}
     try:
-        found = model.model_validate({**more, **given})
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        name = str(fault["loc"][0])
+        found = read_fields(kind, {name: value for name, value in raw.items() if value is not None})
+    except BadValue as error:
+        fault = error.faults[0]
+        name = str(fault.path[0])
         label = fields[name].label if name in fields else name
         raise FieldError(name, f"{label}: it {fault_sentence(fault)}.") from None
-    return {name: getattr(found, name) for name in values}
+    return {**{name: _default(kind, name) for name in raw.keys() - found.keys()}, **found}
+
+
+def _default(kind: Any, name: str) -> Any:
+    """Return what a field has that is left empty."""
+    return next(each.default for each in dataclass_fields(kind) if each.name == name)
 
 
 def _meant(value: str | bool, kind: FieldKind) -> Any:
@@ -120,7 +121,7 @@ def merge_edit(before: D, after: D, now: D, what: str, *, overwrite: bool) -> D:
     """
     edits = {
         field.name: value
-        for field in fields(after)
+        for field in dataclass_fields(after)
         if (value := getattr(after, field.name)) != getattr(before, field.name)
     }
     others = [

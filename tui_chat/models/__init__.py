@@ -22,7 +22,8 @@ search         Query, Hit: full-text search
 tool           Tool: a configured tool and its command
 sanitize       control and invisible characters made visible
 json_text      decoding JSON text that others wrote
-json_values    pack, unpack: any of these values as JSON and back
+typed_json     read: values from JSON that others wrote, by their types and limits
+json_values    pack, unpack: any of these values as JSON and back, for our database
 common_prefix  the common prefix of two sequences
 memo           Memo: results remembered by the identity of a frozen value
 """

@@ -24,7 +24,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 def pack(value: object) -> str:
     """Return the value as JSON text."""
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack(kind: Any, text: str) -> Any:
@@ -32,17 +32,18 @@ def unpack(kind: Any, text: str) -> Any:
     return _reader(kind)(json.loads(text))
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> Any:
+    """Return the value as plain JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: _plain(part)
+            field.name: plain(part)
             for field in dataclasses.fields(value)
             if (part := getattr(value, field.name)) != _default(field)
         }
     if isinstance(value, (tuple, list)):
-        return [_plain(part) for part in cast("list[object]", value)]
+        return [plain(part) for part in cast("list[object]", value)]
     if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in cast("Mapping[str, object]", value).items()}
+        return {key: plain(part) for key, part in cast("Mapping[str, object]", value).items()}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, date):

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint
+from tui_chat.models.typed_json import Accepts, Check, Form, Range
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]
 """The condition on the secondary keys of an entry one of whose keys occurs: any occurs, all occur,
@@ -54,6 +55,15 @@ class EntryState(IntEnum):
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+LARGEST_NUMBER = 2**53 - 1
+"""The largest number in a lorebook, which a number of JavaScript still holds exactly."""
+_Count = Annotated[int, Range(0, LARGEST_NUMBER, says="of 0 or more")]
+_Number = Annotated[int, Range(-LARGEST_NUMBER, LARGEST_NUMBER, says="")]
+
+
+def _level(found: object) -> object:
+    """Return the level of an entry that is one of the first level, or of none."""
+    return int(found) if isinstance(found, bool) else found
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -76,14 +86,14 @@ class LorebookEntry:
     secondary_logic: SecondaryLogic = "and_any"
     role: MessageRole = "system"
     """The role of its message."""
-    insertion_point: int | None = None
+    insertion_point: _Number | None = None
     """Depth in the history, as in a preset message: -1 after the newest message."""
     anchor_point: AnchorPoint | None = None
     anchor_target: str | None = None
     """Id of an anchor; None with an `anchor_point` means the history."""
-    order: int = 100
+    order: _Number = 100
     """The higher, the more important: the first to get tokens, and the nearer to the end."""
-    scan_depth: int | None = None
+    scan_depth: _Count | None = None
     """How many of the newest messages, draft included, are searched; None takes the book's."""
     case_sensitive: bool | None = None
     """None takes the book's."""
@@ -93,11 +103,13 @@ class LorebookEntry:
     """True if its content activates no other entries."""
     exclude_recursion: bool = False
     """True if the content of other entries does not activate it."""
-    delay_until_recursion: int = 0
+    delay_until_recursion: Annotated[
+        _Count, Form(_level), Accepts("true, false or a whole number")
+    ] = 0
     """Above 0: only the content of other entries activates it, and such entries one level after
     the other."""
     ignore_budget: bool = False
-    probability: float = 100.0
+    probability: Annotated[float, Range(0, 100), Check(float)] = 100.0
     """In percent, 0 to 100."""
     position: LorePosition = ""
     """The place by SillyTavern's name, if the preset has it; empty for those said above."""
@@ -107,16 +119,16 @@ class LorebookEntry:
     """Of the active entries of one group only one is sent."""
     group_override: bool = False
     """True if the highest `order` wins in its group, instead of a draw."""
-    group_weight: int = 100
+    group_weight: _Count = 100
     """Its weight in the draw."""
     group_scoring: bool | None = None
     """True if only the entries of its group with the most matching keys may win; None takes the
     session's rule."""
-    sticky: int = 0
+    sticky: _Count = 0
     """Stays active for so many messages."""
-    cooldown: int = 0
+    cooldown: _Count = 0
     """Pauses for so many messages after it was active."""
-    delay: int = 0
+    delay: _Count = 0
     """Is not active before there are so many messages."""
     triggers: tuple[GenerationKind, ...] = ()
     """The kinds of generation with which it may be active; empty for all."""
@@ -138,13 +150,13 @@ class Lorebook:
 
     name: str
     entries: tuple[LorebookEntry, ...] = ()
-    scan_depth: int = 2
+    scan_depth: _Count = 2
     """How many of the newest messages, draft included, are searched; 0 for none."""
-    token_budget: int | None = None
+    token_budget: _Count | None = None
     """Tokens that its entries may cost together; None for no limit of its own."""
     recursive: bool = True
     """True if the content of an entry may activate others."""
-    max_recursion: int = 10
+    max_recursion: _Count = 10
     """How many times in a row."""
     case_sensitive: bool = False
     whole_words: bool = True

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
+from tui_chat.models.typed_json import Form
 
 PresetMessageType = Literal[
     "message", "chat_history", "user_profile", "placeholder", "example_dialogues"
@@ -30,6 +31,23 @@ CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
 OTHERWISE = "-otherwise"
 """End of the id of a message that stands for another one with other kinds of generation."""
+
+_MARKS: tuple[tuple[object, CacheLifetime | None], ...] = (
+    (False, None),
+    (True, "5m"),
+    ({"type": "ephemeral"}, "5m"),
+    ({"type": "ephemeral", "ttl": "5m"}, "5m"),
+    ({"type": "ephemeral", "ttl": "1h"}, "1h"),
+)
+"""Cache marks as files write them: true, false, or Anthropic's form."""
+
+
+def _lifetime(mark: object) -> CacheLifetime | None:
+    for form, lifetime in _MARKS:
+        if mark == form and isinstance(mark, bool) is isinstance(form, bool):
+            return lifetime
+    raise ValueError('must be true, false or {"type": "ephemeral", "ttl": "5m" or "1h"}')
+
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -52,7 +70,7 @@ class PresetMessage:
     """Id of the anchor; None with an `anchor_point` means the history."""
     order: int = 0
     """Sorts messages at one point; equal orders keep the preset's order."""
-    cache_control: CacheLifetime | None = None
+    cache_control: Annotated[CacheLifetime | None, Form(_lifetime)] = None
     """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this
     message. On a `chat_history` anchor: up to and with the newest message before which nothing
     moves from one request to the next. None for no mark."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
+from tui_chat.models.typed_json import Range
 
+ProfileRole = Literal["system", "user", "assistant"]
 ProfilePlacement = Literal["anchor", "note_top", "note_bottom", "depth", "none"]
-PROFILE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
+PROFILE_ROLES: tuple[ProfileRole, ...] = ("system", "user", "assistant")
 MAX_PROFILE_DEPTH = 1_000_000
 FIRST_ROLE_NAME = "Assistant"
 """The name of the role that an empty database starts with."""
@@ -27,13 +29,13 @@ class Profile:
     """A name and what the model should know about the person."""
 
     name: str
-    content: str
+    content: str = ""
     placement: ProfilePlacement = "anchor"
     """Where its content goes: to the preset's anchor, to the top or bottom of the author's note, or
     to a depth in the history. `{{persona}}` is independent of it."""
-    depth: int = PROFILE_DEPTH
+    depth: Annotated[int, Range(0, MAX_PROFILE_DEPTH)] = PROFILE_DEPTH
     """Messages of the conversation after it, for `depth`."""
-    role: MessageRole = "system"
+    role: ProfileRole = "system"
     """For `depth`."""
 
 

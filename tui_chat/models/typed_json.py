@@ -1,0 +1,509 @@
+"""JSON from outside read into values, by the types of the values.
+
+A value is declared once, as a dataclass. What its fields accept is in their types: `Literal`,
+`tuple`, `X | None`, other dataclasses, and the limits of this module in `Annotated`. `read` makes
+the value of parsed JSON or TOML and names all faults with their places.
+
+1. Types are strict: a text is no number, and a boolean none either. A whole number is a number.
+2. null is None where None is allowed. Elsewhere the key is absent.
+3. Keys are the names of the fields, or their `Key`. An unknown key is a fault, or ignored.
+4. Of JSON that `json_values.pack` wrote (`is_own`) only the types are checked, since limits may
+   change between versions, and its keys are the names of the fields.
+
+`json_values.unpack` reads rows of our own database faster, and checks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from tui_chat.lazy_dataclass import dataclass
+
+T = TypeVar("T")
+Path = tuple[str | int, ...]
+"""Steps from the root: keys and list positions."""
+
+
+# Limits of a field, in `Annotated`
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The limits of a number."""
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    """The number that it must exceed."""
+    says: str | None = None
+    """The limits in words, where they are not “from … to …”."""
+
+    @property
+    def words(self) -> str:
+        """The limits as words after “a number”."""
+        if self.says is not None:
+            return self.says and f" {self.says}"
+        pairs = (("above", self.above), ("from", self.low), ("to", self.high))
+        return "".join(f" {word} {_number_words(end)}" for word, end in pairs if end is not None)
+
+    def contains(self, number: Any) -> bool:
+        """Return True if a number is within the limits."""
+        return (
+            (self.low is None or number >= self.low)
+            and (self.high is None or number <= self.high)
+            and (self.above is None or number > self.above)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A function that returns a value, or a better form of it. Raises ValueError with what is
+    wrong, as the end of a sentence: `must be a reference`.
+    """
+
+    function: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Another form that a value may have in JSON: `function` returns the usual form of it.
+    Raises ValueError as `Check` does.
+    """
+
+    function: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """What is accepted, in words, instead of those that follow from the type."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key of a field in JSON that people write, where it is not the field's name."""
+
+    name: str
+
+
+# Faults
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A value that is not accepted."""
+
+    path: Path
+    kind: Literal["value", "missing", "unknown"]
+    sentence: str
+    """What is wrong, as the end of a sentence that begins with the place: `must be text`."""
+    value: object = None
+    """What was there. It may be a secret."""
+
+
+class BadValue(ValueError):
+    """JSON is not what a type says; `faults` has at least one."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__(faults[0].sentence)
+        self.faults = faults
+
+
+def read(kind: type[T] | Any, value: object, *, is_own: bool = False, is_open: bool = False) -> T:
+    """Return the value of type `kind` that parsed JSON is. Unknown keys are ignored if `is_open`.
+    Raises BadValue with all faults.
+    """
+    return _result(_reader(kind, _Mode(is_own, is_open or is_own)), value)
+
+
+def read_fields(kind: type, value: object, names: frozenset[str] | None = None) -> dict[str, Any]:
+    """Return those fields of a dataclass that an object has, by their names; `names` are those
+    that it may have, all by default. Raises BadValue with all faults.
+    """
+
+    def fields_of(value: Any) -> dict[str, Any]:
+        return _read_object(_shape(kind, _Mode(False, False)), value, names)
+
+    return _result(fields_of, value)
+
+
+def _result(reader: _Reader, value: object) -> Any:
+    try:
+        return reader(value)
+    except BadValue:
+        raise
+    except ValueError as error:
+        raise BadValue([Fault((), "value", str(error), value)]) from None
+
+
+# Readers: functions from JSON to a value. They raise ValueError with what is wrong with the value
+# itself, and BadValue with what is wrong inside it.
+
+_Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    is_own: bool
+    is_open: bool
+
+
+@cache
+def _reader(kind: Any, mode: _Mode) -> _Reader:
+    """Return the function that reads a type."""
+    base, limits = split(kind)
+    if limits and not mode.is_own:
+        return _limited(base, limits, accepts(kind), mode)
+    if isinstance(base, type) and is_dataclass(base):
+        return _object_reader(base, mode)
+    if base in _SIMPLE:
+        return _SIMPLE[base]
+    origin, arguments = get_origin(base), get_args(base)
+    if origin is Literal:
+        return _choice_reader(dict(zip(arguments, arguments, strict=True)), base)
+    if isinstance(base, type) and issubclass(base, Enum):
+        return _choice_reader({each.value: each for each in base}, base)
+    if origin is tuple and arguments[-1:] == (Ellipsis,):
+        return _list_reader(_reader(arguments[0], mode), tuple)
+    if origin is list or origin is frozenset:
+        return _list_reader(_reader(arguments[0], mode), origin)
+    if origin is tuple:
+        return _pair_reader([_reader(argument, mode) for argument in arguments])
+    if base is dict or origin in (dict, Mapping) or base is Mapping:
+        return _mapping_reader(base, arguments, mode)
+    if origin in (Union, UnionType):
+        return _union_reader(base, [_reader(a, mode) for a in arguments if a is not NoneType])
+    raise TypeError(f"JSON cannot be read as {kind}")
+
+
+def split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a type without `Annotated` and `| None`, and its limits."""
+    limits: tuple[Any, ...] = ()
+    while True:
+        if get_origin(kind) is Annotated:
+            kind, *more = get_args(kind)
+            limits = (*more, *limits)
+        elif (inner := _without_none(kind)) is not kind:
+            kind = inner
+        else:
+            return kind, limits
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind):
+        inner = [each for each in get_args(kind) if each is not NoneType]
+        return Union[tuple(inner)]  # noqa: UP007 - of types that are known only here
+    return kind
+
+
+def allows_none(kind: Any) -> bool:
+    """Return True if a type allows None."""
+    if get_origin(kind) is Annotated:
+        return allows_none(get_args(kind)[0])
+    return kind in (None, NoneType, Any, object) or (
+        get_origin(kind) in (Union, UnionType) and any(map(allows_none, get_args(kind)))
+    )
+
+
+def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Reader:
+    """Return the reader of a type with limits, which hold in the order in which they stand."""
+    inner = _reader(base, mode)
+    forms = [each.function for each in limits if isinstance(each, Form)]
+    ranges = [each for each in limits if isinstance(each, Range)]
+    checks = [each.function for each in limits if isinstance(each, Check)]
+    own_words = any(isinstance(each, Accepts) for each in limits)
+
+    def read(value: Any) -> Any:
+        for function in forms:
+            value = function(value)
+        if value is None:  # a form of nothing
+            return None
+        try:
+            result = inner(value)
+        except BadValue:
+            raise
+        except ValueError:
+            if own_words or ranges:
+                raise ValueError(f"must be {words}") from None
+            raise
+        if not all(each.contains(result) for each in ranges):
+            raise ValueError(f"must be {words}")
+        for function in checks:
+            result = function(result)
+        return result
+
+    return read
+
+
+def _simple(accepted: tuple[type, ...], words: str) -> _Reader:
+    def read(value: Any) -> Any:
+        if type(value) in accepted:
+            return value
+        raise ValueError(f"must be {words}")
+
+    return read
+
+
+def _decimal(value: Any) -> Decimal:
+    """Read a price: a number, as text in JSON of our own."""
+    if type(value) in (int, float, str, Decimal):
+        try:
+            found = Decimal(str(value))
+        except ArithmeticError:
+            pass
+        else:
+            if found.is_finite():
+                return found
+    raise ValueError("must be a number")
+
+
+def _time_reader(kind: type[date], words: str) -> _Reader:
+    def read(value: Any) -> Any:
+        if type(value) is kind:
+            return value
+        try:
+            return kind.fromisoformat(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"must be {words}") from None
+
+    return read
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+_WORDS: Mapping[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Decimal: "a number",
+    bytes: "bytes",
+    date: "a day (YYYY-MM-DD)",
+    datetime: "a time (ISO 8601)",
+    Any: "anything",
+    object: "anything",
+}
+_SIMPLE: Mapping[Any, _Reader] = {
+    **{kind: _simple((kind,), _WORDS[kind]) for kind in (str, bool, int, bytes)},
+    float: _simple((float, int), _WORDS[float]),
+    Decimal: _decimal,
+    **{kind: _time_reader(kind, _WORDS[kind]) for kind in (date, datetime)},
+    Any: _anything,
+    object: _anything,
+}
+
+
+def _choice_reader(choices: Mapping[Any, Any], kind: Any) -> _Reader:
+    def read(value: Any) -> Any:
+        if isinstance(value, str | int) and value in choices:
+            return choices[value]
+        raise ValueError(f"must be {accepts(kind)}")
+
+    return read
+
+
+def _list_reader(item: _Reader, make: Callable[[Any], Any]) -> _Reader:
+    def read(value: Any) -> Any:
+        faults: list[Fault] = []
+        found = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
+        if faults:
+            raise BadValue(faults)
+        return make(found)
+
+    return read
+
+
+def _pair_reader(items: list[_Reader]) -> _Reader:
+    def read(value: Any) -> Any:
+        values = _sequence(value)
+        if len(values) != len(items):
+            raise ValueError(f"must be a list of {len(items)}")
+        faults: list[Fault] = []
+        pairs = enumerate(zip(items, values, strict=True))
+        found = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
+        if faults:
+            raise BadValue(faults)
+        return found
+
+    return read
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return cast("Sequence[Any]", value)
+    raise ValueError("must be a list")
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping) and all(type(key) is str for key in cast("Any", value)):
+        return cast("Mapping[str, Any]", value)
+    raise ValueError("must be an object")
+
+
+def _mapping_reader(kind: Any, arguments: tuple[Any, ...], mode: _Mode) -> _Reader:
+    key_kind, item_kind = arguments or (str, Any)
+    key, item = _reader(key_kind, mode), _reader(item_kind, mode)
+    is_frozen = (get_origin(kind) or kind) is Mapping and not mode.is_own
+
+    def read(value: Any) -> Any:
+        faults: list[Fault] = []
+        found: dict[Any, Any] = {}
+        for name, each in _object(value).items():
+            found[_inner(key, name, name, faults)] = _inner(item, each, name, faults)
+        if faults:
+            raise BadValue(faults)
+        return MappingProxyType(found) if is_frozen else found
+
+    return read
+
+
+def _union_reader(kind: Any, choices: list[_Reader]) -> _Reader:
+    def read(value: Any) -> Any:
+        for choice in choices:
+            try:
+                return choice(value)
+            except ValueError:
+                continue
+        raise ValueError(f"must be {accepts(kind)}")
+
+    return read
+
+
+def _inner(reader: _Reader, value: Any, step: str | int, faults: list[Fault]) -> Any:
+    """Return a value inside of another one; None if it is not accepted, with its faults added."""
+    try:
+        return reader(value)
+    except BadValue as error:
+        faults += [
+            Fault((step, *each.path), each.kind, each.sentence, each.value) for each in error.faults
+        ]
+    except ValueError as error:
+        faults.append(Fault((step,), "value", str(error), value))
+    return None
+
+
+# Objects
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the object of a dataclass is read."""
+
+    readers: Mapping[str, tuple[str, _Reader, bool]]
+    """By key: the field, its reader, and True if it may be None."""
+    required: tuple[tuple[str, str], ...]
+    """The keys and names of fields without a default."""
+    is_open: bool
+
+
+@cache
+def _shape(kind: type, mode: _Mode) -> _Shape:
+    hints = get_type_hints(kind, include_extras=True)
+    readers: dict[str, tuple[str, _Reader, bool]] = {}
+    required: list[tuple[str, str]] = []
+    for field in fields(kind):
+        hint = hints[field.name]
+        key = field.name if mode.is_own else key_of(field.name, hint)
+        readers[key] = (field.name, _lazily(hint, mode), allows_none(hint))
+        if field.default is MISSING and field.default_factory is MISSING:
+            required.append((key, field.name))
+    return _Shape(readers, tuple(required), mode.is_open)
+
+
+def _lazily(kind: Any, mode: _Mode) -> _Reader:
+    """Return a reader that is made when it is first called: most fields are rarely set."""
+    reader: _Reader | None = None
+
+    def read(value: Any) -> Any:
+        nonlocal reader
+        if reader is None:
+            reader = _reader(kind, mode)
+        return reader(value)
+
+    return read
+
+
+def _object_reader(kind: type, mode: _Mode) -> _Reader:
+    def read(value: Any) -> Any:
+        shape = _shape(kind, mode)
+        found = _read_object(shape, value)
+        missing = [key for key, name in shape.required if name not in found]
+        if missing:
+            raise BadValue([Fault((key,), "missing", "is missing") for key in missing])
+        return kind(**found)
+
+    return read
+
+
+def _read_object(shape: _Shape, value: Any, names: frozenset[str] | None = None) -> dict[str, Any]:
+    """Return the fields of an object by their names."""
+    faults: list[Fault] = []
+    found: dict[str, Any] = {}
+    for key, each in _object(value).items():
+        field = shape.readers.get(key)
+        if field is None or (names is not None and field[0] not in names):
+            if not shape.is_open:
+                faults.append(Fault((key,), "unknown", "is unknown", each))
+            continue
+        name, reader, may_be_none = field
+        if each is None and not may_be_none:
+            continue
+        found[name] = None if each is None else _inner(reader, each, key, faults)
+    if faults:
+        raise BadValue(faults)
+    return found
+
+
+# What a type says
+
+
+def key_of(name: str, hint: Any) -> str:
+    """Return the key of a field in JSON that people write."""
+    _, limits = split(hint)
+    return next((each.name for each in limits if isinstance(each, Key)), name)
+
+
+def accepts(kind: Any) -> str:
+    """Return what a type accepts, in words."""
+    base, limits = split(kind)
+    words = next((each.words for each in limits if isinstance(each, Accepts)), "")
+    if not words:
+        words = _type_words(base)
+    return words + "".join(each.words for each in limits if isinstance(each, Range))
+
+
+def _type_words(kind: Any) -> str:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if origin is Literal:
+        return f"one of {', '.join(str(each) for each in arguments if each != '')}"
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return f"one of {', '.join(str(each.value) for each in kind)}"
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(map(accepts, arguments)))
+    return "a list" if origin in (tuple, list, frozenset) else "an object"
+
+
+def _number_words(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
