@@ -23,6 +23,7 @@ from tests.cli.conftest import Done, Run
 from tests.command_tree import subcommands
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
+from tui_chat.extensions import missing_plugin
 
 BAD = "\x1b]52;c;ZXZpbA==\x07\x1b[31m\r\x08\x9b31m\x9d0;t\x9c\u202eevil\u2066\u200b\x7f\u200f"
 """Sets clipboard, color and title, moves the cursor back, and reverses the text direction."""
@@ -409,8 +410,12 @@ def command_names(group: click.Group, before: str = "") -> Iterator[str]:
             yield before + name
 
 
+HERE = sorted(name for name in WALKS if not missing_plugin("commands", name.split()[0]))
+"""The commands that are not of a deleted plugin."""
+
+
 def test_every_command_is_covered() -> None:
-    assert set(command_names(cli)) == set(WALKS)
+    assert set(command_names(cli)) == set(HERE)
 
 
 def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ...], Done]]:
@@ -421,7 +426,7 @@ def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ..
         yield arguments, run(*folders, *name.split(), *arguments)
 
 
-@pytest.mark.parametrize("name", sorted(WALKS))
+@pytest.mark.parametrize("name", HERE)
 def test_no_control_characters_are_printed(run: Run, stored: World, name: str) -> None:
     for arguments, done in walked(run, stored, name):
         # The exact bytes of a request are promised where they are kept, and only there.
@@ -434,7 +439,7 @@ def test_no_control_characters_are_printed(run: Run, stored: World, name: str) -
         assert "Internal error" not in done.err, (arguments, done.err)
 
 
-@pytest.mark.parametrize("name", sorted(WALKS))
+@pytest.mark.parametrize("name", HERE)
 def test_no_control_characters_are_printed_on_a_terminal(
     run: Run, stored: World, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

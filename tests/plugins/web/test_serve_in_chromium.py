@@ -1,6 +1,6 @@
 """The served app in a real browser, and attacks from pages of other origins in the same browser.
 
-    TUI_CHAT_PEERS=1 uv run pytest tests/peers/test_serve_in_chromium.py
+    TUI_CHAT_PEERS=1 uv run pytest tests/plugins/web/test_serve_in_chromium.py
 
 Needs Chromium (Debian: `chromium`).
 """
@@ -19,7 +19,7 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 
 from aiohttp import web
 
-from tests.peers.chromium import REBOUND, browsing, program
+from tests.plugins.web.chromium import REBOUND, browsing, program
 from tests.plugins.web.served import command, visiting
 from tui_chat.paths import database_file
 from tui_chat.store import Store
