@@ -80,7 +80,7 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
 
 async def measure(folder: Path, files: int) -> dict[str, float]:
     """Run the viewer without a terminal, and return seconds by what was waited for."""
-    from tui_chat.cli import import_export
+    from tui_chat.cli import view
     from tui_chat.config import Config
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.file_index import require_conversations
@@ -89,8 +89,8 @@ async def measure(folder: Path, files: int) -> dict[str, float]:
     with TemporaryDirectory() as own:
         began, began_work = perf_counter(), process_time()
         require_conversations([folder])
-        config = import_export.read_only_config(Config(config_dir=Path(own)), Path(own, "data"))
-        app = TuiChat(config, lambda: import_export.open_files(config, [folder]), read_only="x")
+        config = view.read_only_config(Config(config_dir=Path(own)), Path(own, "data"))
+        app = TuiChat(config, lambda: view.open_files(config, [folder]), read_only="x")
         async with app.run_test(size=(160, 45)) as pilot:
 
             def listed() -> int:

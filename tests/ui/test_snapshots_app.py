@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli import import_export
+from tui_chat.cli import view
 from tui_chat.config import Config
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
@@ -161,10 +161,10 @@ async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([told]))
     os.utime(file, (NOON - 60, NOON - 60))
-    config = import_export.read_only_config(Config(config_dir=tmp_path), tmp_path / "apart")
+    config = view.read_only_config(Config(config_dir=tmp_path), tmp_path / "apart")
     app = TuiChat(
         config,
-        lambda: import_export.open_files(config, [file]),
+        lambda: view.open_files(config, [file]),
         lambda: NOON,
         read_only="Read-only",
     )

@@ -17,7 +17,7 @@ from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told
 from tests.ui.test_viewer import viewer_of
-from tui_chat.cli.import_export import known_places
+from tui_chat.cli.view import known_places
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.ui.app import TuiChat

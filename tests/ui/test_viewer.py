@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import until
-from tui_chat.cli import import_export
+from tui_chat.cli import view
 from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
@@ -33,9 +33,9 @@ async def viewer(tmp_path: Path) -> TuiChat:
 def viewer_of(tmp_path: Path, *paths: Path) -> TuiChat:
     """The app on files and folders."""
     own = Config(config_dir=tmp_path / "config")
-    config = import_export.read_only_config(own, tmp_path / "apart")
-    banner = import_export.banner(paths)
-    return TuiChat(config, lambda: import_export.open_files(config, paths), read_only=banner)
+    config = view.read_only_config(own, tmp_path / "apart")
+    banner = view.banner(paths)
+    return TuiChat(config, lambda: view.open_files(config, paths), read_only=banner)
 
 
 async def laid(app: TuiChat, pilot: Pilot[None]) -> None:
@@ -82,7 +82,7 @@ async def test_another_conversation_opens_at_once(viewer: TuiChat):
 
 
 def test_only_the_offline_endpoint_is_configured(tmp_path: Path):
-    config = import_export.read_only_config(Config(), tmp_path)
+    config = view.read_only_config(Config(), tmp_path)
     assert config.data_dir == tmp_path
     assert {endpoint.base_url.split("/")[2] for endpoint in config.endpoints} == {
         "loopback.invalid"

@@ -22,8 +22,10 @@ keys              keys in the system's keyring
 doctor            checks this machine
 completion        names for the shells' completion
 db                maintains the database file
-import_export     conversations from files and to files, or from files to the screen
-sessions          lists, searches, shows, renames, tags, archives, deletes and forks sessions
+import_export     conversations from files and to files
+view              shows the conversations of files in the app
+sessions          lists, shows, renames, tags, archives, deletes and forks sessions
+search            finds messages
 output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tui_chat import paths
 from tui_chat.cli.common_options import CommonOptions
@@ -33,6 +35,19 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def synchronous(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
+    """Return a function that runs a coroutine function to its end, such as that of a command."""
+
+    @wraps(function)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return asyncio.run(function(*args, **kwargs))
+
+    return run
 
 
 def run_app(common: CommonOptions, captured: str = "") -> None:
@@ -134,16 +149,16 @@ def library_in(config_dir: Path) -> Library:
     return Library(config_dir, paths.bundled("sample_presets"))
 
 
-def preset_files(config: Config) -> dict[str, Path]:
-    """Return all preset files by name; the user's own take precedence over bundled ones."""
-    return open_library(config).files("presets")
-
-
-def open_http_client() -> HttpClient:
-    """Return an HTTP client, which loads and connects nothing before its first request."""
+@asynccontextmanager
+async def open_http_client() -> AsyncGenerator[HttpClient]:
+    """Open an HTTP client, which loads and connects nothing before its first request."""
     from tui_chat.providers import HttpClient
 
-    return HttpClient({"loopback.invalid": _loopback}, os.environ)
+    client = HttpClient({"loopback.invalid": _loopback}, os.environ)
+    try:
+        yield client
+    finally:
+        await client.aclose()
 
 
 @asynccontextmanager

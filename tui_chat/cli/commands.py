@@ -32,12 +32,12 @@ _COMMANDS = (
     ),
     (
         "export",
-        "session_commands:export_command",
+        "import_export:export_command",
         "Write a session to a file or the standard output.",
     ),
     (
         "import",
-        "session_commands:import_command",
+        "import_export:import_command",
         "Import conversations and character cards from files.",
     ),
     ("inspect", "captured:inspect", "Open a captured request in the inspector."),
@@ -67,8 +67,8 @@ _COMMANDS = (
     ("profiles", "library_commands:profiles", "List and show profiles: who you are."),
     ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
     ("roles", "library_commands:roles", "List, show and export roles."),
-    ("search", "session_commands:search_command", "Search messages and sessions."),
-    ("sessions", "session_commands:sessions_group", "List, show and organize sessions."),
+    ("search", "search:search", "Search messages and sessions."),
+    ("sessions", "sessions:sessions", "List, show and organize sessions."),
     (
         "sillytavern",
         "library_commands:sillytavern",
@@ -78,7 +78,7 @@ _COMMANDS = (
     ("usage", "endpoint_commands:usage", "Print tokens and costs of all replies."),
     (
         "view",
-        "session_commands:view_command",
+        "view:view",
         "Read conversations of other programs in the app, without importing them.",
     ),
 )

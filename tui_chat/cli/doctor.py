@@ -224,13 +224,10 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
 
 
 async def _ask(endpoints: list[Endpoint]) -> list[Check]:
-    client = open_http_client()
-    try:
+    async with open_http_client() as client:
         answers = await asyncio.gather(
             *(check_server(each, client) for each in endpoints), return_exceptions=True
         )
-    finally:
-        await client.aclose()
     checks: list[Check] = []
     for endpoint, answer in zip(endpoints, answers, strict=True):
         if isinstance(answer, TuiChatError):

@@ -74,11 +74,8 @@ def run_list(common: CommonOptions, *, as_json: bool, look: bool) -> None:
 
 
 async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    client = open_http_client()
-    try:
+    async with open_http_client() as client:
         return await discover_endpoints(endpoints, client)
-    finally:
-        await client.aclose()
 
 
 def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
@@ -198,18 +195,15 @@ def run_test(common: CommonOptions, name: str, model: str, *, as_json: bool) -> 
 
 
 async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
-    client = open_http_client()
     checks: list[Check] = []
     if show:
         write_line(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
         write_line(f"Requests go to {_chat_url(endpoint, model)}\n")
-    try:
+    async with open_http_client() as client:
         async for check in check_endpoint(endpoint, model, client):
             checks.append(check)
             if show:
                 show_check(check)
-    finally:
-        await client.aclose()
     return checks
 
 

@@ -1,32 +1,29 @@
-"""`tui-chat import`, `export` and `view`: conversations between files and the database.
-
-`view` lists files, and reads what is opened into a temporary database, which is deleted when the
-app closes. It opens the app without accounts and network: only the endpoints of the offline
-provider exist.
-"""
+"""`tui-chat import` and `export`: conversations between files and the database."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-from collections.abc import Generator, Mapping, Sequence
+import sys
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from tui_chat.cli.app import (
-    library_in,
-    open_store,
-    open_workspace,
-    require_terminal,
-    show,
-)
+import click
+
+from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.interpreter import share_heap
+from tui_chat.cli.options import (
+    FILE,
+    INPUT,
+    json_option,
+    last_or_session,
+    profile_option,
+    role_option,
+)
 from tui_chat.cli.output import (
     finish,
     write_error,
@@ -36,7 +33,6 @@ from tui_chat.cli.output import (
     write_progress,
 )
 from tui_chat.cli.workspace import find, find_role, named_session
-from tui_chat.config import Config
 from tui_chat.errors import InputError, located
 from tui_chat.files import (
     STANDARD_INPUT,
@@ -54,29 +50,46 @@ from tui_chat.workspace.exporter import (
     exported_texts,
     write_file,
 )
-from tui_chat.workspace.file_index import require_conversations
 from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skipped_names
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
     from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
-    from tui_chat.workspace.workspace import Workspace
 
 
-def run_import(
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
+@role_option("The role of the character in SillyTavern's chats; by default the role with its name.")
+@profile_option(
+    "The profile of the user in SillyTavern's chats; by default the profile with the user's name.",
+    "--persona",
+)
+@click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
+@json_option()
+@click.pass_obj
+def import_command(
     common: CommonOptions,
-    files: Sequence[Path],
-    *,
-    role: str | None = None,
-    profile: str | None = None,
+    files: tuple[Path, ...],
+    role: str | None,
+    profile: str | None,
     dry_run: bool,
     as_json: bool,
-) -> bool:
-    """Import files and print the reports; return False if something could not be read. `role` and
-    `profile` are the names of those of all chats with a character.
+) -> None:
+    """Import conversations and character cards from files.
 
-    Raises StoreError and InputError.
+    Formats: sessions of Claude Code, Codex, Gemini CLI, opencode, gptme, aichat and llm; exports of
+    ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
+    WebUI and LibreChat; SillyTavern's chats, HAR files, tui-chat's own JSON, and JSON or JSON lines
+    of messages. They are detected by content. `-` is the standard input; for a folder, every such
+    file in it is imported. Messages that are already stored are not added again. Exits with 2 if
+    something could not be read; the rest is imported.
+
+    \b
+    Examples:
+      tui-chat import chatgpt.zip
+      tui-chat import --dry-run --json exports/
+      tui-chat import ines.png "chats/Ines Varga/" --persona Kim
     """
     meter = Meter()
     participants = ChatParticipants()
@@ -92,7 +105,8 @@ def run_import(
         if len(reports) > 1:
             _print_totals(reports, dry_run)
         _print_unknown(participants)
-    return not any(report.failed for report in reports)
+    if any(report.failed for report in reports):
+        sys.exit(2)
 
 
 async def _import(
@@ -261,59 +275,86 @@ class Meter:
             write_progress("")
 
 
-def run_export(
+@click.command("export")
+@last_or_session
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["json", "jsonl", "markdown", "html", "sillytavern"]),
+    default="json",
+    show_default=True,
+    help="json is complete and can be imported again; jsonl has the messages; sillytavern is a "
+    "chat of SillyTavern; markdown and html are for reading.",
+)
+@click.option(
+    "--output", "-o", type=FILE, help="A file; with --all a folder, or for JSON one file."
+)
+@click.option("--all", "everything", is_flag=True, help="Export all sessions.")
+@click.option(
+    "--without-requests",
+    is_flag=True,
+    help="Omit requests (with their presets, profiles and lorebooks) and drafts from JSON, for "
+    "a file that you share.",
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.pass_obj
+@synchronous
+async def export_command(
     common: CommonOptions,
     name: str | None,
     kind: Format,
     output: Path | None,
-    *,
     everything: bool,
+    without_requests: bool,
     force: bool,
 ) -> None:
-    """Write one session or all to a file or the standard output.
+    """Write a session to a file or the standard output.
 
-    Raises InputError for an unknown session or an unusable path, and StoreError.
+    SESSION is an id, the start of one, or a title; without it, the session that was active last.
+    A file can be read by its owner only.
+
+    \b
+    Examples:
+      tui-chat export "A walk" --format html --output walk.html
+      tui-chat export --all > everything.json
     """
+    if without_requests and kind == "json":
+        kind = "shared"
     if everything and name is not None:
         raise InputError("Name one session, or use --all.")
-    if everything and kind not in MULTI_SESSION_FORMATS and output is None:
-        raise InputError(
-            f"All sessions as {kind} need several files.", advice="Name a folder with --output."
-        )
     into_folder = everything and kind not in MULTI_SESSION_FORMATS
-    is_there = output is not None and (output.is_file() or output.is_dir())
-    if is_there and not (force or into_folder):
-        raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
-    asyncio.run(_export_sessions(common, name, kind, output, everything=everything, force=force))
-
-
-async def _export_sessions(
-    common: CommonOptions,
-    name: str | None,
-    kind: Format,
-    output: Path | None,
-    *,
-    everything: bool,
-    force: bool,
-) -> None:
+    _require_target(output, kind, into_folder=into_folder, force=force)
     library = library_in(common.config_folder)
     async with open_store(common) as store:
         if everything:
-            chosen = list(await store.sessions.list())
+            sessions = list(await store.sessions.list())
         else:
-            chosen = [await named_session(store, name)]
-        ids = [each.session_id for each in chosen]
+            sessions = [await named_session(store, name)]
         if kind == "sillytavern":
-            await _name_unwritten(store, chosen)
-        if everything and kind not in MULTI_SESSION_FORMATS:
-            assert output is not None  # checked before
-            await _write_each(store, library, chosen, kind, output, force)
-        elif output is None:
-            async for text in exported_texts(store, ids, kind, _local_zone(), library):
-                write_export(text)
-            finish()
-        else:
-            await write_file(exported_texts(store, ids, kind, _local_zone(), library), output)
+            await _name_unwritten(store, sessions)
+        if into_folder:
+            assert output is not None
+            await _write_each(store, library, sessions, kind, output, force)
+            return
+        ids = [session.session_id for session in sessions]
+        texts = exported_texts(store, ids, kind, _local_zone(), library)
+        if output is not None:
+            await write_file(texts, output)
+            return
+        async for text in texts:
+            write_export(text)
+        finish()
+
+
+def _require_target(output: Path | None, kind: Format, *, into_folder: bool, force: bool) -> None:
+    """Raise InputError if the sessions cannot be written there."""
+    if into_folder and output is None:
+        raise InputError(
+            f"All sessions as {kind} need several files.", advice="Name a folder with --output."
+        )
+    is_there = output is not None and (output.is_file() or output.is_dir())
+    if is_there and not (force or into_folder):
+        raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
 
 
 async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> None:
@@ -336,20 +377,16 @@ async def _write_each(
     folder: Path,
     force: bool,
 ) -> None:
-    _make_folder(folder)
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
     for session in sessions:
         target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ENDINGS[kind]}"
         if target.exists() and not force:
             raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
         ids = [session.session_id]
         await write_file(exported_texts(store, ids, kind, _local_zone(), library), target)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
 
 
 def _local_zone() -> tzinfo:
@@ -360,82 +397,3 @@ def _local_zone() -> tzinfo:
 
 def _slug(title: str) -> str:
     return re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
-
-
-OFFLINE = "loopback"
-"""The start of the names of endpoints that need neither key nor network."""
-
-
-def run_view(common: CommonOptions, paths: Sequence[Path]) -> None:
-    """Open the app on files and folders, read-only; without any, on the folders of known programs.
-
-    Raises InputError if there is no conversation, ConfigError and StoreError.
-    """
-    require_terminal()
-    config = common.config()
-    if not paths:
-        paths = known_places(Path.home(), os.environ)
-    require_conversations(paths)
-    share_heap()
-    with TemporaryDirectory(prefix="tui-chat-") as folder:
-        from tui_chat.ui.app import TuiChat
-
-        config = read_only_config(config, Path(folder))
-        show(TuiChat(config, lambda: open_files(config, paths), read_only=banner(paths)))
-
-
-async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
-    """Return a workspace in a temporary folder that lists files. Raises InputError and
-    StoreError.
-    """
-    from tui_chat.workspace.session_files import SessionFiles
-
-    workspace = await open_workspace(config)
-    workspace.session_files = SessionFiles(workspace, paths)
-    try:
-        await workspace.session_files.start()
-    except BaseException:
-        await workspace.close()
-        raise
-    return workspace
-
-
-def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
-    """Return where known programs keep their conversations, as far as it exists. Raises InputError
-    if nothing does.
-    """
-    data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
-    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
-    places = [
-        Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
-        codex / "sessions",
-        codex / "archived_sessions",
-        home / ".gemini/tmp",
-        data / "gptme/logs",
-        data / "opencode/opencode.db",
-        Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
-        config / "aichat/sessions",
-    ]
-    found = [place for place in places if place.exists()]
-    if not found:
-        looked = ", ".join(str(place) for place in places)
-        raise InputError(
-            "No conversations of other programs were found.", advice=f"Looked in {looked}."
-        )
-    return found
-
-
-def read_only_config(config: Config, folder: Path) -> Config:
-    """Return a configuration with this data folder, without network."""
-    # The built-in ones: the user's file may redefine their names.
-    offline = tuple(each for each in Config().endpoints if each.name.startswith(OFFLINE))
-    config = replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
-    return replace(config, named=("", ""))
-
-
-def banner(files: Sequence[Path]) -> str:
-    """Return the line that says that the app is read-only, and how to keep the files."""
-    names = " ".join(str(file) for file in files)
-    many = f"{len(files)} places" if len(files) > 1 else one_line(files[0].name, 60)
-    return f"Read-only: {many}. To keep it and go on: tui-chat import {one_line(names, 120)}"

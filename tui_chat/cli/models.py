@@ -73,13 +73,10 @@ async def _ask_servers(
     endpoints: Sequence[Endpoint],
 ) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the models that servers list by endpoint, and why others could not be asked."""
-    client = open_http_client()
-    try:
+    async with open_http_client() as client:
         answers = await asyncio.gather(
             *(list_models(each, client) for each in endpoints), return_exceptions=True
         )
-    finally:
-        await client.aclose()
     listed: dict[str, tuple[str, ...]] = {}
     failures: list[str] = []
     for endpoint, answer in zip(endpoints, answers, strict=True):

@@ -99,3 +99,6 @@ endpoint_argument = click.argument(
     "name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint
 )
 file_argument = click.argument("file", type=INPUT)
+last_or_session = click.argument(
+    "name", required=False, metavar="[SESSION]", shell_complete=completion.complete_session
+)

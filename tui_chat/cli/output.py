@@ -16,16 +16,18 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.sanitize import sanitize
+from tui_chat.models.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
     from tui_chat.cli.markdown_output import MarkdownOutput
     from tui_chat.models.envelope import Note
+
+_T = TypeVar("_T")
 
 CLOSED = 141
 """Exit status after the reader closed the output: 128 + SIGPIPE."""
@@ -66,6 +68,27 @@ def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
             over = sum(widths) + 2 * (len(widths) - 1) - room
             widths[column] -= max(0, min(over, widths[column] - least))
     return "\n".join("  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows)
+
+
+def write_list(
+    values: Sequence[_T],
+    as_json: bool,
+    json_of: Callable[[_T], object],
+    head: Sequence[str],
+    cells_of: Callable[[_T], Sequence[str]],
+    *narrowed: tuple[int, int],
+    nothing: str,
+) -> None:
+    """Print values as a JSON array, or as a table with this head; `narrowed`: see `table`. Without
+    values, the sentence `nothing` goes to the error stream in place of the table.
+    """
+    if as_json:
+        write_json([json_of(value) for value in values])
+    elif values:
+        rows = [head, *([one_line(cell) for cell in cells_of(value)] for value in values)]
+        write_line(table(rows, *narrowed))
+    else:
+        write_line(nothing, err=True)
 
 
 def write_json(value: object) -> None:

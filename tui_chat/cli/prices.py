@@ -98,14 +98,11 @@ async def download(url: str, limit: int) -> bytes:
     Raises InputError and what the HTTP client does.
     """
     endpoint = Endpoint("published file", Protocol.OPENAI_CHAT, "https://e")
-    client = open_http_client()
-    try:
-        async with client.open(replace(get_request(endpoint, ""), url=url)) as response:
-            if response.status != 200:
-                raise InputError(f"{url}: the server answers with status {response.status}")
-            return await response.read_body(limit)
-    finally:
-        await client.aclose()
+    request = replace(get_request(endpoint, ""), url=url)
+    async with open_http_client() as client, client.open(request) as response:
+        if response.status != 200:
+            raise InputError(f"{url}: the server answers with status {response.status}")
+        return await response.read_body(limit)
 
 
 def run_usage(common: CommonOptions, group: UsageGroup, *, as_json: bool) -> None:

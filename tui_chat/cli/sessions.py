@@ -1,33 +1,27 @@
-"""`tui-chat search`, and `tui-chat sessions` with `list`, `show`, `rename`, `tag`, `archive`,
-`delete` and `fork`, as text or JSON.
-"""
+"""`tui-chat sessions`: list, show, rename, tag, archive, delete and fork sessions."""
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.cli import output
-from tui_chat.cli.app import open_store
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import (
-    Styled,
-    is_terminal,
-    write_json,
-    write_line,
-    write_markdown,
+from tui_chat.cli.options import (
+    TEXT,
+    endpoint_option,
+    json_option,
+    last_or_session,
+    model_option,
+    role_option,
 )
-from tui_chat.cli.workspace import (
-    command_workspace,
-    find_session,
-    named_session,
-    short_ids,
-)
+from tui_chat.cli.output import write_json, write_line, write_list, write_markdown
+from tui_chat.cli.workspace import command_workspace, find_session, named_session, short_ids
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -37,10 +31,45 @@ from tui_chat.workspace.exporter import exported_texts
 if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.models.request import RequestRecord
-    from tui_chat.models.search import Hit, Query
     from tui_chat.models.session import Entry, SessionSummary
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
+
+
+@click.group()
+def sessions() -> None:
+    """List, show and organize sessions.
+
+    A SESSION is an id, the start of one, or a title.
+    """
+
+
+_SESSION = click.argument("name", metavar="SESSION", shell_complete=completion.complete_session)
+_SESSIONS = click.argument(
+    "names",
+    metavar="SESSION...",
+    nargs=-1,
+    required=True,
+    shell_complete=completion.complete_session,
+)
+
+
+@asynccontextmanager
+async def _workspace(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Failures]]:
+    """Open a workspace whose list of sessions is complete."""
+    async with command_workspace(common.config(), create=False) as (workspace, failures):
+        await workspace.sessions.refresh_list_if_changed()
+        yield workspace, failures
+
+
+async def _named(store: Store, names: Sequence[str]) -> dict[str, SessionSummary]:
+    """Return the sessions with these names by their ids. Raises InputError for an unknown one."""
+    summaries = [await named_session(store, name) for name in names]
+    return {summary.session_id: summary for summary in summaries}
+
+
+def _titles(*sessions: SessionSummary) -> str:
+    return ", ".join(f"“{one_line(session.title, 60)}”" for session in sessions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +91,7 @@ class Filters:
 
     def apply(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Return the sessions that meet the conditions, in the same order."""
-        found = [session for session in sessions if self._matches(session)]
-        return found if self.limit is None else found[: self.limit]
+        return [session for session in sessions if self._matches(session)][: self.limit]
 
     def _matches(self, session: SessionSummary) -> bool:
         return (
@@ -78,134 +106,93 @@ class Filters:
         )
 
 
-def _same(wanted: str, found: str) -> bool:
-    return not wanted or wanted.casefold() == found.casefold()
+def _same(condition: str, value: str) -> bool:
+    return not condition or condition.casefold() == value.casefold()
 
 
-def run_list(common: CommonOptions, filters: Filters, *, as_json: bool) -> None:
-    """Print the sessions, newest first. Raises StoreError and InputError."""
-    sessions, ids = asyncio.run(_sessions(common, filters))
-    if as_json:
-        write_json([session._asdict() for session in sessions])
-    elif sessions:
-        write_line(table(sessions, ids))
-    else:
-        write_line("No sessions.", err=True)
+@sessions.command("list")
+@role_option("Only sessions with this role.", default="")
+@model_option("Only sessions with this model.", default="")
+@endpoint_option("Only sessions with this endpoint.", default="")
+@click.option("--tag", default="", help="Only sessions with this tag.")
+@click.option("--folder", default="", help="Only sessions in this folder.")
+@click.option("--title", default="", help="Only sessions whose title contains this text.")
+@click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--deleted", is_flag=True, help="Only sessions in the trash.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sessions.")
+@json_option()
+@click.pass_obj
+@synchronous
+async def list_sessions(common: CommonOptions, as_json: bool, **filters: Any) -> None:
+    """List sessions, most recently active first.
 
-
-async def _sessions(
-    common: CommonOptions, filters: Filters
-) -> tuple[list[SessionSummary], dict[str, str]]:
-    """Return the sessions that meet the conditions, and the short form of each id."""
+    \b
+    Examples:
+      tui-chat sessions list --tag outdoors --limit 20
+      tui-chat sessions list --deleted --json
+    """
+    conditions = Filters(**filters)
     async with open_store(common) as store:
-        listed = store.sessions.list_trash() if filters.deleted else store.sessions.list()
-        return filters.apply(await listed), await short_ids(store)
-
-
-def table(sessions: Sequence[SessionSummary], ids: Mapping[str, str]) -> str:
-    """Return the sessions as a table; on a terminal it is cut to the width."""
-    head = ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED")
-    rows = [head, *(_row(session, ids[session.session_id]) for session in sessions)]
-    return output.table(rows, (1, 20), (3, 12), (2, 8))
-
-
-def _row(session: SessionSummary, short_id: str) -> tuple[str, ...]:
-    at = datetime.fromtimestamp(session.updated, UTC).astimezone()
-    return (
-        short_id,
-        one_line(session.title) or "—",
-        one_line(session.role_name),
-        one_line(session.model),
-        str(session.message_count),
-        str(session.total_tokens),
-        session.status,
-        at.strftime("%Y-%m-%d %H:%M"),
+        listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
+        summaries, ids = conditions.apply(await listed), await short_ids(store)
+    write_list(
+        summaries,
+        as_json,
+        lambda session: session._asdict(),
+        ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED"),
+        lambda session: _cells(session, ids[session.session_id]),
+        (1, 20),
+        (3, 12),
+        (2, 8),
+        nothing="No sessions.",
     )
 
 
-def run_search(common: CommonOptions, query: Query, *, as_json: bool) -> bool:
-    """Print the hits; return False if there are none. Raises StoreError and InputError."""
-    hits, ids = asyncio.run(_search(common, query))
-    if as_json:
-        write_json([asdict(hit) for hit in hits])
-    else:
-        _print_hits(hits, ids)
-    return bool(hits)
+def _cells(session: SessionSummary, short_id: str) -> tuple[str, ...]:
+    updated = datetime.fromtimestamp(session.updated, UTC).astimezone()
+    return (
+        short_id,
+        one_line(session.title) or "—",
+        session.role_name,
+        session.model,
+        str(session.message_count),
+        str(session.total_tokens),
+        session.status,
+        updated.strftime("%Y-%m-%d %H:%M"),
+    )
 
 
-async def _search(common: CommonOptions, query: Query) -> tuple[Sequence[Hit], dict[str, str]]:
-    """Return the hits, and the short form of each session's id."""
-    async with open_store(common) as store:
-        return await store.search.find(query), await short_ids(store)
+@sessions.command()
+@last_or_session
+@json_option()
+@click.pass_obj
+@synchronous
+async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
+    """Print a session: its facts and the messages of its branch, as Markdown.
 
+    Without SESSION, the one that was active last.
 
-def _print_hits(hits: Sequence[Hit], ids: Mapping[str, str]) -> None:
-    """Print the hits, grouped by session."""
-    colour = is_terminal() and not os.environ.get("NO_COLOR")
-    sessions: dict[str, list[Hit]] = {}
-    for hit in hits:
-        sessions.setdefault(hit.session_id, []).append(hit)
-    for number, (session_id, found) in enumerate(sessions.items()):
-        if number:
-            write_line()
-        title = one_line(found[0].title) or "—"
-        write_line(Styled(title, bold=True), f"  {ids[session_id]}")
-        for hit in found:
-            at = datetime.fromtimestamp(hit.created, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-            where = hit.message_role or "title" if hit.place == "text" else hit.place
-            write_line(f"  {at}  {where:<9}  ", *highlighted(hit, colour))
-
-
-def highlighted(hit: Hit, colour: bool) -> list[str | Styled]:
-    """Return the snippet in parts, with its matches in color or in square brackets."""
-    parts: list[str | Styled] = []
-    done = 0
-    for start, end in hit.marks:
-        word = hit.snippet[start:end]
-        parts += [hit.snippet[done:start], Styled(word, "yellow", True) if colour else f"[{word}]"]
-        done = end
-    return [*parts, hit.snippet[done:]]
-
-
-@asynccontextmanager
-async def _listed(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Failures]]:
-    """Open a workspace whose list of sessions is complete."""
-    async with command_workspace(common.config(), create=False) as (workspace, failures):
-        await workspace.sessions.refresh_list_if_changed()
-        yield workspace, failures
-
-
-async def _found(store: Store, names: Sequence[str]) -> dict[str, SessionSummary]:
-    """Return the sessions with these names by their ids. Raises InputError for an unknown one."""
-    found = [await named_session(store, name) for name in names]
-    return {each.session_id: each for each in found}
-
-
-def _titles(sessions: Sequence[SessionSummary]) -> str:
-    return ", ".join(f"“{one_line(each.title, 60)}”" for each in sessions)
-
-
-def show(common: CommonOptions, name: str | None, *, as_json: bool) -> None:
-    """Print a session; None for the last one. Raises InputError, and StoreError."""
-
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            summary = await named_session(workspace.store, name)
-            if as_json:
-                await workspace.sessions.activate(summary.session_id)
-                failures.warn()
-                sent = await workspace.store.requests.list(summary.session_id)
-                recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
-                write_json(_session_json(workspace, summary, recorded))
-                return
-            zone = datetime.now().astimezone().tzinfo
-            assert zone is not None  # astimezone sets it
-            texts = exported_texts(
-                workspace.store, [summary.session_id], "markdown", zone, workspace.library
-            )
-            write_markdown([text async for text in texts])
-
-    asyncio.run(run())
+    \b
+    Examples:
+      tui-chat sessions show
+      tui-chat sessions show "A walk"
+      tui-chat sessions show 0198a --json
+    """
+    async with _workspace(common) as (workspace, failures):
+        summary = await named_session(workspace.store, name)
+        if as_json:
+            await workspace.sessions.activate(summary.session_id)
+            failures.warn()
+            sent = await workspace.store.requests.list(summary.session_id)
+            recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
+            write_json(_session_json(workspace, summary, recorded))
+            return
+        zone = datetime.now().astimezone().tzinfo
+        assert zone is not None  # astimezone sets it
+        texts = exported_texts(
+            workspace.store, [summary.session_id], "markdown", zone, workspace.library
+        )
+        write_markdown([text async for text in texts])
 
 
 def _session_json(
@@ -260,100 +247,132 @@ def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
     }
 
 
-def rename(common: CommonOptions, name: str, title: str) -> None:
-    """Rename a session. Raises InputError and StoreError."""
+@sessions.command()
+@_SESSION
+@click.argument("title", type=TEXT)
+@click.pass_obj
+@synchronous
+async def rename(common: CommonOptions, name: str, title: str) -> None:
+    """Give a session another title.
+
+    \b
+    Example:
+      tui-chat sessions rename 0198a "Salt marshes"
+    """
     if not title.strip():
         raise InputError("The title is empty.")
-
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            session = await named_session(workspace.store, name)
-            await workspace.organization.rename(session.session_id, title)
-            failures.raise_first()
-            after = await workspace.store.sessions.get(session.session_id)
-            assert after is not None  # it was renamed
-            write_line(f"Renamed {_titles([session])} to “{one_line(after.title)}”.")
-
-    asyncio.run(run())
+    async with _workspace(common) as (workspace, failures):
+        session = await named_session(workspace.store, name)
+        await workspace.organization.rename(session.session_id, title)
+        failures.raise_first()
+        renamed = await workspace.store.sessions.get(session.session_id)
+        assert renamed is not None
+        write_line(f"Renamed {_titles(session)} to “{one_line(renamed.title)}”.")
 
 
-def tag(
-    common: CommonOptions, names: Sequence[str], add: Sequence[str], drop: Sequence[str]
+@sessions.command()
+@_SESSIONS
+@click.option("--add", "-a", multiple=True, metavar="TAG", help="A tag to add; repeatable.")
+@click.option(
+    "--remove", "-r", "drop", multiple=True, metavar="TAG", help="A tag to remove; repeatable."
+)
+@click.pass_obj
+@synchronous
+async def tag(
+    common: CommonOptions, names: tuple[str, ...], add: tuple[str, ...], drop: tuple[str, ...]
 ) -> None:
-    """Change tags of sessions, and print those that they have. Raises InputError, StoreError."""
+    """Add tags to sessions and remove others, then print what tags they have.
 
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            found = await _found(workspace.store, names)
-            await workspace.organization.retag(tuple(found), add=add, drop=drop)
-            failures.raise_first()
-            for session in await workspace.store.sessions.list():
-                if session.session_id in found:
-                    tags = one_line(", ".join(session.tags)) or "no tags"
-                    write_line(f"{_titles([session])}: {tags}")
-
-    asyncio.run(run())
-
-
-def archive(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
-    """Archive sessions, or take them out again. Raises InputError, StoreError."""
-
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            found = await _found(workspace.store, names)
-            await workspace.organization.organise(tuple(found), archived=not undo)
-            failures.raise_first()
-            done = "Taken out of the archive" if undo else "Archived"
-            write_line(f"{done}: {_titles(tuple(found.values()))}.")
-
-    asyncio.run(run())
+    \b
+    Example:
+      tui-chat sessions tag "A walk" 0198b --add outdoors --remove draft
+    """
+    async with _workspace(common) as (workspace, failures):
+        tagged = await _named(workspace.store, names)
+        await workspace.organization.retag(tuple(tagged), add=add, drop=drop)
+        failures.raise_first()
+        for session in await workspace.store.sessions.list():
+            if session.session_id in tagged:
+                tags = one_line(", ".join(session.tags)) or "no tags"
+                write_line(f"{_titles(session)}: {tags}")
 
 
-def delete(common: CommonOptions, names: Sequence[str], *, undo: bool) -> None:
-    """Move sessions to the trash, or bring them back. Raises InputError, StoreError."""
+@sessions.command()
+@_SESSIONS
+@click.option("--undo", is_flag=True, help="Take them out of the archive.")
+@click.pass_obj
+@synchronous
+async def archive(common: CommonOptions, names: tuple[str, ...], undo: bool) -> None:
+    """Hide sessions from lists; search still finds them.
 
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            store = workspace.store.sessions
-            if undo:
-                trash = await store.list_trash()
-                found = {e.session_id: e for e in (find_session(trash, name) for name in names)}
-                await store.restore(tuple(found))
-            else:
-                found = await _found(workspace.store, names)
-                await workspace.organization.delete(tuple(found))
-                failures.raise_first()
-            titles = _titles(tuple(found.values()))
-            if undo:
-                write_line(f"Restored {titles}.")
-            else:
-                ids = " ".join(found)
-                write_line(
-                    f"Moved {titles} to the trash. To restore within 30 days: "
-                    f"tui-chat sessions delete --undo {ids}"
-                )
-
-    asyncio.run(run())
+    \b
+    Examples:
+      tui-chat sessions archive "A walk"
+      tui-chat sessions archive --undo "A walk"
+    """
+    async with _workspace(common) as (workspace, failures):
+        archived = await _named(workspace.store, names)
+        await workspace.organization.organise(tuple(archived), archived=not undo)
+        failures.raise_first()
+        verb = "Taken out of the archive" if undo else "Archived"
+        write_line(f"{verb}: {_titles(*archived.values())}.")
 
 
-def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
-    """Copy a branch into a new session, and print its id. Raises InputError, StoreError."""
+@sessions.command()
+@_SESSIONS
+@click.option("--undo", is_flag=True, help="Bring sessions back from the trash.")
+@click.pass_obj
+@synchronous
+async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> None:
+    """Move sessions to the trash, where they stay for 30 days.
 
-    async def run() -> None:
-        async with _listed(common) as (workspace, failures):
-            session = await named_session(workspace.store, name)
-            await workspace.sessions.activate(session.session_id)
-            entries = workspace.state.entries
-            ids = [entry.message.id for entry in entries]
-            if not ids:
-                raise InputError("The session has no messages.")
-            if message_id and message_id not in ids:
-                raise InputError(
-                    f"There is no message “{one_line(message_id, 80)}” on the session's branch.",
-                    advice="`sessions show --json` has the ids.",
-                )
-            await workspace.branches.fork(message_id or ids[-1], title)
-            failures.raise_first()
-            write_line(workspace.state.session_id)
+    \b
+    Examples:
+      tui-chat sessions delete "A walk"
+      tui-chat sessions delete --undo "A walk"
+    """
+    async with _workspace(common) as (workspace, failures):
+        if undo:
+            trash = await workspace.store.sessions.list_trash()
+            restored = [find_session(trash, name) for name in names]
+            await workspace.store.sessions.restore([each.session_id for each in restored])
+            write_line(f"Restored {_titles(*restored)}.")
+            return
+        deleted = await _named(workspace.store, names)
+        await workspace.organization.delete(tuple(deleted))
+        failures.raise_first()
+        write_line(
+            f"Moved {_titles(*deleted.values())} to the trash. To restore within 30 days: "
+            f"tui-chat sessions delete --undo {' '.join(deleted)}"
+        )
 
-    asyncio.run(run())
+
+@sessions.command()
+@_SESSION
+@click.option("--at", "message_id", default="", metavar="ID", help="The last message of the copy.")
+@click.option("--title", default="", help="Its title; default: that of the session.")
+@click.pass_obj
+@synchronous
+async def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
+    """Copy a session's branch into a new session and print the new session's id.
+
+    The id of a message is in `sessions show --json`.
+
+    \b
+    Example:
+      tui-chat ask -s "$(tui-chat sessions fork 'A walk')" "And if it had rained?"
+    """
+    async with _workspace(common) as (workspace, failures):
+        session = await named_session(workspace.store, name)
+        await workspace.sessions.activate(session.session_id)
+        ids = [entry.message.id for entry in workspace.state.entries]
+        if not ids:
+            raise InputError("The session has no messages.")
+        if message_id and message_id not in ids:
+            raise InputError(
+                f"There is no message “{one_line(message_id, 80)}” on the session's branch.",
+                advice="`sessions show --json` has the ids.",
+            )
+        await workspace.branches.fork(message_id or ids[-1], title)
+        failures.raise_first()
+        write_line(workspace.state.session_id)

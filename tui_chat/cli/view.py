@@ -1,0 +1,116 @@
+"""`tui-chat view`: the app on files of other programs, read-only.
+
+It lists files, and reads what is opened into a temporary database, which is deleted when the app
+closes. It opens the app without accounts and network: only the endpoints of the offline provider
+exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_chat.cli.app import open_workspace, require_terminal, show
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.interpreter import share_heap
+from tui_chat.cli.options import FILE
+from tui_chat.config import Config
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.file_index import require_conversations
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+OFFLINE = "loopback"
+"""The start of the names of endpoints that need neither key nor network."""
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=FILE)
+@click.pass_obj
+def view(common: CommonOptions, paths: tuple[Path, ...]) -> None:
+    """Read conversations of other programs in the app, without importing them.
+
+    PATH is a file of any format that `import` reads, or a folder, such as ~/.claude/projects;
+    without one, the folders of known programs are listed. A file is read when it is opened, and
+    followed while it grows. Needs no account or network, and does not touch your own
+    conversations or the files.
+
+    \b
+    Example:
+      tui-chat view chatgpt.zip
+    """
+    require_terminal()
+    config = common.config()
+    paths = paths or tuple(known_places(Path.home(), os.environ))
+    require_conversations(paths)
+    share_heap()
+    with TemporaryDirectory(prefix="tui-chat-") as folder:
+        from tui_chat.ui.app import TuiChat
+
+        config = read_only_config(config, Path(folder))
+        show(TuiChat(config, lambda: open_files(config, paths), read_only=banner(paths)))
+
+
+async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
+    """Return a workspace in a temporary folder that lists files. Raises InputError and
+    StoreError.
+    """
+    from tui_chat.workspace.session_files import SessionFiles
+
+    workspace = await open_workspace(config)
+    workspace.session_files = SessionFiles(workspace, paths)
+    try:
+        await workspace.session_files.start()
+    except BaseException:
+        await workspace.close()
+        raise
+    return workspace
+
+
+def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return where known programs keep their conversations, as far as it exists. Raises InputError
+    if nothing does.
+    """
+    data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
+    places = [
+        Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+        codex / "sessions",
+        codex / "archived_sessions",
+        home / ".gemini/tmp",
+        data / "gptme/logs",
+        data / "opencode/opencode.db",
+        Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
+        config / "aichat/sessions",
+    ]
+    found = [place for place in places if place.exists()]
+    if not found:
+        looked = ", ".join(str(place) for place in places)
+        raise InputError(
+            "No conversations of other programs were found.", advice=f"Looked in {looked}."
+        )
+    return found
+
+
+def read_only_config(config: Config, folder: Path) -> Config:
+    """Return a configuration with this data folder, without network."""
+    # The built-in ones: the user's file may redefine their names.
+    offline = tuple(each for each in Config().endpoints if each.name.startswith(OFFLINE))
+    config = replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
+    return replace(config, named=("", ""))
+
+
+def banner(files: Sequence[Path]) -> str:
+    """Return the line that says that the app is read-only, and how to keep the files."""
+    names = " ".join(str(file) for file in files)
+    many = f"{len(files)} places" if len(files) > 1 else one_line(files[0].name, 60)
+    return f"Read-only: {many}. To keep it and go on: tui-chat import {one_line(names, 120)}"
