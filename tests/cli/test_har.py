@@ -107,6 +107,21 @@ def test_one_is_explained(run: Run, path: Path):
     assert KEY not in lines + done.out
 
 
+def test_tokens_are_those_that_the_reply_reported(run: Run, tmp_path: Path):
+    texts = ("Where is the river? " * 40, "Hello", "And where is the mill? " * 40)
+    usage = {"choices": [], "usage": {"prompt_tokens": 210, "completion_tokens": 3}}
+    reported = STREAM.replace("data: [DONE]", f"data: {json.dumps(usage)}\n\ndata: [DONE]")
+    file = tmp_path / "calls.har"
+    first = entry(CHAT, {"model": "m", "messages": said(texts[0])}, STREAM)
+    second = entry(CHAT, {"model": "m", "messages": said(*texts)}, reported)
+    file.write_text(json.dumps(har(first, second)))
+    calls = [json.loads(line) for line in run("inspect", file, "--json").out.splitlines()]
+    tokens = [call["explained"]["tokens"] for call in calls]
+    assert tokens[0]["total"] != tokens[1]["total"] == 210
+    assert calls[1]["reply"]["usage"]["input"] == 210
+    assert calls[1]["compared"]["cache"]["total"] == 210
+
+
 @pytest.mark.parametrize(
     ("text", "words", "told"),
     [

@@ -97,6 +97,21 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
     assert workspace.state.request.viewed is None
 
 
+async def test_the_first_request_of_a_session_is_compared_with_none(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "elsewhere")
+    await workspace.sessions.new(None)
+    first = await send(workspace, heard, "one")
+    second = await send(workspace, heard, "two")
+    assert await workspace.live_request.view_sent(first)
+    base = workspace.live_request.comparison()
+    assert (base.payload, base.reason) == (None, live_request.NOTHING_BEFORE)
+    assert await workspace.live_request.view_sent(second)
+    base = workspace.live_request.comparison()
+    assert b"one" in base.payload.body
+    assert b"two" not in base.payload.body
+
+
 async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     workspace, heard = await make_workspace()
     reply = await send(workspace, heard, "one")

@@ -151,3 +151,8 @@ async def test_a_recorded_request_is_compared_with_the_one_before_it(
     assert "cached tokens lost" in viewed.description
     base = workspace.live_request.comparison()
     assert (base.name, base.payload) == ("the request before it", viewed.before.payload)
+    earliest, _ = await workspace.store.requests.list(session.session_id)
+    assert await workspace.live_request.view_sent(earliest.message_id)
+    base = workspace.live_request.comparison()
+    assert base.payload is None, "not with itself"
+    assert base.reason.startswith("No earlier Anthropic request of this session is recorded.")

@@ -18,7 +18,7 @@ from tui_chat.tap.comparison import compare
 from tui_chat.tap.conversations import Conversations
 from tui_chat.tap.exchange import Held, RecordedExchange
 from tui_chat.tap.http_messages import RequestHead
-from tui_chat.tap.recorder import RecordedCall
+from tui_chat.tap.recorder import RecordedCall, calibrate_call
 
 MOST_ENTRIES = 100_000
 """Maximum entries that are read."""
@@ -76,6 +76,7 @@ def har_calls(text: str) -> Iterator[HarCall]:
         if reader.reply.id:
             message = reader.reply.message(call.protocol)
             conversations.remember_response(placed, reader.reply.id, message)
+        call, comparison = calibrate_call(call, comparison, reader.reply.usage.input)
         failure = failure_of(exchange, reader.error)
         recorded = RecordedCall(
             placed, call, comparison, reader, reader.error, failure, None, "", ""

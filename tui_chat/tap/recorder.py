@@ -291,11 +291,7 @@ class Recorder:
     ) -> RecordedCall:
         error = reader.error if reader is not None else None
         reply = reader.reply if reader is not None else Reply()
-        if call.composed is not None:
-            composed = calibrate(call.composed, reply.usage.input)
-            call, budget = replace(call, composed=composed), composed.envelope.budget
-            if comparison is not None and budget is not None:
-                comparison = comparison.calibrated(budget.total)
+        call, comparison = calibrate_call(call, comparison, reply.usage.input)
         prices = self._prices_of(call, reply.usage.tier)
         media = {p.kind for t in _turns(call) for p in t.parts}
         media |= {f"output {part.kind}" for part in reply.parts}
@@ -345,6 +341,19 @@ class Recorder:
             cache_loss=recorded.loss,
             received=recorded.reader.received() if recorded.reader is not None else None,
         )
+
+
+def calibrate_call(
+    call: Call, comparison: CallComparison | None, reported: int | None
+) -> tuple[Call, CallComparison | None]:
+    """Return a call and its comparison with the tokens that its reply reported."""
+    if call.composed is None:
+        return call, comparison
+    composed = calibrate(call.composed, reported)
+    budget = composed.envelope.budget
+    if comparison is not None and budget is not None:
+        comparison = comparison.calibrated(budget.total)
+    return replace(call, composed=composed), comparison
 
 
 def _turns(call: Call) -> tuple[Turn, ...]:

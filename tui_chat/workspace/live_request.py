@@ -23,7 +23,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.compose import Composed
+from tui_chat.compose import Composed, calibrate
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
@@ -51,10 +51,11 @@ if TYPE_CHECKING:
 
 _FORECASTS_KEPT = 4
 """Forecasts of the newest requests: when one has been sent, the next one is composed already."""
+_ELSE = "Press a to compare with something else."
 NOTHING_BEFORE = (
-    "This session has no earlier accepted request to this endpoint to compare with. "
-    "Press a to compare with something else."
+    f"This session has no earlier accepted request to this endpoint to compare with. {_ELSE}"
 )
+NO_RECORD_BEFORE = f"No earlier {{}} request of this session is recorded. {_ELSE}"
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 LONG_TEXT = 1_000_000
@@ -410,7 +411,9 @@ class LiveRequest:
                     sentence = "What was sent is kept, but it cannot be read as a request."
                 raise InputError(sentence, advice=sent.why)
             entry = next((e for e in entries if e.message.id == entry_id), None)
-            viewed = ViewedRequest(composed, sent.description, entry, sent.captured)
+            viewed = ViewedRequest(
+                composed, sent.description, entry, sent.captured, is_of_session=True
+            )
             if sent.record.is_recorded:
                 viewed = await self._with_request_before(viewed, entry_id)
             else:
@@ -437,7 +440,7 @@ class LiveRequest:
         with workspace.reporting():
             endpoint = workspace.state.config.endpoint_named(sent.endpoint)
             captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
-            composed = captured.composed(endpoint, sent.model)
+            composed = calibrate(captured.composed(endpoint, sent.model), sent.usage.input)
             at = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
             ended = "" if sent.status == "complete" else f" · {sent.status}"
             self.view(ViewedRequest(composed, f"{sent.kind} request, as sent at {at}{ended}"))
@@ -524,8 +527,11 @@ class LiveRequest:
                 return Comparison(base.description, base.composed.payload)
             case _ if request.viewed is not None and request.viewed.before is not None:
                 return Comparison("the request before it", request.viewed.before.payload)
-            case _ if request.viewed is not None and request.viewed.entry is not None:
-                return Comparison("the request before it", None, NOTHING_BEFORE)
+            case _ if request.viewed is not None and request.viewed.is_of_session:
+                label = request.viewed.composed.protocol.label
+                is_recorded = request.viewed.composed.recorded is not None
+                reason = NO_RECORD_BEFORE.format(label) if is_recorded else NOTHING_BEFORE
+                return Comparison("the request before it", None, reason)
             case _:
                 last = workspace.state.last_sent.get(workspace.state.endpoint.name)
                 reason = "This endpoint has accepted no request of this session yet."

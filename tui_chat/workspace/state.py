@@ -111,11 +111,13 @@ class ViewedRequest:
     source: CapturedRequest | TurnFile | None = None
     """The captured request or exported turn that it was read from."""
     before: Composed | None = None
-    """Of a recorded request the one before it in its session; None if there is none."""
+    """Of a request of the session the one before it; None if there is none."""
     forecast: Forecast | None = None
     """How much of it the provider's cache could serve after that one."""
     is_automatic: bool = False
     """True if the session was opened on it; typing returns to the live request."""
+    is_of_session: bool = False
+    """True if a reply of the session answers it, on whatever branch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
