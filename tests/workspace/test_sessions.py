@@ -15,6 +15,7 @@ from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
 from tui_chat.offline import HttpRequest
 from tui_chat.store.branches import BranchStore
+from tui_chat.store.requests import RequestStore
 from tui_chat.workspace import sessions
 from tui_chat.workspace.events import BranchEndLoaded, Done
 from tui_chat.workspace.sessions import FIRST_SESSIONS
@@ -268,3 +269,47 @@ async def test_at_start_up_the_top_of_the_list_is_loaded_first(make_workspace, m
     assert [each.session_id for each in again.state.sessions] == everything[:2]
     await heard.until(lambda: len(again.state.sessions) == 3)
     assert [each.session_id for each in again.state.sessions] == everything
+
+
+async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
+    make_workspace, monkeypatch: pytest.MonkeyPatch
+):
+    """The first reply ends while the branch is first read, so it is read twice, both times after
+    an empty one. The second reading goes on when a new chat, which is empty as well, is open.
+    """
+    workspace, heard = await make_workspace()
+    load, source = BranchStore.load, RequestStore.source
+    first, second = asyncio.Event(), asyncio.Event()
+    is_waiting = asyncio.Event()
+    loads: list[str] = []
+    sources: list[str] = []
+
+    async def loads_late(self: BranchStore, session_id: str, **more: Any):
+        loads.append(session_id)
+        if len(loads) == 1:
+            await first.wait()
+        return await load(self, session_id, **more)
+
+    async def finds_late(self: RequestStore, entry_id: str):
+        sources.append(entry_id)
+        if len(sources) == 1:
+            is_waiting.set()
+            await second.wait()
+        return await source(self, entry_id)
+
+    monkeypatch.setattr(BranchStore, "load", loads_late)
+    monkeypatch.setattr(RequestStore, "source", finds_late)
+    sending = asyncio.create_task(workspace.replies.submit("old"))
+    await is_waiting.wait()
+    first.set()
+    assert await sending
+    old = workspace.state.session_id
+    await workspace.sessions.new()
+    second.set()
+    await workspace.replies.all_ended()
+    assert workspace.state.entries == ()
+    assert await workspace.replies.submit("new")
+    await settled(workspace, heard)
+    assert [entry.message.content for entry in workspace.state.entries] == ["new", "new"]
+    contents = [entry.message.content for entry in await load(workspace.store.branches, old)]
+    assert contents == ["old", "old"]

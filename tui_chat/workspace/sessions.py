@@ -314,10 +314,11 @@ class Sessions:
         while True:
             known = workspace.state.entries
             entries = await self._read_branch(session_id)
-            if not workspace.state.is_active(session_id):
-                return  # another session was opened meanwhile
             store = workspace.store_of(session_id)
             foreign = await workspace.request_history.foreign_reply(store, session, entries)
+            # Nothing may be awaited from here to the update.
+            if not workspace.state.is_active(session_id):
+                return  # another session was opened meanwhile
             if workspace.state.entries is known:
                 break  # else what was shown meanwhile may be newer than what was read
         workspace.live_request.set_foreign(foreign)
