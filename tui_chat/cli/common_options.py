@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat import extensions, paths
+from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -57,3 +59,10 @@ class CommonOptions:
         config = load_config(self.config_folder, self.data_folder, os.environ, self.flags)
         extensions.enable(config.plugins)
         return config
+
+    def enable_plugins(self) -> None:
+        """Enable the plugins that the configuration names, for what works without the rest of it. A
+        faulty configuration is reported by the commands that need it.
+        """
+        with suppress(TuiChatError):
+            self.config()

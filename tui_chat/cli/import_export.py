@@ -117,6 +117,7 @@ async def _import(
     participants: ChatParticipants,
     names: tuple[str | None, str | None],
 ) -> tuple[Report, ...]:
+    common.enable_plugins()
     library = library_in(common.config_folder)
     with _seekable(files) as paths:
         async with open_store(common) as store:

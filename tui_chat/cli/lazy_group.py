@@ -7,7 +7,6 @@ and completing the names imports no command.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -16,7 +15,6 @@ from click.shell_completion import CompletionItem
 
 from tui_chat import extensions
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.errors import TuiChatError
 from tui_chat.extensions import CommandPath, Plugin
 
 
@@ -98,7 +96,5 @@ class LazyGroup(click.Group):
 
 
 def _enable_plugins(context: click.Context) -> None:
-    """Enable the plugins that the configuration names, before a command has read it."""
     folders = context.find_root().params
-    with suppress(TuiChatError):  # a broken configuration is the command's to report
-        CommonOptions(folders.get("data_dir"), folders.get("config_dir")).config()
+    CommonOptions(folders.get("data_dir"), folders.get("config_dir")).enable_plugins()

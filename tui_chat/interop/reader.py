@@ -80,8 +80,8 @@ _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def known_formats() -> str:
-    """Return the advice for a file of no known format: all formats, and those that a plugin would
-    bring that is not here.
+    """Return the advice for a file of no known format: all formats, those that a plugin would bring
+    that is not here, and the plugins that cannot be loaded.
     """
     brought = (path for plugin in extensions.plugins() for path in plugin.formats)
     names = (path.name for path in (*_FIRST, *brought, *_LAST))
@@ -90,6 +90,7 @@ def known_formats() -> str:
         sentences.append(
             f"The plugin “{plugin}”, which is not installed, reads {', '.join(missing)}."
         )
+    sentences += map(str, extensions.faults())
     return " ".join(sentences)
 
 

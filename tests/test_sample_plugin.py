@@ -1,0 +1,146 @@
+"""The sample plugin: built as a wheel, installed, enabled, used, broken on purpose, removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).parent / "sample_plugin"
+HISTORY = """\
+
+# aider chat started at 2026-11-20 09:14:03
+
+> Aider v0.90
+> Model: gpt-5-mini
+
+#### rename `total`
+#### to `sum_of_prices`
+
+I renamed it in `shop.py`.
+
+> Applied edit to shop.py
+
+#### thanks
+
+# aider chat started at 2026-11-21 10:00:00
+
+> Aider v0.90
+"""
+
+
+def wheel(folder: Path) -> Path:
+    """Build the sample plugin's wheel, without a build backend, which tests cannot download."""
+    project = tomllib.loads((SAMPLE / "pyproject.toml").read_text())["project"]
+    name, version = project["name"].replace("-", "_"), project["version"]
+    info = f"{name}-{version}.dist-info"
+    points = "\n".join(
+        f"[{group}]\n" + "\n".join(f"{key} = {value}" for key, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    )
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for module in sorted((SAMPLE / name).glob("*.py")):
+            archive.write(module, f"{name}/{module.name}")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/entry_points.txt", points + "\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+class Home:
+    """A user's folders, with packages beside those of the program."""
+
+    def __init__(self, folder: Path) -> None:
+        self.site = folder / "site"
+        self._folder = folder
+
+    def install(self, path: Path) -> None:
+        words = ("-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target")
+        subprocess.run([sys.executable, *words, str(self.site), str(path)], check=True)
+
+    def enable(self, *names: str) -> None:
+        config = self._folder / "config"
+        config.mkdir(exist_ok=True)
+        (config / "config.toml").write_text(f"[plugins]\nenabled = {json.dumps(names)}\n")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        config, data = str(self._folder / "config"), str(self._folder / "data")
+        return subprocess.run(
+            [sys.executable, "-m", "tui_chat", "--config-dir", config, "--data-dir", data, *words],
+            env={**os.environ, "PYTHONPATH": str(self.site), "HOME": str(self._folder)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def status(self, name: str) -> dict[str, str]:
+        plugins = json.loads(self.run("plugins", "--json").stdout)
+        return next((plugin for plugin in plugins if plugin["name"] == name), {})
+
+
+def test_the_life_of_a_plugin(tmp_path: Path):
+    home, file = Home(tmp_path), tmp_path / ".aider.chat.history.md"
+    file.write_text(HISTORY)
+    home.install(wheel(tmp_path))
+
+    home.enable()
+    assert home.status("aider")["status"] == "not enabled"
+    refused = home.run("import", str(file))
+    assert refused.returncode
+    assert "not a conversation of a known format" in refused.stderr
+
+    home.enable("aider")
+    assert home.status("aider")["summary"] == "Reads aider's chat histories."
+    imported = home.run("import", str(file))
+    assert imported.returncode == 0, imported.stderr
+    (session,) = json.loads(home.run("sessions", "list", "--json").stdout)
+    assert session["title"] == "aider, 2026-11-20 09:14:03"
+    assert session["created"] == datetime(2026, 11, 20, 9, 14, 3).astimezone().timestamp()
+    shown = home.run("sessions", "show", session["session_id"]).stdout
+    for words in ("rename `total`\nto `sum_of_prices`", "I renamed it in `shop.py`.", "thanks"):
+        assert words in shown
+    assert "Applied edit" not in shown
+
+    reader = home.site / "tui_chat_aider" / "history.py"
+    reader.write_text("1 / 0")
+    broken = home.run("import", str(file))
+    assert broken.returncode
+    assert "The plugin “aider” cannot be loaded" in broken.stderr
+    assert "Traceback" not in broken.stderr
+    assert home.run("build", "Hello").returncode == 0
+
+    shutil.rmtree(home.site)
+    assert home.status("aider") == {
+        "name": "aider", "status": "fault", "summary": "no installed package brings it."
+    }  # fmt: skip
+    assert home.run("build", "Hello").returncode == 0
+    assert "sum_of_prices" in home.run("sessions", "show", session["session_id"]).stdout
+
+
+def test_a_faulty_history_gets_a_sentence(tmp_path: Path):
+    home, file = Home(tmp_path), tmp_path / ".aider.chat.history.md"
+    file.write_bytes(b"# aider chat started at x\n#### \xff\n")
+    home.install(wheel(tmp_path))
+    home.enable("aider")
+    assert "is not UTF-8 text (byte 31)" in home.run("import", str(file)).stderr
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "__init__.py", "history.py"])
+def test_the_page_about_plugins_shows_the_sample(name: str):
+    (path,) = SAMPLE.rglob(name)
+    page = (SAMPLE.parents[1] / "docs" / "plugins.md").read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8") in page
