@@ -122,6 +122,7 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
             "commands": plugin.commands,
             "builders": plugin.builders,
             "formats": plugin.formats,
+            "exports": plugin.exports,
         }
         names = {point: tuple(each.name for each in added) for point, added in points.items()}
         added = {point: each for point, each in names.items() if each}

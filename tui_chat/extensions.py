@@ -83,6 +83,26 @@ class FormatPath:
     """What the program is called that writes it; empty for none in particular."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExportPath:
+    """A format that a conversation is exported in."""
+
+    name: str
+    """As it is chosen, such as "markdown"."""
+    path: str
+    """The import path of a function that yields the text of a file: of a `SessionTranscript` and
+    the time zone of the times in it.
+    """
+    ending: str
+    """How the names of its files end."""
+    summary: str
+    """What it is for, in a list of formats."""
+    unwritten: str = ""
+    """The import path of a function that counts the messages of other branches in a
+    `SessionTranscript` that are left out, for a format whose users would not expect that.
+    """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
@@ -94,6 +114,7 @@ class Plugin:
     commands: tuple[CommandPath, ...] = ()
     builders: tuple[BuilderPath, ...] = ()
     formats: tuple[FormatPath, ...] = ()
+    exports: tuple[ExportPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +202,17 @@ def load_part(plugin: Plugin, path: str) -> Any:
         if fault not in _Enabled.faults:
             _Enabled.faults += (fault,)
         raise InputError(str(fault), advice="`tui-chat plugins` lists all plugins.") from error
+
+
+def load_named(point: str, name: str) -> Any:
+    """Return the part with a name that a plugin adds at an extension point; None without one.
+    Raises InputError like `load_part`.
+    """
+    for plugin in plugins():
+        for added in getattr(plugin, point):
+            if added.name == name:
+                return load_part(plugin, added.path)
+    return None
 
 
 def load_all(point: str) -> Iterator[Any]:

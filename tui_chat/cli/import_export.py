@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
+from tui_chat import extensions
 from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (
@@ -44,9 +45,8 @@ from tui_chat.files import (
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
 from tui_chat.workspace.exporter import (
-    ENDINGS,
     MULTI_SESSION_FORMATS,
-    Format,
+    export_formats,
     exported_texts,
     write_file,
 )
@@ -55,6 +55,7 @@ from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skippe
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
     from tui_chat.models.session import SessionSummary
+    from tui_chat.models.transcript import SessionTranscript
     from tui_chat.store import Store
 
 
@@ -276,12 +277,24 @@ class Meter:
             write_progress("")
 
 
+class _ExportFormat(click.Choice[str]):
+    """A format that sessions are exported in."""
+
+    def __init__(self) -> None:
+        super().__init__([name for name in export_formats() if name != "shared"])
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if plugin := extensions.missing_plugin("exports", value):
+            self.fail(f"“{value}” comes with the plugin “{plugin}”, which is not installed.")
+        return super().convert(value, param, ctx)
+
+
 @click.command("export")
 @last_or_session
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["json", "jsonl", "markdown", "html", "sillytavern"]),
+    type=_ExportFormat(),
     default="json",
     show_default=True,
     help="json is complete and can be imported again; jsonl has the messages; sillytavern is a "
@@ -303,7 +316,7 @@ class Meter:
 async def export_command(
     common: CommonOptions,
     name: str | None,
-    kind: Format,
+    kind: str,
     output: Path | None,
     everything: bool,
     without_requests: bool,
@@ -331,8 +344,8 @@ async def export_command(
             sessions = list(await store.sessions.list())
         else:
             sessions = [await named_session(store, name)]
-        if kind == "sillytavern":
-            await _name_unwritten(store, sessions)
+        if unwritten := export_formats()[kind].unwritten:
+            await _name_unwritten(store, sessions, extensions.load(unwritten))
         if into_folder:
             assert output is not None
             await _write_each(store, library, sessions, kind, output, force)
@@ -347,7 +360,7 @@ async def export_command(
         finish()
 
 
-def _require_target(output: Path | None, kind: Format, *, into_folder: bool, force: bool) -> None:
+def _require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
     """Raise InputError if the sessions cannot be written there."""
     if into_folder and output is None:
         raise InputError(
@@ -358,10 +371,12 @@ def _require_target(output: Path | None, kind: Format, *, into_folder: bool, for
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
 
 
-async def _name_unwritten(store: Store, sessions: Sequence[SessionSummary]) -> None:
-    """Print how many messages of each session an export to SillyTavern leaves out."""
-    from tui_chat.interop.sillytavern_chat import unwritten
-
+async def _name_unwritten(
+    store: Store,
+    sessions: Sequence[SessionSummary],
+    unwritten: Callable[[SessionTranscript], int],
+) -> None:
+    """Print how many messages of each session an export leaves out."""
     for session in sessions:
         transcript = await store.transcripts.get(session.session_id)
         if transcript is not None and (count := unwritten(transcript)):
@@ -374,7 +389,7 @@ async def _write_each(
     store: Store,
     library: Library,
     sessions: Sequence[SessionSummary],
-    kind: Format,
+    kind: str,
     folder: Path,
     force: bool,
 ) -> None:
@@ -382,8 +397,9 @@ async def _write_each(
         make_private_folder(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
+    ending = export_formats()[kind].ending
     for session in sessions:
-        target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ENDINGS[kind]}"
+        target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ending}"
         if target.exists() and not force:
             raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
         ids = [session.session_id]

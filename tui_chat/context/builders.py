@@ -9,7 +9,7 @@ from tui_chat.context.builder import CONTRIBUTORS, CounterOf, build_context
 from tui_chat.context.inputs import Contributor, Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_part, missing_plugin, plugins
+from tui_chat.extensions import load_named, missing_plugin
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 
 ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf, Sequence[Contributor]], ChatEnvelope]
@@ -35,10 +35,8 @@ def builder_named(name: str) -> ContextBuilder:
     """Return the builder with a name; empty for the core's. Raises InputError without one."""
     if not name:
         return build_context
-    for plugin in plugins():
-        for builder in plugin.builders:
-            if builder.name == name:
-                return load_part(plugin, builder.path)
+    if builder := load_named("builders", name):
+        return builder
     plugin = missing_plugin("builders", name) or name
     raise InputError(
         f"The requests of this preset are built by the plugin “{plugin}”, which is not installed."

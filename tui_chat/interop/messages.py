@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, tzinfo
 from hashlib import sha256
 from typing import Any, cast
 
@@ -107,7 +108,7 @@ def _parse_message(place: str, value: object, index: int) -> Message:
     return message
 
 
-def message_lines(transcript: SessionTranscript) -> Iterator[str]:
+def message_lines(transcript: SessionTranscript, _: tzinfo = UTC) -> Iterator[str]:
     """Yield the active branch, one message per line."""
     for entry in active_branch(transcript):
         line = json.dumps(_message_json(entry.message), ensure_ascii=False, allow_nan=False)

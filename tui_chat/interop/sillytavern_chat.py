@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal, cast
 
 from tui_chat.interop.readable_parts import active_branch, siblings
@@ -158,7 +158,7 @@ def kept_line(data: JsonObject, *, has_texts: bool) -> JsonObject:
     return {"line": line}
 
 
-def chat_lines(transcript: SessionTranscript) -> Iterator[str]:
+def chat_lines(transcript: SessionTranscript, _: tzinfo = UTC) -> Iterator[str]:
     """Yield the lines of a chat."""
     yield from _ChatWriter(transcript).texts()
 

@@ -11,10 +11,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from tui_chat import __version__
+from tui_chat import __version__, extensions
 from tui_chat.errors import InputError
+from tui_chat.extensions import ExportPath
 from tui_chat.files import open_for_replacement
 
 if TYPE_CHECKING:
@@ -22,27 +23,50 @@ if TYPE_CHECKING:
     from tui_chat.models.transcript import SessionTranscript
     from tui_chat.store import Store
 
-Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html", "sillytavern"]
-"""`shared` is our JSON without requests and drafts, to be given to others."""
+_OWN = (
+    ExportPath("markdown", "tui_chat.interop.markdown:markdown", ".md", "For reading and editing"),
+    ExportPath("html", "tui_chat.interop.html:page", ".html", "For reading in a browser, offline"),
+    ExportPath(
+        "json",
+        "tui_chat.interop.own_json:session_text",
+        ".json",
+        "Everything, with all branches; can be imported again",
+    ),
+    ExportPath(
+        "shared",
+        "tui_chat.interop.own_json:session_text",
+        ".json",
+        "The same without requests, presets, profiles and draft, for sharing",
+    ),
+    ExportPath(
+        "jsonl",
+        "tui_chat.interop.messages:message_lines",
+        ".jsonl",
+        "The active branch, one message a line, for programs",
+    ),
+    ExportPath(
+        "sillytavern",
+        "tui_chat.interop.sillytavern_chat:chat_lines",
+        ".jsonl",
+        "A chat of SillyTavern: the active branch with its versions as swipes",
+        "tui_chat.interop.sillytavern_chat:unwritten",
+    ),
+)
 
-ENDINGS: dict[Format, str] = {
-    "json": ".json",
-    "shared": ".json",
-    "jsonl": ".jsonl",
-    "markdown": ".md",
-    "html": ".html",
-    "sillytavern": ".jsonl",
-}
-"""File name endings."""
-
-MULTI_SESSION_FORMATS: frozenset[Format] = frozenset(("json", "shared"))
+MULTI_SESSION_FORMATS = frozenset(("json", "shared"))
 """Formats of which one file can hold many sessions."""
+
+
+def export_formats() -> dict[str, ExportPath]:
+    """Return the formats of the core and of plugins by their names, as lists show them."""
+    added = (each for plugin in extensions.plugins() for each in plugin.exports)
+    return {each.name: each for each in (*_OWN, *added)}
 
 
 async def exported_texts(
     store: Store,
     session_ids: Sequence[str],
-    kind: Format,
+    kind: str,
     zone: tzinfo,
     library: Library | None = None,
 ) -> AsyncIterator[str]:
@@ -72,31 +96,14 @@ async def exported_texts(
         yield own_json.end()
 
 
-def _texts(transcript: SessionTranscript, kind: Format, zone: tzinfo, first: bool) -> Iterator[str]:
-    match kind:
-        case "json" | "shared":
-            from tui_chat.interop.own_json import session_text
-
-            return session_text(transcript, first=first)
-        case "jsonl":
-            from tui_chat.interop.messages import message_lines
-
-            return message_lines(transcript)
-        case "markdown":
-            from tui_chat.interop.markdown import markdown
-
-            return markdown(transcript, zone)
-        case "sillytavern":
-            from tui_chat.interop.sillytavern_chat import chat_lines
-
-            return chat_lines(transcript)
-        case "html":
-            from tui_chat.interop.html import page
-
-            return page(transcript, zone)
+def _texts(transcript: SessionTranscript, kind: str, zone: tzinfo, first: bool) -> Iterator[str]:
+    write = extensions.load_named("exports", kind) or extensions.load(export_formats()[kind].path)
+    if kind in MULTI_SESSION_FORMATS:
+        return write(transcript, first=first)
+    return write(transcript, zone)
 
 
-def transcript_texts(transcript: SessionTranscript, kind: Format, zone: tzinfo) -> Iterator[str]:
+def transcript_texts(transcript: SessionTranscript, kind: str, zone: tzinfo) -> Iterator[str]:
     """Yield the text of a file with one conversation that need not be stored."""
     from tui_chat.interop import own_json
 

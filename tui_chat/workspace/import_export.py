@@ -15,7 +15,6 @@ from tui_chat.workspace.events import Done
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.workspace.chat_participants import AskParticipant
-    from tui_chat.workspace.exporter import Format
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
@@ -67,7 +66,7 @@ class ImportExport:
         return ()
 
     async def export(
-        self, session_id: str, kind: Format, path: Path, *, overwrite: bool = False
+        self, session_id: str, kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
         """Write a session with all its branches to a file, completely or not at all. Return False
         if that is not possible, which is reported.
@@ -80,7 +79,7 @@ class ImportExport:
         return await self._write(texts, path, overwrite=overwrite)
 
     async def export_part(
-        self, entries: Sequence[Entry], kind: Format, path: Path, *, overwrite: bool = False
+        self, entries: Sequence[Entry], kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
         """Write messages that follow each other to a file, as a conversation of their own. Return
         False if that is not possible, which is reported.

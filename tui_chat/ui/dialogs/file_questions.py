@@ -13,7 +13,7 @@ from tui_chat.errors import InputError, located
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
-from tui_chat.workspace.exporter import ENDINGS, Format
+from tui_chat.workspace.exporter import export_formats
 
 if TYPE_CHECKING:
     from tui_chat.workspace.chat_participants import ParticipantKind
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 8
 """Notes on an imported file that are shown."""
-
-FORMATS: dict[Format, str] = {
-    "markdown": "For reading and editing",
-    "html": "For reading in a browser, offline",
-    "json": "Everything, with all branches; can be imported again",
-    "shared": "The same without requests, presets, profiles and draft, for sharing",
-    "jsonl": "The active branch, one message a line, for programs",
-    "sillytavern": "A chat of SillyTavern: the active branch with its versions as swipes",
-}
 
 
 async def ask_import_path(app: App[Any]) -> str | None:
@@ -65,11 +56,10 @@ async def ask_participant(
     return await app.push_screen_wait(ChoiceDialog(title, choices, "")) or None
 
 
-async def ask_format(app: App[Any]) -> Format | None:
+async def ask_format(app: App[Any]) -> str | None:
     """Ask for the format of an export."""
-    choices = [Choice(kind, kind, words) for kind, words in FORMATS.items()]
-    chosen = await app.push_screen_wait(ChoiceDialog("Export conversation as", choices, "markdown"))
-    return next((kind for kind in FORMATS if kind == chosen), None)
+    choices = [Choice(name, name, known.summary) for name, known in export_formats().items()]
+    return await app.push_screen_wait(ChoiceDialog("Export conversation as", choices, "markdown"))
 
 
 async def ask_part(
@@ -93,10 +83,10 @@ async def ask_part(
     return None if chosen is None else parts[chosen]
 
 
-async def ask_export_path(app: App[Any], title: str, kind: Format) -> str | None:
+async def ask_export_path(app: App[Any], title: str, kind: str) -> str | None:
     """Ask for the path of an export; the default is made from the session's title."""
     name = re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
-    dialog = PathPrompt("Export to file", name + ENDINGS[kind], enter="saves")
+    dialog = PathPrompt("Export to file", name + export_formats()[kind].ending, enter="saves")
     return await app.push_screen_wait(dialog)
 
 
@@ -112,15 +102,15 @@ async def confirm_overwrite(app: App[Any], path: Path) -> bool:
     return bool(await app.push_screen_wait(dialog))
 
 
-def format_and_path(argument: str) -> tuple[Format, str]:
+def format_and_path(argument: str) -> tuple[str, str]:
     """Parse `FORMAT`, `FORMAT PATH`, or `PATH`, whose ending gives the format (JSON by default)."""
     first, _, rest = argument.strip().partition(" ")
-    for kind in FORMATS:
-        if kind == first.lower():
-            return kind, rest.strip()
+    formats = export_formats()
+    if first.lower() in formats:
+        return first.lower(), rest.strip()
     ending = Path(argument.strip().strip("\"'")).suffix.lower()
-    for kind, each in ENDINGS.items():
-        if each == ending:
+    for kind, known in formats.items():
+        if known.ending == ending:
             return kind, argument
     return "html" if ending == ".htm" else "json", argument
 

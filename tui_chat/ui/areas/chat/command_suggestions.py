@@ -141,9 +141,9 @@ def _arguments(
     """Return the names that may follow a command, each with a detail."""
     match command:
         case "export":
-            from tui_chat.ui.dialogs.file_questions import FORMATS
+            from tui_chat.workspace.exporter import export_formats
 
-            return [(kind, words) for kind, words in FORMATS.items()]
+            return [(name, known.summary) for name, known in export_formats().items()]
         case "theme":
             return [(name, "") for name in sorted_theme_names(themes)]
         case "model" if workspace is not None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.events import WorkspaceEvent
-    from tui_chat.workspace.exporter import Format
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
@@ -501,7 +500,7 @@ class SessionsArea(Area):
         if workspace is None or workspace.state.session is None:
             self.show_error(InputError(NO_MESSAGE_YET))
             return
-        kind: Format | None
+        kind: str | None
         if argument:
             kind, path = questions.format_and_path(argument)
         else:
@@ -519,6 +518,6 @@ class SessionsArea(Area):
 
     @work(group="files", description="export")
     async def _export(
-        self, workspace: Workspace, session_id: str, kind: Format, file: Path, *, overwrite: bool
+        self, workspace: Workspace, session_id: str, kind: str, file: Path, *, overwrite: bool
     ) -> None:
         await workspace.import_export.export(session_id, kind, file, overwrite=overwrite)
