@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.cli.endpoints import tiny_chat
+from tui_chat.cli.endpoint_checks import tiny_chat
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.library.prices import FILE, load_prices, shipped_prices
 from tui_chat.models.model_facts import ModelFacts

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.prices import _usage
+from tui_chat.cli.usage import sums_of
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Failed
@@ -112,10 +112,10 @@ async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_p
     await settled(workspace, heard)
     await heard.until(lambda: workspace.state.session.title != "Hello")
     common = CommonOptions(tmp_path, tmp_path)
-    sums = await _usage(common, "kind")
+    sums, _ = await sums_of(common, "kind")
     assert {kind: each.replies for kind, each in sums.items()} == {"reply": 1, "title": 1}
     assert sums["title"].input > 0
-    assert sum(each.replies for each in (await _usage(common, "day")).values()) == 2
+    assert (await sums_of(common, "day"))[1].replies == 2
 
 
 async def test_closing_does_not_wait_for_a_title(make_workspace):

@@ -12,14 +12,16 @@ library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
 sillytavern       builds the request that SillyTavern would build, checks a folder of its files
-endpoints         lists and tests the providers, prints facts
+endpoints         lists and tests the endpoints, prints facts (endpoint_checks: the tests)
 loopback          serves the offline provider
 tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 plugins           lists the plugins
-prices            shows and updates prices; prints what replies cost (`usage`)
-config_file       shows, opens and checks config.toml
+prices            shows and updates prices
+usage             prints what replies cost
+config            shows, opens and checks config.toml
 keys              keys in the system's keyring
 doctor            checks this machine
+docs              prints the documentation
 completion        names for the shells' completion
 db                maintains the database file
 import_export     conversations from files and to files

@@ -20,14 +20,14 @@ _COMMANDS = (
     ("ask", "ask:ask", "Send a message and print the reply."),
     ("build", "build_request:build", "Print the request that the app would send."),
     ("completion", "completion:completion_command", "Print the script for completion in a shell."),
-    ("config", "config_commands:config", "Show, edit and check the configuration file."),
+    ("config", "config:config_group", "Show, edit and check the configuration file."),
     ("convert", "captured:convert_command", "Convert a request body to another protocol."),
     ("db", "db:db", "Maintain the database: versions, backups, checks, rescue."),
     ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
-    ("doctor", "config_commands:doctor", "Check this machine, and say what to do."),
+    ("doctor", "doctor:doctor", "Check this machine, and say what to do."),
     (
         "endpoints",
-        "endpoint_commands:endpoints",
+        "endpoints:endpoints",
         "List and test the configured endpoints; print facts about models.",
     ),
     (
@@ -41,7 +41,7 @@ _COMMANDS = (
         "Import conversations and character cards from files.",
     ),
     ("inspect", "captured:inspect", "Open a captured request in the inspector."),
-    ("keys", "config_commands:keys", "Keep the keys of endpoints in the system's keyring."),
+    ("keys", "keys:keys", "Keep the keys of endpoints in the system's keyring."),
     ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
     (
         "lorebooks",
@@ -50,7 +50,7 @@ _COMMANDS = (
     ),
     (
         "models",
-        "endpoint_commands:models",
+        "models:models",
         "List the models of the endpoints, with limits in tokens and prices in US dollars.",
     ),
     (
@@ -63,7 +63,7 @@ _COMMANDS = (
         "library_commands:presets",
         "List, show, check and test presets, and import SillyTavern's.",
     ),
-    ("prices", "endpoint_commands:prices", "Show and update the prices of models."),
+    ("prices", "prices:prices", "Show and update the prices of models."),
     ("profiles", "library_commands:profiles", "List and show profiles: who you are."),
     ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
     ("roles", "library_commands:roles", "List, show and export roles."),
@@ -75,7 +75,7 @@ _COMMANDS = (
         "Check a folder of SillyTavern, and build requests as SillyTavern does.",
     ),
     ("tap", "tap_command:tap", "Record what another program sends to a model."),
-    ("usage", "endpoint_commands:usage", "Print tokens and costs of all replies."),
+    ("usage", "usage:usage", "Print tokens and costs of all replies."),
     (
         "view",
         "view:view",

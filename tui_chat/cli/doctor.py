@@ -17,11 +17,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from tui_chat import __version__, paths
 from tui_chat.cli.app import open_http_client, open_library
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.endpoints import Check, Result, check_server, show_check
+from tui_chat.cli.endpoint_checks import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
+from tui_chat.cli.options import json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
@@ -38,23 +41,35 @@ LEAST_ROOM = 100_000_000
 """Bytes that should be free for the database."""
 
 
-def run_doctor(common: CommonOptions, *, online: bool, as_json: bool) -> bool:
-    """Print all checks; return True if none failed."""
+@click.command()
+@click.option("--online", is_flag=True, help="Also ask the endpoints that have a key.")
+@json_option()
+@click.pass_obj
+def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
+    """Check this machine, and say what to do.
+
+    It looks at versions, terminal, configuration, files, database, keys and endpoints. Nothing is
+    sent without --online. Exits with 1 if something does not work.
+
+    \b
+    Examples:
+      tui-chat doctor
+      tui-chat doctor --online --json
+    """
     checks = list(_checks(common, online=online))
     failed = [check for check in checks if check.result == "failed"]
     if as_json:
         write_json({"works": not failed, "checks": [asdict(check) for check in checks]})
-        return not failed
-    for check in checks:
-        show_check(check, width=10)
-    write_line("")
-    if failed:
-        write_line(f"Does not work: {', '.join(dict.fromkeys(check.name for check in failed))}.")
     else:
-        write_line("Everything that is needed works.")
-    if not online:
-        write_line("Nothing was sent; --online asks the endpoints too.")
-    return not failed
+        for check in checks:
+            show_check(check, width=10)
+        write_line("")
+        names = ", ".join(dict.fromkeys(check.name for check in failed))
+        write_line(f"Does not work: {names}." if failed else "Everything that is needed works.")
+        if not online:
+            write_line("Nothing was sent; --online asks the endpoints too.")
+    if failed:
+        sys.exit(1)
 
 
 def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:

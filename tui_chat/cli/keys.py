@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui_chat.cli import output
+from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.options import endpoint_argument, json_option
+from tui_chat.cli.output import write_line, write_list
 from tui_chat.errors import InputError, KeyMissing
 from tui_chat.files import make_private_folder, read_standard_input, read_text, write_text
 from tui_chat.models.sanitize import one_line
@@ -36,9 +36,27 @@ LONGEST_KEY = 65_536
 """Maximum bytes of a key on the standard input."""
 
 
+@click.group()
+def keys() -> None:
+    """Keep the keys of endpoints in the system's keyring. Needs the extra “keyring”.
+
+    No command prints a key.
+    """
+
+
+@keys.command("set")
+@endpoint_argument
+@click.pass_obj
 def set_key(common: CommonOptions, name: str) -> None:
-    """Store a key that is typed without echo, or the first line of the standard input, and make the
-    endpoint use it. Raises InputError.
+    """Store the key of an endpoint, and make the endpoint use it.
+
+    The key is typed without being shown, or is the first line of the standard input. It is stored
+    as tui-chat/ENDPOINT; config.toml gets the reference, never the key.
+
+    \b
+    Examples:
+      tui-chat keys set openai
+      pass show openai | tui-chat keys set openai
     """
     config = common.config()
     endpoint = config.endpoint_named(name)
@@ -75,8 +93,16 @@ def _use(path: Path, name: str, reference: str) -> None:
     write_line(f"{path} uses it now.")
 
 
-def remove_key(common: CommonOptions, name: str) -> None:
-    """Remove the key of an endpoint from the keyring. Raises InputError."""
+@keys.command()
+@endpoint_argument
+@click.pass_obj
+def delete(common: CommonOptions, name: str) -> None:
+    """Remove the key of an endpoint from the keyring. config.toml stays as it is.
+
+    \b
+    Example:
+      tui-chat keys delete openai
+    """
     reference = common.config().endpoint_named(name).key
     try:
         was_there = delete_key(SERVICE, name)
@@ -93,26 +119,37 @@ def remove_key(common: CommonOptions, name: str) -> None:
     write_line(f"The keyring has no key of {name} any more.")
 
 
-def list_keys(common: CommonOptions, *, as_json: bool) -> None:
-    """Print where the key of each endpoint is, and whether it is there. Raises ConfigError."""
-    states = asyncio.run(key_states(common.config()))
-    if as_json:
-        write_json(
-            [
-                {"endpoint": name, "key": reference, "state": state}
-                for name, reference, state in states
-            ]
-        )
-        return
-    rows = [("ENDPOINT", "KEY", "STATE")]
-    rows += [(one_line(name), one_line(key), one_line(state, 200)) for name, key, state in states]
-    write_line(output.table(rows, (2, 20)))
+@keys.command("list")
+@json_option()
+@click.pass_obj
+@synchronous
+async def list_keys(common: CommonOptions, as_json: bool) -> None:
+    """List where each endpoint's key is, and whether it is there.
+
+    The keyring may ask for its password. Commands that print keys are not run.
+
+    \b
+    Example:
+      tui-chat keys list --json
+    """
+    write_list(
+        await key_states(common.config()),
+        as_json,
+        lambda state: dict(zip(("endpoint", "key", "state"), state, strict=True)),
+        ("ENDPOINT", "KEY", "STATE"),
+        lambda state: (state[0], state[1], one_line(state[2], 200)),
+        (2, 20),
+        nothing="No endpoint needs a key.",
+    )
 
 
 async def key_states(config: Config) -> list[tuple[str, str, str]]:
     """Return name, key reference and state of each endpoint that needs a key."""
-    wanted = [each for each in config.endpoints if each.key_header(("", "")) is not None]
-    return [(each.name, describe_key_reference(each.key), await key_state(each)) for each in wanted]
+    return [
+        (endpoint.name, describe_key_reference(endpoint.key), await key_state(endpoint))
+        for endpoint in config.endpoints
+        if endpoint.key_header(("", "")) is not None
+    ]
 
 
 async def key_state(endpoint: Endpoint) -> str:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from tui_chat.cli import output
-from tui_chat.cli.app import open_http_client
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.options import endpoint_option, json_option
+from tui_chat.cli.output import write_line, write_list
 from tui_chat.config import OFFLINE, repeats_offline_models
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.sanitize import one_line
 from tui_chat.providers import list_models
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
     endpoint: str
-    name: str
+    model: str
     context_limit: int | None
     max_output: int | None
     input_price: Decimal | None
@@ -31,20 +35,32 @@ class _Model:
     output_price: Decimal | None
 
 
-def run_models(common: CommonOptions, text: str, name: str, *, online: bool, as_json: bool) -> bool:
-    """Print models; with `online` those that the servers list instead of those that are configured.
+@click.command()
+@click.argument("text", required=False, default="", shell_complete=completion.complete_model)
+@endpoint_option("Only of this endpoint.", "name", default="")
+@click.option("--online", is_flag=True, help="Ask the servers, instead of what is configured.")
+@json_option()
+@click.pass_obj
+@synchronous
+async def models(common: CommonOptions, text: str, name: str, online: bool, as_json: bool) -> None:
+    """List the models of the endpoints, with limits in tokens and prices in US dollars.
 
-    Only models whose name contains `text`, of the endpoint `name` or, if that is empty, of all.
-    Return False if a server could not be asked. Raises ConfigError for an unknown endpoint.
+    With TEXT, those whose name contains it. Exits with 1 if a server could not be asked.
+
+    \b
+    Examples:
+      tui-chat models claude
+      tui-chat models --endpoint ollama --online
+      tui-chat models --json
     """
     config = common.config()
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     failures: tuple[str, ...] = ()
     listed = {each.name: each.models for each in endpoints}
     if online:
-        listed, failures = asyncio.run(_ask_servers(endpoints))
+        listed, failures = await _ask_servers(endpoints)
     known, now = load_prices(config.data_dir), datetime.now(UTC)
-    found: list[_Model] = []
+    listed_models: list[_Model] = []
     repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
     for endpoint in endpoints:
         if endpoint in repeating and not as_json:
@@ -54,19 +70,25 @@ def run_models(common: CommonOptions, text: str, name: str, *, online: bool, as_
                 facts, prices = endpoint.facts_of(model), known.prices_of(endpoint, model, now)
                 own = (prices.input, prices.output) if prices else (None, None)
                 limits = facts.context_limit, facts.max_output
-                found.append(_Model(endpoint.name, model, *limits, *own))
-    if as_json:
-        write_json([_model_json(each) for each in found])
-    elif found:
-        write_line(_table(found))
-        if repeating and any(each.endpoint == OFFLINE[0].name for each in found):
-            others = ", ".join(each.name for each in repeating)
-            write_line(f"The models of {OFFLINE[0].name} are also at {others}.", err=True)
-    else:
-        write_line("No models.", err=True)
+                listed_models.append(_Model(endpoint.name, model, *limits, *own))
+    write_list(
+        listed_models,
+        as_json,
+        _model_json,
+        ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT"),
+        _cells,
+        (0, 20),
+        (1, 10),
+        nothing="No models.",
+    )
+    is_offline = any(model.endpoint == OFFLINE[0].name for model in listed_models)
+    if repeating and is_offline and not as_json:
+        others = ", ".join(each.name for each in repeating)
+        write_line(f"The models of {OFFLINE[0].name} are also at {others}.", err=True)
     for sentence in failures:
         write_line(f"warning: {sentence}", err=True)
-    return not failures
+    if failures:
+        sys.exit(1)
 
 
 async def _ask_servers(
@@ -90,25 +112,13 @@ async def _ask_servers(
 
 
 def _model_json(model: _Model) -> dict[str, object]:
-    prices = (model.input_price, model.output_price)
-    given, taken = (None if each is None else float(each) for each in prices)
     return {
-        "endpoint": model.endpoint,
-        "model": model.name,
-        "context_limit": model.context_limit,
-        "max_output": model.max_output,
-        "input_price": given,
-        "output_price": taken,
+        name: float(value) if isinstance(value, Decimal) else value
+        for name, value in asdict(model).items()
     }
 
 
-def _table(models: Sequence[_Model]) -> str:
-    rows = [("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT")]
-    for each in models:
-        numbers = (
-            "—" if value is None else f"{value:,}"
-            for value in (each.context_limit, each.max_output, each.input_price, each.output_price)
-        )
-        context, most, given, taken = numbers
-        rows.append((one_line(each.name), one_line(each.endpoint), context, most, given, taken))
-    return output.table(rows, (0, 20), (1, 10))
+def _cells(model: _Model) -> tuple[str, ...]:
+    numbers = (model.context_limit, model.max_output, model.input_price, model.output_price)
+    cells = ("—" if value is None else f"{value:,}" for value in numbers)
+    return model.model, model.endpoint, *cells

@@ -1,15 +1,19 @@
-"""`tui-chat prices`: show and update the prices of models; `tui-chat usage`: what replies cost."""
+"""`tui-chat prices`: show and update the prices of models."""
 
 from __future__ import annotations
 
-import asyncio
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat.cli.app import open_http_client, open_store
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import endpoint_option, json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
@@ -19,7 +23,6 @@ from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_tex
 from tui_chat.models.prices import Prices, prices_json
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.discovery import get_request
-from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cost
 
 SOURCE = (
     "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"
@@ -27,29 +30,47 @@ SOURCE = (
 )
 
 
-def run_show(common: CommonOptions, model: str, name: str, *, as_json: bool) -> bool:
-    """Print the prices of a model at all endpoints or at one; return False if none are known."""
+@click.group()
+def prices() -> None:
+    """Show and update the prices of models."""
+
+
+@prices.command()
+@click.argument("model", shell_complete=completion.complete_model)
+@endpoint_option("Only at this endpoint.", "name", default="")
+@json_option()
+@click.pass_obj
+def show(common: CommonOptions, model: str, name: str, as_json: bool) -> None:
+    """Print what a model costs today, and whose prices those are. Exits with 1 if unknown.
+
+    \b
+    Example:
+      tui-chat prices show gpt-5 --json
+    """
     config, known = common.config(), load_prices(common.data_folder)
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     now = datetime.now(UTC)
-    found = {
-        endpoint.name: prices
+    by_endpoint = {
+        endpoint.name: model_prices
         for endpoint in endpoints
-        if (prices := known.prices_of(endpoint, model, now)) is not None
+        if (model_prices := known.prices_of(endpoint, model, now)) is not None
     }
     if as_json:
-        shown = {key: {**prices_json(each), "source": each.source} for key, each in found.items()}
+        shown = {
+            key: {**prices_json(each), "source": each.source} for key, each in by_endpoint.items()
+        }
         write_json({"prices": shown, "tables": [each.label for each in known.tables]})
-        return bool(found)
-    for endpoint, prices in found.items():
-        write_line(f"{one_line(model)} at {endpoint}: {prices.source}")
-        _write_prices(prices)
-    if not found:
-        write_line(f"{one_line(model)}: — (no prices are known)")
-    write_line(f"Tables: {'; '.join(each.label for each in known.tables)}")
-    if known.fault:
-        write_line(f"Not used: {known.fault}")
-    return bool(found)
+    else:
+        for endpoint, model_prices in by_endpoint.items():
+            write_line(f"{one_line(model)} at {endpoint}: {model_prices.source}")
+            _write_prices(model_prices)
+        if not by_endpoint:
+            write_line(f"{one_line(model)}: — (no prices are known)")
+        write_line(f"Tables: {'; '.join(each.label for each in known.tables)}")
+        if known.fault:
+            write_line(f"Not used: {known.fault}")
+    if not by_endpoint:
+        sys.exit(1)
 
 
 def _write_prices(prices: Prices) -> None:
@@ -67,16 +88,23 @@ def _write_prices(prices: Prices) -> None:
         write_line(f"  {medium:<15} has its own price; such a request has no known cost")
 
 
-def run_update(common: CommonOptions, place: str) -> None:
-    """Fetch prices from `place`, check them, and put them into the data folder.
+@prices.command()
+@click.option("--from", "place", default="", metavar="FILE|URL", help="Instead of genai-prices'.")
+@click.pass_obj
+@synchronous
+async def update(common: CommonOptions, place: str) -> None:
+    """Fetch the data of genai-prices from GitHub and use it. If it cannot be read, the prices
+    stay as they are.
 
-    Raises InputError and what the HTTP client does; the old file is kept then.
+    \b
+    Example:
+      tui-chat prices update
     """
     place = place or SOURCE
     if "://" in place:
         if not place.startswith("https://"):
             raise InputError(f"{place}: only https is fetched.")
-        raw = asyncio.run(download(place, MOST_BYTES))
+        raw = await download(place, MOST_BYTES)
     else:
         raw = read_file(Path(place), MOST_BYTES)
     today = datetime.now(UTC).date().isoformat()
@@ -103,40 +131,3 @@ async def download(url: str, limit: int) -> bytes:
         if response.status != 200:
             raise InputError(f"{url}: the server answers with status {response.status}")
         return await response.read_body(limit)
-
-
-def run_usage(common: CommonOptions, group: UsageGroup, *, as_json: bool) -> None:
-    """Print tokens and costs of all replies. Raises StoreError and ConfigError."""
-    sums = asyncio.run(_usage(common, group))
-    if as_json:
-        write_json([{group: name, **each.as_json()} for name, each in sums.items()])
-        return
-    if not sums:
-        write_line("No replies with tokens.", err=True)
-        return
-    total = UsageSum()
-    for each in sums.values():
-        total.replies, total.input = total.replies + each.replies, total.input + each.input
-        total.cached, total.output = total.cached + each.cached, total.output + each.output
-        total.cost, total.unknown = total.cost + each.cost, total.unknown + each.unknown
-    rows: list[tuple[str, ...]] = [
-        (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
-    ]
-    for name, each in [*sums.items(), ("all", total)]:
-        counts = (each.replies, each.input, each.cached, each.output)
-        cells = (f"{count:,}" for count in counts)
-        rows.append((one_line(name, 60), *cells, each.dollars, f"{each.unknown:,}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        write_line("  ".join((row[0].ljust(widths[0]), *cells)))
-
-
-async def _usage(common: CommonOptions, group: UsageGroup) -> dict[str, UsageSum]:
-    config, known = common.config(), load_prices(common.data_folder)
-    sums: dict[str, UsageSum] = {}
-    async with open_store(common) as store:
-        async for reply in store.usage.requests():
-            name, cost = group_name(reply, group), known_cost(reply, config, known)
-            sums.setdefault(name, UsageSum()).add(reply, cost)
-    return dict(sorted(sums.items()))

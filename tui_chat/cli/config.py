@@ -1,0 +1,158 @@
+"""`tui-chat config`: show, edit and check the configuration file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import INPUT, json_option
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.errors import ConfigError, InputError
+from tui_chat.files import input_name
+from tui_chat.models.setting_json import settings_json
+from tui_chat.providers.keys import describe_key_reference
+
+
+@click.group("config")
+def config_group() -> None:
+    """Show, edit and check the configuration file."""
+
+
+@config_group.command("path")
+@click.pass_obj
+def print_path(common: CommonOptions) -> None:
+    """Print the path of the configuration file.
+
+    \b
+    Example:
+      cat "$(tui-chat config path)"
+    """
+    write_line(str(common.config_file))
+
+
+@config_group.command("show")
+@json_option()
+@click.pass_obj
+def show_config(common: CommonOptions, as_json: bool) -> None:
+    """Print the effective settings and where each one comes from.
+
+    \b
+    Example:
+      TUI_CHAT_MODEL=gpt-5 tui-chat config show
+    """
+    config, path = common.config(), str(common.config_file)
+    defaults = Config(config_dir=config.config_dir, data_dir=config.data_dir)
+    of_file = load_config(config.config_dir, config.data_dir, {}, {})
+    flags = common.flags
+    sources = {
+        name: "--" + name
+        if flags.get(name)
+        else f"TUI_CHAT_{name.upper()}"
+        if os.environ.get(f"TUI_CHAT_{name.upper()}")
+        else path
+        if getattr(of_file, name) != getattr(defaults, name)
+        else "default"
+        for name in ("endpoint", "model", "theme", "notify", "title_model")
+    }
+    endpoints = [
+        {
+            "name": endpoint.name,
+            "protocol": endpoint.protocol.value,
+            "base_url": endpoint.base_url,
+            "key": describe_key_reference(endpoint.key) if endpoint.key else "",
+            "models": list(endpoint.models),
+            "parameters": settings_json(endpoint.settings),
+        }
+        for endpoint in config.endpoints
+        if endpoint not in BUILT_IN_ENDPOINTS
+    ]
+    if as_json:
+        body: dict[str, Any] = {name: getattr(config, name) for name in sources}
+        body |= {"sources": sources, "keys": dict(config.keys), "endpoints": endpoints}
+        body |= {"tools": [tool.name for tool in config.tools]}
+        body |= {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
+        write_json(body)
+        return
+    rows = [(name, str(getattr(config, name)) or "—", source) for name, source in sources.items()]
+    rows += [(f"keys.{name}", keys or "none", path) for name, keys in config.keys]
+    rows += [(f"tools.{tool.name}", " ".join(tool.command) or "—", path) for tool in config.tools]
+    rows += [
+        (f"endpoints.{each['name']}", f"{each['protocol']} at {each['base_url']}", path)
+        for each in endpoints
+    ]
+    rows += [("config_dir", str(config.config_dir), ""), ("data_dir", str(config.data_dir), "")]
+    for name, value, source in rows:
+        write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
+
+
+@config_group.command("edit")
+@click.pass_obj
+def edit_config(common: CommonOptions) -> None:
+    """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
+
+    A file that does not exist is created, with everything in it commented out.
+
+    \b
+    Example:
+      EDITOR=nano tui-chat config edit
+    """
+    from tui_chat.config.file import create_config_file
+    from tui_chat.ui.terminal.external_programs import editor_command
+
+    path = common.config_file
+    command = editor_command(os.environ)
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or sys.stdin.isatty()):
+        raise InputError(
+            "There is no terminal for an editor.", advice=f"Edit {path}, or set EDITOR."
+        )
+    create_config_file(path)
+    try:
+        code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603
+    except OSError as error:
+        raise InputError(
+            f"{command[0]} cannot be started: {error.strerror}.",
+            advice="Set EDITOR to the command of your editor.",
+        ) from error
+    if code:
+        raise InputError(f"{command[0]} ended with {code}.")
+    click.get_current_context().invoke(check_config, file=None)
+
+
+@config_group.command("check")
+@click.argument("file", required=False, type=INPUT)
+@click.pass_obj
+def check_config(common: CommonOptions, file: Path | None) -> None:
+    """Check the configuration file, or FILE (- for the standard input).
+
+    Faults are printed with line and column; exits with 2 then.
+
+    \b
+    Examples:
+      tui-chat config check
+      tui-chat config check new.toml
+    """
+    from tui_chat.ui.key_bindings import screen_errors
+
+    path = file or common.config_file
+    if file is None:
+        config = common.config()
+        if not path.exists():
+            write_line(f"{path} does not exist; the defaults hold.")
+            return
+    else:
+        from tui_chat.config.file import read_config_file
+
+        defaults = Config(config_dir=common.config_folder, data_dir=common.data_folder)
+        config = read_config_file(path, defaults)
+        config.endpoint_named(config.endpoint)
+    if errors := screen_errors(config):
+        sentences = " ".join(str(error) for error in errors)
+        raise ConfigError(f"{input_name(path)}: {sentences}", advice=errors[0].advice)
+    write_line(f"{input_name(path)} has no faults.")

@@ -1,0 +1,71 @@
+"""`tui-chat usage`: tokens and costs of replies."""
+
+from __future__ import annotations
+
+import click
+
+from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import json_option
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.library.prices import load_prices
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cost
+
+
+@click.command()
+@click.option(
+    "--by",
+    "group",
+    type=click.Choice(["day", "month", "model", "session", "kind"]),
+    default="day",
+    show_default=True,
+)
+@json_option()
+@click.pass_obj
+@synchronous
+async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None:
+    """Print tokens and costs of all replies.
+
+    Requests that wrote titles, summaries, your messages (impersonate) and answers to quiet prompts
+    are included. A fork's copies are counted once;
+    deleted sessions that are still in the trash count too.
+
+    \b
+    Examples:
+      tui-chat usage --by model
+      tui-chat usage --by month --json
+    """
+    sums, total = await sums_of(common, group)
+    if as_json:
+        write_json([{group: name, **each.as_json()} for name, each in sums.items()])
+        return
+    if not sums:
+        write_line("No replies with tokens.", err=True)
+        return
+    rows: list[tuple[str, ...]] = [
+        (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
+    ]
+    for name, each in [*sums.items(), ("all", total)]:
+        counts = (each.replies, each.input, each.cached, each.output)
+        cells = (f"{count:,}" for count in counts)
+        rows.append((one_line(name, 60), *cells, each.dollars, f"{each.unknown:,}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        write_line("  ".join((row[0].ljust(widths[0]), *cells)))
+
+
+async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, UsageSum], UsageSum]:
+    """Return the sum of each group by its name, sorted, and that of all replies. Raises StoreError
+    and ConfigError.
+    """
+    config, known = common.config(), load_prices(common.data_folder)
+    sums: dict[str, UsageSum] = {}
+    total = UsageSum()
+    async with open_store(common) as store:
+        async for reply in store.usage.requests():
+            cost = known_cost(reply, config, known)
+            sums.setdefault(group_name(reply, group), UsageSum()).add(reply, cost)
+            total.add(reply, cost)
+    return dict(sorted(sums.items())), total
