@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,12 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
+from tui_chat.cli.app import new_id
 from tui_chat.cli.workspace import SHORT_ID, shortened
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.store import Store
 
 Sessions = Callable[..., Done]
 
@@ -91,6 +98,40 @@ def test_printed_ids_work_when_pasted_back(sessions: Sessions, run: Run, tmp_pat
     assert "is in the trash" in done.err
     assert sessions("delete", "--undo", talk).code == 0
     assert sessions("show", talk).code == 0
+
+
+async def record_session(folder: Path) -> str:
+    """Store a session with a title call and a subagent, as the tap does; return its id."""
+    async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
+        ids = [new_id() for _ in range(3)]
+        titles = ("Follow the river", "Write a title", "Find the source")
+        for session_id, title in zip(ids, titles, strict=True):
+            parent = "" if session_id == ids[0] else ids[0]
+            session = Session(session_id, title, client="Claude Code", parent_id=parent)
+            entry = Entry(Message("user", title, id=f"m{session_id}"))
+            await store.transcripts.add(SessionTranscript(session, (entry,)))
+    return ids[0]
+
+
+def test_side_conversations_are_folded_below_their_session_with_its_program(
+    sessions: Sessions, tmp_path: Path
+):
+    assert "PROGRAM" not in sessions("list").out
+    parent = asyncio.run(record_session(tmp_path))
+    head, *rows = sessions("list").out.splitlines()
+    assert len(rows) == 3
+    assert head.split()[:3] == ["ID", "TITLE", "PROGRAM"]
+    [row] = [row for row in rows if "▸2 Follow the river" in row]
+    assert "Claude Code" in row
+    _, *rows = sessions("list", "--sides").out.splitlines()
+    at = next(index for index, row in enumerate(rows) if "▾2 Follow the river" in row)
+    assert all("└ " in row and "Claude Code" in row for row in rows[at + 1 : at + 3])
+    assert "└ " not in rows[at + 3 :]
+    _, *rows = sessions("list", "--title", "source").out.splitlines()
+    assert len(rows) == 1, "its session is not listed"
+    assert len(sessions("list", "--limit", "2").out.splitlines()) == 3
+    sides = [each for each in listed(sessions) if each["parent_id"] == parent]
+    assert [each["client"] for each in sides] == ["Claude Code"] * 2
 
 
 def test_rename_and_tag(sessions: Sessions):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -93,6 +93,21 @@ class Filters:
         """Return the sessions that meet the conditions, in the same order."""
         return [session for session in sessions if self._matches(session)][: self.limit]
 
+    def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_Row]:
+        """Return the sessions that meet the conditions without their side conversations, which
+        follow their session if they are `unfolded`.
+        """
+        matching = [session for session in sessions if self._matches(session)]
+        ids = {session.session_id for session in matching if not session.parent_id}
+        sides = [session for session in matching if session.parent_id in ids]
+        rows: list[_Row] = []
+        for session in [each for each in matching if each.parent_id not in ids][: self.limit]:
+            own = [side for side in sides if side.parent_id == session.session_id]
+            mark = f"{'▾' if unfolded else '▸'}{len(own):,} " if own else ""
+            rows.append(_Row(session, mark))
+            rows += [_Row(side, "└ ") for side in own if unfolded]
+        return rows
+
     def _matches(self, session: SessionSummary) -> bool:
         return (
             (session.deleted is not None) == self.deleted
@@ -104,6 +119,12 @@ class Filters:
             and (not self.tag or any(_same(self.tag, tag) for tag in session.tags))
             and self.title.casefold() in session.title.casefold()
         )
+
+
+class _Row(NamedTuple):
+    session: SessionSummary
+    mark: str
+    """Stands before its title: how many side conversations it has, or that it is one."""
 
 
 def _same(condition: str, value: str) -> bool:
@@ -120,11 +141,15 @@ def _same(condition: str, value: str) -> bool:
 @click.option("--archived", is_flag=True, help="Include archived sessions.")
 @click.option("--deleted", is_flag=True, help="Only sessions in the trash.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sessions.")
+@click.option("--sides", is_flag=True, help="Unfold titles and subagents of recorded sessions.")
 @json_option()
 @click.pass_obj
 @synchronous
-async def list_sessions(common: CommonOptions, as_json: bool, **filters: Any) -> None:
+async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **filters: Any) -> None:
     """List sessions, most recently active first.
+
+    Titles and subagents of a recorded session are folded below it; with --json, all are listed,
+    with the id of their session.
 
     \b
     Examples:
@@ -134,25 +159,32 @@ async def list_sessions(common: CommonOptions, as_json: bool, **filters: Any) ->
     conditions = Filters(**filters)
     async with open_store(common) as store:
         listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
-        summaries, ids = conditions.apply(await listed), await short_ids(store)
+        summaries, ids = await listed, await short_ids(store)
+    if as_json:
+        rows = [_Row(session, "") for session in conditions.apply(summaries)]
+    else:
+        rows = conditions.rows(summaries, unfolded=sides)
+    programs = ("PROGRAM",) if any(row.session.client for row in rows) else ()
     write_list(
-        summaries,
+        rows,
         as_json,
-        lambda session: session._asdict(),
-        ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED"),
-        lambda session: _cells(session, ids[session.session_id]),
+        lambda row: row.session._asdict(),
+        ("ID", "TITLE", *programs, "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED"),
+        lambda row: _cells(row, ids[row.session.session_id], bool(programs)),
         (1, 20),
-        (3, 12),
-        (2, 8),
+        (3 + len(programs), 12),
+        (2 + len(programs), 8),
         nothing="No sessions.",
     )
 
 
-def _cells(session: SessionSummary, short_id: str) -> tuple[str, ...]:
+def _cells(row: _Row, short_id: str, has_programs: bool) -> tuple[str, ...]:
+    session = row.session
     updated = datetime.fromtimestamp(session.updated, UTC).astimezone()
     return (
         short_id,
-        one_line(session.title) or "—",
+        row.mark + (one_line(session.title) or "—"),
+        *((session.client,) if has_programs else ()),
         session.role_name,
         session.model,
         str(session.message_count),
