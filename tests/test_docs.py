@@ -33,9 +33,9 @@ NOT_RUN = {
     "python3 -m venv": "makes an environment: CI runs it as it stands",
     "pip install": "makes an environment",
     "export OPENAI_API_KEY": "sets a key",
-    "tui-chat serve": "serves until it is stopped: see tests/cli/test_serve.py",
+    "tui-chat serve": "serves until it is stopped: see tests/plugins/web",
     "tui-chat view": "opens the screen: see tests/e2e",
-    "tui-chat tap": "waits for another program, or starts one: see tests/tap",
+    "tui-chat tap": "waits for another program, or starts one: see tests/plugins/tap",
     "tui-chat": "opens the screen: see tests/e2e",
 }
 """Lines that are not run, and why; the last one only as a whole line."""

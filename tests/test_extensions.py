@@ -123,6 +123,7 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
             "builders": plugin.builders,
             "formats": plugin.formats,
             "exports": plugin.exports,
+            "recordings": plugin.recordings,
         }
         names = {point: tuple(each.name for each in added) for point, added in points.items()}
         added = {point: each for point, each in names.items() if each}

@@ -28,7 +28,7 @@ WRITERS = {
     "files.py": "the functions for writing",
     "store/process_lock.py": "locks, created with 0600",
     "store/maintenance/backup.py": "copies of the database, created with 0600",
-    "cli/tap.py": "appends to the record of calls",
+    "plugins/tap/command.py": "appends to the record of calls",
 }
 """The modules that write files by themselves."""
 

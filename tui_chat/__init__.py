@@ -7,7 +7,6 @@ not know each other.
     cli             flags -> Config -> the wired app, or a headless command
     ui              the screen: areas that show the state and call use cases
     workspace       the application without a screen: sessions, drafts, replies, the request
-    tap             a proxy that records other programs' requests and replies
     send            request -> stream -> store -> emit
     turn_file       a request with its inputs and its reply in one file
     analysis        facts about a request: cache forecast, differences, token shares

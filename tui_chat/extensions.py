@@ -28,6 +28,7 @@ ENTRY_POINTS = "tui_chat.plugins"
 
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {"builders": ("sillytavern",)},
+    "tap": {"commands": ("tap",), "recordings": ("HAR files",)},
     "transcripts": {
         "formats": (
             "ChatGPT's conversations.json",
@@ -103,6 +104,20 @@ class ExportPath:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class RecordingPath:
+    """A kind of file with several recorded calls, of which `inspect` opens one."""
+
+    name: str
+    """What errors call it, such as "HAR files"."""
+    detect: str
+    """The import path of `(text: str) -> bool`, which detects a file by its content."""
+    choose: str
+    """The import path of `(text: str, number: int | None, *, as_json: bool) -> str | None`: returns
+    the request of a call, or prints what is asked for and returns None.
+    """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
@@ -115,6 +130,7 @@ class Plugin:
     builders: tuple[BuilderPath, ...] = ()
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
+    recordings: tuple[RecordingPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.turn_file import TurnFile, TurnRequest
-from tui_chat.workspace.captured_requests import save_summary, text_or_file
+from tui_chat.workspace.captured_requests import read_http, save_summary, text_or_file
 
 
 def test_a_path_is_replaced_by_the_file(tmp_path: Path) -> None:
@@ -60,3 +61,19 @@ def test_the_other_inputs_of_an_exported_turn_are_listed() -> None:
     )
     sent = TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", "{}")
     assert TurnFile("0", made_of, sent).not_kept == ("role (Gardener)", "profile", "tools (dig)")
+
+
+KEY = "sk-planted-0123456789abcdef"
+BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"It\'s “%s” \\u00e9"}]}'
+
+
+def test_copied_http_text_is_read_with_its_head():
+    text = f"POST https://x.example/v1/messages?beta=true\nx-api-key: {KEY}\nA: b\n\n{BODY % KEY}"
+    found = read_http(text)
+    assert found is not None
+    assert found.url == "https://x.example/v1/messages?beta=true"
+    assert found.headers == (("x-api-key", "[key]"), ("A", "b"))
+    assert found.is_masked
+    assert json.loads(found.body)["messages"][0]["content"] == "It's “[key]” é"
+    assert read_http(BODY) is None
+    assert read_http(f"Look:\n\n{BODY}") is None

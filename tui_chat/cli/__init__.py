@@ -7,14 +7,13 @@ app               opens the screen: the composition root, with the store and the
 workspace         opens the workspace of a command, and uses what a command line chooses
 ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
 build_request     prints the request that the app would send, or its envelope
-captured          opens or converts a captured request, reads a recorded reply (har: of HAR files)
+captured          opens or converts a captured request, reads a recorded reply
 library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
 sillytavern       builds the request that SillyTavern would build, checks a folder of its files
 endpoints         lists and tests the endpoints, prints facts (endpoint_checks: the tests)
 loopback          serves the offline provider
-tap               records other programs' calls (tap_command: its flags; tap_json: its output)
 plugins           lists the plugins
 prices            shows and updates prices
 usage             prints what replies cost

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 import click
 
+from tui_chat import extensions
 from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.build_request import note_json
@@ -33,7 +34,7 @@ from tui_chat.cli.options import (
     json_option,
     model_option,
 )
-from tui_chat.cli.output import write_body, write_compact, write_json, write_line, write_notes
+from tui_chat.cli.output import write_body, write_json, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
@@ -146,18 +147,16 @@ def run_inspect(
 
     Raises InputError, before the app opens, if the file contains none.
     """
-    from tui_chat.cli.har import holds_har
-
     content = read_content(file, LARGEST_REQUEST)
     text = content.decode("utf-8", "replace")
     try:
-        if holds_har(text):
-            found = _har_call(text, call, as_json=as_json)
-            if found is None:
+        if choose := _chooser_of_calls(text):
+            chosen = choose(text, call, as_json=as_json)
+            if chosen is None:
                 return
-            text = found
+            text = chosen
         elif call is not None or as_json:
-            raise InputError("--call and --json are for HAR files.")
+            raise InputError("--call and --json are for HAR files.", advice=_missing_reader())
         elif not holds_turn(text):
             _require_no_transcript(content, "request")
         if holds_turn(text):
@@ -171,15 +170,31 @@ def run_inspect(
     run_app(common, captured=text)
 
 
+def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
+    """Return what lists the calls of a file that holds several, and chooses one of them; None for
+    any other text.
+    """
+    for plugin in extensions.plugins():
+        for recording in plugin.recordings:
+            if extensions.load_part(plugin, recording.detect)(text):
+                return extensions.load_part(plugin, recording.choose)
+    return None
+
+
+def _missing_reader() -> str:
+    """Return advice if a plugin that reads such files is not here."""
+    missing = ", ".join(f"“{plugin}”" for plugin, _ in extensions.missing_plugins("recordings"))
+    return f"The plugin {missing} reads them, and is not installed." if missing else ""
+
+
 def _require_no_transcript(content: bytes, wanted: str) -> None:
     """Raise InputError if the content of a file is the conversations of a program."""
-    from tui_chat.cli.har import holds_har
     from tui_chat.interop.reader import transcript_format
 
     if not (label := transcript_format(content)):
         return
     advice = "`tui-chat view FILE` shows it, and `tui-chat import FILE` imports it."
-    if holds_har(content.decode("utf-8", "replace")):
+    if _chooser_of_calls(content.decode("utf-8", "replace")):
         advice = "`tui-chat inspect FILE` lists its calls, and `--call N` explains one."
     raise InputError(f"This holds conversations ({label}), not a {wanted}.", advice=advice)
 
@@ -190,41 +205,6 @@ def _name_file(file: Path, content: bytes, wanted: str) -> None:
         _require_no_transcript(content, wanted)
     except InputError as error:
         raise InputError(f"{input_name(file)}: {error}", advice=error.advice) from error
-
-
-def _har_call(text: str, number: int | None, *, as_json: bool) -> str | None:
-    """Return the request of a call of a HAR file, or print what is asked for and return None."""
-    from tui_chat.cli.har import har_calls
-    from tui_chat.cli.tap import call_line, heading
-    from tui_chat.cli.tap_json import call_json
-
-    count = 0
-    for call in har_calls(text):
-        count += 1
-        if number is None and as_json:
-            write_compact(call_json(call.recorded, call.began, ()))
-        elif number is None:
-            if count == 1:
-                write_line(f"call  {heading()}")
-            write_line(f"{call.number:>4}  {call_line(call.recorded, call.began)}")
-        elif call.number == number:
-            if as_json:
-                write_json(call_json(call.recorded, call.began, ()))
-                return None
-            if call.recorded.call.captured is None:
-                raise InputError(f"Call {number}: {call.recorded.call.fault}")
-            request = call.recorded.call.recorded
-            lines = [f"{request.method} {request.url}"]
-            lines += [f"{name}: {value}" for name, value in request.headers or ()]
-            return "\n".join(lines) + "\n\n" + request.body.decode("utf-8", "replace")
-    if not count:
-        advice = "Save it with contents, from a program that calls a provider itself."
-        raise InputError("The HAR file has no call of a provider.", advice=advice)
-    if number is not None:
-        raise InputError(f"There is no call {number}: the HAR file has {count}.")
-    if not as_json:
-        write_line("--call N opens one of them in the inspector.", err=True)
-    return None
 
 
 def _take_terminal() -> None:

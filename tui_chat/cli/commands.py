@@ -74,7 +74,6 @@ _COMMANDS = (
         "library_commands:sillytavern",
         "Check a folder of SillyTavern, and build requests as SillyTavern does.",
     ),
-    ("tap", "tap_command:tap", "Record what another program sends to a model."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),
     (
         "view",

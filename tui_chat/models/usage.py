@@ -141,3 +141,14 @@ def short_number(number: int) -> str:
             digits = f"{figure:.1f}".removesuffix(".0") if abs(figure) < 100 else f"{figure:.0f}"
             return digits + name
     return str(number)
+
+
+def lost_cost(lost: int, total: int, prices: Prices | None) -> Decimal | None:
+    """Return what lost tokens of a prompt of `total` tokens cost more than cached ones, in US
+    dollars; None if a price is unknown.
+    """
+    price = prices.for_input(total) if prices is not None else None
+    if price is None or price.input is None:
+        return None
+    cached = price.input if price.cached is None else price.cached
+    return lost * (price.input - cached) / _MILLION

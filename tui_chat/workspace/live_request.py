@@ -32,7 +32,7 @@ from tui_chat.models.payload import Payload
 from tui_chat.models.policies import RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
-from tui_chat.models.usage import CacheLoss
+from tui_chat.models.usage import CacheLoss, lost_cost
 from tui_chat.tokens import Counter, counter_for, is_loaded
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import (
@@ -450,7 +450,6 @@ class LiveRequest:
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""
         from tui_chat.analysis import Forecaster
-        from tui_chat.tap.comparison import lost_cost
 
         workspace, now = self._workspace, viewed.composed
         before = await workspace.request_history.before(entry_id, now.endpoint.protocol)
@@ -462,7 +461,7 @@ class LiveRequest:
         loss = entry.cache_loss if entry is not None else None
         if loss is None and (entry is None or entry.usage.cached is None):
             lost = forecast.lost
-            loss = CacheLoss(lost, "", lost_cost(forecast, known(""))) if lost else None
+            loss = CacheLoss(lost, "", lost_cost(lost, forecast.total, known(""))) if lost else None
         description = viewed.description
         if loss is not None:
             description = f"{loss.amount} · {description}"

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.tap.conftest import KEY, Recording
-from tui_chat.cli.tap_json import call_json
+from tests.plugins.tap.conftest import KEY, Recording
+from tui_chat.plugins.tap.call_output import call_json
 from tui_chat.providers.credentials import Credentials
 
 SECRET = "b7Qz-planted-91xK"

@@ -19,13 +19,14 @@ import logging
 import socket
 import struct
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.tap.exchange import Outcome, RecordedExchange
-from tui_chat.tap.http_messages import (
+from tui_chat.plugins.tap.exchange import Outcome, RecordedExchange
+from tui_chat.plugins.tap.http_messages import (
     ByteSource,
     MessageFault,
     MessageReader,
@@ -34,10 +35,7 @@ from tui_chat.tap.http_messages import (
     ResponseHead,
     read_request_head,
 )
-from tui_chat.tap.upstreams import Upstream, protocol_of_path
-
-if TYPE_CHECKING:
-    from tui_chat.tap.proxy import TapProxy
+from tui_chat.plugins.tap.upstreams import Route, Upstream, protocol_of_path
 
 _LOG = logging.getLogger(__name__)
 CONNECT_SECONDS = 30.0
@@ -68,9 +66,18 @@ class ClientConnection:
     """A client's connection, and the one to the upstream."""
 
     def __init__(
-        self, proxy: TapProxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        route: Route,
+        begin: Callable[[RequestHead, Upstream], RecordedExchange],
+        accepts_host: Callable[[str], bool],
     ) -> None:
-        self._proxy = proxy
+        """`begin` is called with each request as it is passed on, and returns what keeps it;
+        `accepts_host` returns True if requests for a host are.
+        """
+        self._route, self._begin, self._accepts_host = route, begin, accepts_host
         self._client = ByteSource(reader)
         self._to_client = writer
         self._upstream: Upstream | None = None
@@ -141,17 +148,9 @@ class ClientConnection:
 
     async def _pass_request(self, data: bytes) -> None:
         head, reader, has_body = read_request_head(data)
-        upstream = self._proxy.route(head)
+        upstream = self._route(head)
         passed = head.addressed_to(upstream.authority, upstream.target(head.target))
-        exchange = RecordedExchange(
-            self._proxy.next_number(),
-            passed,
-            upstream.url,
-            self._proxy.held,
-            self._proxy.max_body,
-            monotonic(),
-        )
-        self._proxy.on_exchange(exchange)
+        exchange = self._begin(passed, upstream)
         if refusal := self._refusal(head):
             self._end(exchange, "refused", refusal[1])
             await self._nothing_pending.wait()
@@ -199,7 +198,7 @@ class ClientConnection:
         """Return status and sentence if a request is refused here."""
         if head.header("origin") is not None:
             return 403, "Requests from web pages are refused."
-        if not self._proxy.accepts_host(head.header("host") or ""):
+        if not self._accepts_host(head.header("host") or ""):
             return 403, "The request is for another host: use this proxy as a base URL."
         if (head.header("upgrade") or "").lower() == "websocket":
             return 426, "WebSockets are not supported: the client must use plain requests."
@@ -237,7 +236,7 @@ class ClientConnection:
     ) -> None:
         """Answer a request whose upstream cannot be reached."""
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        sentence = f"tui-chat tap cannot reach {self._proxy.route(head).url}: {why}."
+        sentence = f"tui-chat tap cannot reach {self._route(head).url}: {why}."
         waits = (head.header("expect") or "").lower() == "100-continue"
         while has_body and not waits and not reader.is_whole:
             data = await self._client.read()

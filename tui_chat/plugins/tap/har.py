@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from tui_chat.cli.output import write_compact, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.interop.har import HarEntry, read_entry
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.tap.calls import RecordedReplyReader, failure_of, read_call
-from tui_chat.tap.comparison import compare
-from tui_chat.tap.conversations import Conversations
-from tui_chat.tap.exchange import Held, RecordedExchange
-from tui_chat.tap.http_messages import RequestHead
-from tui_chat.tap.recorder import RecordedCall, calibrate_call
+from tui_chat.plugins.tap.call_output import call_json, call_line, heading
+from tui_chat.plugins.tap.calls import RecordedReplyReader, failure_of, read_call
+from tui_chat.plugins.tap.comparison import compare
+from tui_chat.plugins.tap.conversations import Conversations
+from tui_chat.plugins.tap.exchange import Held, RecordedExchange
+from tui_chat.plugins.tap.http_messages import RequestHead
+from tui_chat.plugins.tap.recorder import RecordedCall, calibrate_call
 
 MOST_ENTRIES = 100_000
 """Maximum entries that are read."""
@@ -40,6 +42,40 @@ def holds_har(text: str) -> bool:
     """Return True if a text looks like a HAR file."""
     start = text[:100_000].lstrip("\ufeff \t\r\n")
     return start.startswith("{") and '"log"' in start[:1000] and '"entries"' in text
+
+
+def choose_call(text: str, number: int | None, *, as_json: bool) -> str | None:
+    """Return the request of a call of a HAR file, or print what is asked for and return None.
+
+    Raises InputError.
+    """
+    count = 0
+    for call in har_calls(text):
+        count += 1
+        if number is None and as_json:
+            write_compact(call_json(call.recorded, call.began, ()))
+        elif number is None:
+            if count == 1:
+                write_line(f"call  {heading()}")
+            write_line(f"{call.number:>4}  {call_line(call.recorded, call.began)}")
+        elif call.number == number:
+            if as_json:
+                write_json(call_json(call.recorded, call.began, ()))
+                return None
+            if call.recorded.call.captured is None:
+                raise InputError(f"Call {number}: {call.recorded.call.fault}")
+            request = call.recorded.call.recorded
+            lines = [f"{request.method} {request.url}"]
+            lines += [f"{name}: {value}" for name, value in request.headers or ()]
+            return "\n".join(lines) + "\n\n" + request.body.decode("utf-8", "replace")
+    if not count:
+        advice = "Save it with contents, from a program that calls a provider itself."
+        raise InputError("The HAR file has no call of a provider.", advice=advice)
+    if number is not None:
+        raise InputError(f"There is no call {number}: the HAR file has {count}.")
+    if not as_json:
+        write_line("--call N opens one of them in the inspector.", err=True)
+    return None
 
 
 def har_calls(text: str) -> Iterator[HarCall]:

@@ -25,8 +25,8 @@ from urllib.parse import unquote, urlsplit
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.plugins.tap.http_messages import RequestHead
 from tui_chat.protocols.registry import detect_request
-from tui_chat.tap.http_messages import RequestHead
 
 _LONGEST_ANSWER = 64 * 1024
 

@@ -1,6 +1,6 @@
 """What one side sends, the other one gets: random exchanges, compared byte by byte.
 
-TUI_CHAT_TAP_EXCHANGES=1000 uv run pytest tests/tap/test_bytes.py
+TUI_CHAT_TAP_EXCHANGES=1000 uv run pytest tests/plugins/tap/test_bytes.py
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.tap.wire import raw_server, tap_before, within
+from tests.plugins.tap.wire import raw_server, tap_before, within
 
 EXCHANGES = int(os.environ.get("TUI_CHAT_TAP_EXCHANGES", "120"))
 """Random exchanges in one run."""

@@ -1,29 +1,68 @@
-"""A recorded model call as JSON: what `tui-chat tap --json` prints."""
+"""A recorded model call as text: a line of a table, and JSON as `tui-chat tap --json` prints it."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
+
+from rich.cells import set_cell_size
 
 from tui_chat.cli.build_request import envelope_json, note_json
 from tui_chat.cli.captured import convert, reply_json
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.usage import CacheLoss
-from tui_chat.tap.calls import Call
-from tui_chat.tap.comparison import CallComparison
-from tui_chat.tap.conversations import PlacedCall
-from tui_chat.tap.recorder import RecordedCall
+from tui_chat.models.usage import CacheLoss, short_number
+from tui_chat.plugins.tap.calls import Call
+from tui_chat.plugins.tap.comparison import CallComparison
+from tui_chat.plugins.tap.conversations import PlacedCall
+from tui_chat.plugins.tap.recorder import RecordedCall
 
+_COLUMNS = (("time", 8), ("program", 13), ("model", 18))
+_FIGURES = (("input", 6), ("cached", 6), ("written", 7), ("lost", 6), ("cost", 8))
 _PREVIEW = 120
 _MOST_ROWS = 200
 """Rows of a difference that are printed."""
+
+
+def heading() -> str:
+    """Return the line above the calls."""
+    return "  ".join(_cells([name for name, _ in (*_COLUMNS, *_FIGURES)])).rstrip()
+
+
+def call_line(recorded: RecordedCall, began: float) -> str:
+    """Return a call as a line of a table; a second line says what broke the cache, a third why it
+    failed. `began` is in seconds since the epoch. A side conversation's program is indented.
+    """
+    usage, loss = recorded.reply.usage, recorded.loss
+    program = recorded.call.program.name or "unknown"
+    figures = (usage.input, usage.cached, usage.cache_write, loss.tokens if loss else None)
+    cells = [
+        datetime.fromtimestamp(began).astimezone().strftime("%H:%M:%S"),
+        f"└ {program}" if recorded.placed.conversation.main is not None else program,
+        recorded.call.model,
+        *("" if figure is None else short_number(figure) for figure in figures),
+        "" if recorded.cost is None else f"${recorded.cost:.4f}",
+    ]
+    lines = ["  ".join(_cells(cells)).rstrip()]
+    lines += [f"          {text}" for text in (loss and loss.sentence, recorded.failure) if text]
+    return "\n".join(lines)
+
+
+def _cells(texts: Sequence[str]) -> list[str]:
+    count = len(_COLUMNS)
+    cells = [
+        set_cell_size(one_line(text), width)
+        for text, (_, width) in zip(texts[:count], _COLUMNS, strict=True)
+    ]
+    return cells + [
+        text.rjust(width) for text, (_, width) in zip(texts[count:], _FIGURES, strict=True)
+    ]
 
 
 def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...]) -> Any:

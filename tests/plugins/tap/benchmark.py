@@ -1,6 +1,6 @@
 """The tap's overhead: time to the first byte and to the last one, with the proxy and without it.
 
-    uv run python -m tests.benchmarks.tap [ROUNDS]
+    uv run python -m tests.plugins.tap.benchmark [ROUNDS]
 
 One run alternates three ways: straight to a server, through the proxy alone, and through one whose
 calls are explained and stored as `tui-chat tap --json` does; all in one process, so that what is
@@ -21,14 +21,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.tap.wire import raw_server, tap_before
+from tests.plugins.tap.wire import raw_server, tap_before
 from tui_chat.cli.app import new_id
-from tui_chat.cli.tap_json import call_json
+from tui_chat.plugins.tap.call_output import call_json
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.recorder import Recorder
+from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.upstreams import Upstream, route_to
 from tui_chat.store import Store
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.recorder import Recorder
-from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import Upstream, route_to
 
 ROUNDS = 200
 PAUSE = 0.1

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from tui_chat.cli.tap import client_variables, read_address
 from tui_chat.errors import InputError
-from tui_chat.tap.upstreams import read_upstream
+from tui_chat.plugins.tap.command import client_variables, read_address
+from tui_chat.plugins.tap.upstreams import read_upstream
 
 KEY = "sk-planted-0123456789abcdefghij"
 CLIENT = f"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import time
 from contextlib import asynccontextmanager
@@ -12,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.tap.wire import raw_server, within
+from tests.plugins.tap.wire import raw_server, within
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import Composed
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.recorder import Recorder
+from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.upstreams import read_upstream, route_to
 from tui_chat.store import Store
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.recorder import Recorder
-from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import read_upstream, route_to
-from tui_chat.workspace.captured_requests import read_http
 
 KEY = "sk-planted-0123456789abcdef"
 BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"It\'s “%s” \\u00e9"}]}'
@@ -149,15 +147,3 @@ async def test_headers_that_an_older_version_did_not_keep_are_called_rebuilt(
     assert viewed.description.endswith("headers rebuilt")
     assert viewed.composed.url.endswith("/chat/completions?beta=true&key=[key]")
     assert not viewed.composed.has_recorded_headers
-
-
-def test_copied_http_text_is_read_with_its_head():
-    text = f"POST https://x.example/v1/messages?beta=true\nx-api-key: {KEY}\nA: b\n\n{BODY % KEY}"
-    found = read_http(text)
-    assert found is not None
-    assert found.url == "https://x.example/v1/messages?beta=true"
-    assert found.headers == (("x-api-key", "[key]"), ("A", "b"))
-    assert found.is_masked
-    assert json.loads(found.body)["messages"][0]["content"] == "It's “[key]” é"
-    assert read_http(BODY) is None
-    assert read_http(f"Look:\n\n{BODY}") is None

@@ -22,7 +22,7 @@ from hashlib import blake2b
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Obj, Str
 from tui_chat.models.message import Message
-from tui_chat.tap.calls import Call
+from tui_chat.plugins.tap.calls import Call
 
 MOST_CONVERSATIONS = 500
 """Conversations that are remembered; the one that was silent longest is forgotten first."""

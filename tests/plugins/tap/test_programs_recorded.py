@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from tests.tap.conftest import Recording
-from tui_chat.cli.tap import call_line, heading
+from tests.plugins.tap.conftest import Recording
+from tui_chat.plugins.tap.command import call_line, heading
 
 LONG = "The ferry leaves at dawn, and nobody has asked why. " * 400
 

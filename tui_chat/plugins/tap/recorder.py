@@ -23,13 +23,13 @@ from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
 from tui_chat.models.usage import CacheLoss, Usage, cost_of
+from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, failure_of, read_call
+from tui_chat.plugins.tap.comparison import CallComparison, cache_loss, compare
+from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
+from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
 from tui_chat.providers.credentials import Credentials
 from tui_chat.store.replies import Ending
-from tui_chat.tap.calls import Call, RecordedReplyReader, failure_of, read_call
-from tui_chat.tap.comparison import CallComparison, cache_loss, compare
-from tui_chat.tap.conversations import Conversations, PlacedCall
-from tui_chat.tap.exchange import RecordedExchange
-from tui_chat.tap.sessions import SessionWriter, StoredCall
 
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_chat.tap.programs import Program, program_of
+from tui_chat.plugins.tap.programs import Program, program_of
 
 CASES: dict[str, tuple[dict[str, str], tuple[str, ...], Program]] = {
     "claude": (

@@ -14,8 +14,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render
 from tui_chat.models.prices import Prices
-from tui_chat.models.usage import CacheLoss, Usage
-from tui_chat.tap.conversations import PlacedCall
+from tui_chat.models.usage import CacheLoss, Usage, lost_cost
+from tui_chat.plugins.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for
 
 _READING_ORDER = (
@@ -26,7 +26,6 @@ _READING_ORDER = (
 _MARK = "cache_control"
 _AROUND = 60
 """Characters shown from the first difference on."""
-_MILLION = 1_000_000
 _LEAST_CACHED, _STEP = 1024, 128
 """Tokens from which prompts are cached automatically, and in which steps."""
 CACHE_SECONDS = {Protocol.ANTHROPIC: 300.0, Protocol.OPENAI_CHAT: 600.0}
@@ -105,7 +104,7 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
     first = None
     if forecast.at.kind != "grown":
         first = next(_differences(plain(was), plain(now)), None)
-    cost = lost_cost(forecast, prices)
+    cost = lost_cost(forecast.lost, forecast.total, prices)
     return CallComparison(
         placed.previous.exchange if placed.previous else 0,
         diff_payloads(render(was), render(now)),
@@ -116,20 +115,6 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
         idle,
         _expiry(call.protocol, call.body),
     )
-
-
-def lost_cost(forecast: Forecast, prices: Prices | None) -> Decimal | None:
-    """Return what the lost tokens cost more than cached ones, in US dollars; None if unknown."""
-    return _extra_cost(forecast.lost, forecast.total, prices)
-
-
-def _extra_cost(lost: int, total: int, prices: Prices | None) -> Decimal | None:
-    """Return what lost tokens of a prompt of `total` tokens cost more than cached ones."""
-    price = prices.for_input(total) if prices is not None else None
-    if price is None or price.input is None:
-        return None
-    cached = price.input if price.cached is None else price.cached
-    return lost * (price.input - cached) / _MILLION
 
 
 def cache_loss(
@@ -159,7 +144,7 @@ def cache_loss(
                 f"{_duration(comparison.idle)} passed since the last request; this cache is kept "
                 f"for {_duration(comparison.expires)}."
             )
-    return CacheLoss(lost, cause, _extra_cost(lost, now.input or lost, prices))
+    return CacheLoss(lost, cause, lost_cost(lost, now.input or lost, prices))
 
 
 def _cached_after(protocol: Protocol, usage: Usage) -> int | None:

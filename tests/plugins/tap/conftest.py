@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.tap.wire import PATIENCE
+from tests.plugins.tap.wire import PATIENCE
 from tests.vendors import serve
+from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.recorder import RecordedCall, Recorder
+from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.upstreams import read_upstream, route_to
 from tui_chat.store import Store
-from tui_chat.tap.exchange import RecordedExchange
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.recorder import RecordedCall, Recorder
-from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import read_upstream, route_to
 
 KEY = "sk-planted-0123456789abcdefghij"
 

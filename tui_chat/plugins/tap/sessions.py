@@ -29,10 +29,10 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import CacheLoss, Usage
+from tui_chat.plugins.tap.calls import Call
+from tui_chat.plugins.tap.conversations import Key, PlacedCall, RecordedConversation, message_key
 from tui_chat.store import Store
 from tui_chat.store.replies import Ending
-from tui_chat.tap.calls import Call
-from tui_chat.tap.conversations import Key, PlacedCall, RecordedConversation, message_key
 
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""

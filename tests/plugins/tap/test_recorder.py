@@ -13,10 +13,10 @@ import httpx
 import pytest
 from backports import zstd
 
+from tests.plugins.tap.conftest import KEY, Recording, recording
+from tests.plugins.tap.wire import raw_server
 from tests.sdks import anthropic, genai, openai
 from tests.sdks import genai_types as types
-from tests.tap.conftest import KEY, Recording, recording
-from tests.tap.wire import raw_server
 from tests.vendors import serve
 from tui_chat.models.endpoint import Protocol
 

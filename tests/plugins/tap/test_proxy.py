@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
+from tests.plugins.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.upstreams import (
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.upstreams import (
     Upstream,
     behind_proxy,
     protocol_of_call,

@@ -13,11 +13,11 @@ import httpx
 from tests.e2e.conftest import settled
 from tests.vendors import serve
 from tui_chat.models.endpoint import Protocol
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.recorder import Recorder
+from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.upstreams import read_upstream, route_to
 from tui_chat.store import Store
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.recorder import Recorder
-from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import read_upstream, route_to
 from tui_chat.workspace.request_history import SentRequest
 
 TOOLS = [{"name": "weather", "input_schema": {"type": "object"}}]

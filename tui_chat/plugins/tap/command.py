@@ -16,21 +16,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import urlsplit
 
-from rich.cells import set_cell_size
+import click
 
 from tui_chat.cli.app import new_id, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.loopback import offline_options
+from tui_chat.cli.options import FILE, PROTOCOLS, json_option
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
-from tui_chat.cli.tap_json import call_json
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, restrict
@@ -38,14 +38,14 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.prices import Prices
-from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.usage import short_number
-from tui_chat.tap.calls import Call
-from tui_chat.tap.exchange import RecordedExchange
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.recorder import RecordedCall, Recorder
-from tui_chat.tap.sessions import SessionWriter
-from tui_chat.tap.upstreams import (
+from tui_chat.models.sanitize import sanitize
+from tui_chat.plugins.tap.call_output import call_json, call_line, heading
+from tui_chat.plugins.tap.calls import Call
+from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.recorder import RecordedCall, Recorder
+from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.upstreams import (
     BASE_URL_VARIABLES,
     Upstream,
     behind_proxy,
@@ -67,6 +67,7 @@ _END_SIGNALS = tuple(
 )
 _ERROR_STREAM = 2
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,94 @@ class TapOptions:
     alias: str = ""
     script: Path | None = None
     command: tuple[str, ...] = ()
+
+
+class _Size(click.ParamType[int]):
+    """A number of bytes, with k, M or G."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Return the number of bytes."""
+        text = str(value).strip().lower().removesuffix("b")
+        number, unit = (text[:-1], text[-1:]) if text[-1:] in "kmg" else (text, "")
+        if not (number.isascii() and number.isdigit() and 0 < len(number) < 13):
+            self.fail(f"{value!r} is not a size such as 500k or 32M", param, ctx)
+        return int(number) * _UNITS[unit]
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.option(
+    "--listen", default="", metavar="[HOST:]PORT", help="Default: 127.0.0.1:8788, or a free port."
+)
+@click.option(
+    "--upstream",
+    default="",
+    metavar="URL|ENDPOINT|offline",
+    help="Where requests go; default: each protocol's own provider.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of requests whose path does not tell it; default: detected.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Record only calls whose protocol, model or path fits, such as 'claude-*'; repeatable.",
+)
+@click.option("--max-body", type=_Size(), default=0, help="Record no larger bodies; default: 64M.")
+@json_option("Print each call as a line of JSON.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append the JSON lines to a file instead.",
+)
+@click.option(
+    "--to",
+    "targets",
+    multiple=True,
+    type=click.Choice(PROTOCOLS),
+    help="Also print each request in another protocol; repeatable.",
+)
+@click.option("--no-store", is_flag=True, help="Do not store the conversations as sessions.")
+@click.option("--allow-remote", is_flag=True, help="Also listen for other machines.")
+@click.option(
+    "--alias",
+    default="",
+    metavar="MODEL",
+    help="With --upstream offline: the model that answers for unknown names.",
+)
+@click.option(
+    "--script",
+    type=FILE,
+    help="With --upstream offline: a JSON file that the model “script” plays.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.pass_obj
+def tap(common: CommonOptions, **flags: Any) -> None:
+    """Record what another program sends to a model.
+
+    Runs a proxy on this machine: give its address to the program as its base URL, or name the
+    program's command after --, and it is started with the right environment variables; in its
+    arguments, {OPENAI_BASE_URL} and the like stand for their values. Requests
+    and replies pass unchanged and unbuffered. Each conversation becomes a session, which a running
+    app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
+
+    \b
+    Example:
+      tui-chat tap -- claude -p "Hi"
+    """
+    protocol = flags.pop("protocol")
+    targets = flags.pop("targets")
+    options = TapOptions(
+        protocol=Protocol(protocol) if protocol else None,
+        targets=tuple(map(Protocol, targets)),
+        is_stored=not flags.pop("no_store"),
+        **flags,
+    )
+    run_tap(common, options)
 
 
 def run_tap(common: CommonOptions, options: TapOptions) -> None:
@@ -320,45 +409,6 @@ class _Tap:
             parts.append(f"{dropped:,} could not be recorded")
         with suppress(OutputClosed, OSError):
             write_line(f"tui-chat tap: {', '.join(parts)}.", err=True)
-
-
-_COLUMNS = (("time", 8), ("program", 13), ("model", 18))
-_FIGURES = (("input", 6), ("cached", 6), ("written", 7), ("lost", 6), ("cost", 8))
-
-
-def heading() -> str:
-    """Return the line above the calls."""
-    return "  ".join(_cells([name for name, _ in (*_COLUMNS, *_FIGURES)])).rstrip()
-
-
-def call_line(recorded: RecordedCall, began: float) -> str:
-    """Return a call as a line of a table; a second line says what broke the cache, a third why it
-    failed. `began` is in seconds since the epoch. A side conversation's program is indented.
-    """
-    usage, loss = recorded.reply.usage, recorded.loss
-    program = recorded.call.program.name or "unknown"
-    figures = (usage.input, usage.cached, usage.cache_write, loss.tokens if loss else None)
-    cells = [
-        datetime.fromtimestamp(began).astimezone().strftime("%H:%M:%S"),
-        f"└ {program}" if recorded.placed.conversation.main is not None else program,
-        recorded.call.model,
-        *("" if figure is None else short_number(figure) for figure in figures),
-        "" if recorded.cost is None else f"${recorded.cost:.4f}",
-    ]
-    lines = ["  ".join(_cells(cells)).rstrip()]
-    lines += [f"          {text}" for text in (loss and loss.sentence, recorded.failure) if text]
-    return "\n".join(lines)
-
-
-def _cells(texts: Sequence[str]) -> list[str]:
-    count = len(_COLUMNS)
-    cells = [
-        set_cell_size(one_line(text), width)
-        for text, (_, width) in zip(texts[:count], _COLUMNS, strict=True)
-    ]
-    return cells + [
-        text.rjust(width) for text, (_, width) in zip(texts[count:], _FIGURES, strict=True)
-    ]
 
 
 def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
-from tui_chat.tap.client_connection import ClientConnection
-from tui_chat.tap.exchange import Held, RecordedExchange
-from tui_chat.tap.upstreams import Route, is_loopback
+from tui_chat.plugins.tap.client_connection import ClientConnection
+from tui_chat.plugins.tap.exchange import Held, RecordedExchange
+from tui_chat.plugins.tap.http_messages import RequestHead
+from tui_chat.plugins.tap.upstreams import Route, Upstream, is_loopback
 
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a body that are kept if nothing else is said; no provider takes a larger one."""
@@ -40,9 +42,9 @@ class TapProxy:
         if not allow_remote and not is_loopback(host):
             raise ValueError(f"{host} can be reached from other machines")
         self.route = route
-        self.on_exchange = on_exchange
-        self.allow_remote = allow_remote
-        self.max_body = max_body
+        self._on_exchange = on_exchange
+        self._allow_remote = allow_remote
+        self._max_body = max_body
         self.held = Held()
         self._host, self.port = host, port
         self._count = 0
@@ -55,16 +57,20 @@ class TapProxy:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
-    def next_number(self) -> int:
-        """Return the number of a new exchange, from 1."""
+    def _begin(self, head: RequestHead, upstream: Upstream) -> RecordedExchange:
+        """Return a new exchange, and announce it."""
         self._count += 1
-        return self._count
+        exchange = RecordedExchange(
+            self._count, head, upstream.url, self.held, self._max_body, monotonic()
+        )
+        self._on_exchange(exchange)
+        return exchange
 
     def accepts_host(self, host: str) -> bool:
         """Return True if a `host` header names this machine."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         name = name.strip("[]").lower()
-        return self.allow_remote or name == self._host.lower() or is_loopback(name)
+        return self._allow_remote or name == self._host.lower() or is_loopback(name)
 
     async def __aenter__(self) -> TapProxy:
         self._listener = await asyncio.start_server(
@@ -86,7 +92,13 @@ class TapProxy:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
-        connection = ClientConnection(self, reader, writer)
+        connection = ClientConnection(
+            reader,
+            writer,
+            route=self.route,
+            begin=self._begin,
+            accepts_host=self.accepts_host,
+        )
         try:
             await connection.run()
         except asyncio.CancelledError:

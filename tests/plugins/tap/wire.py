@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tui_chat.tap.exchange import RecordedExchange
-from tui_chat.tap.proxy import TapProxy
-from tui_chat.tap.upstreams import Upstream, route_to
+from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.upstreams import Upstream, route_to
 
 PATIENCE = 10.0
 """Seconds after which a test that waits has failed."""

@@ -1,6 +1,6 @@
-"""Real clients through the tap, against an upstream of ours: SDKs are in `tests/tap`.
+"""Real clients through the tap, against an upstream of ours: SDKs are in `test_proxy`.
 
-    TUI_CHAT_PEERS=1 uv run pytest tests/peers/test_tap_clients.py
+    TUI_CHAT_PEERS=1 uv run pytest tests/plugins/tap/test_clients.py
 
 What the JSON lines and the app's Request view show of each call is what the upstream received,
 credentials aside. Claude Code, Codex, Gemini CLI, opencode and pi are installed from npm and llm

@@ -1,0 +1,34 @@
+"""The tap: a proxy that records what other programs send to models.
+
+command            the command and its flags: runs the proxy, and a client behind it
+proxy              listens (client_connection: passes the bytes of one client on, both ways)
+http_messages      where HTTP messages begin and end, in bytes that pass unchanged
+upstreams          the servers that requests go on to, and the protocols of requests
+exchange           what is kept of a request and its response, credentials masked
+calls              an exchange read as a model call (programs: which program sent it)
+conversations      which calls belong together (comparison: what one changed of the one before it)
+recorder           follows exchanges until they are explained (sessions: and stored)
+call_output        a call as a line of a table, and as JSON
+har                the calls of a HAR file
+"""
+
+from tui_chat.extensions import CommandPath, Plugin, RecordingPath
+
+PLUGIN = Plugin(
+    name="tap",
+    summary="Records what other programs send to models, and explains the calls of HAR files.",
+    commands=(
+        CommandPath(
+            "tap",
+            "tui_chat.plugins.tap.command:tap",
+            "Record what another program sends to a model.",
+        ),
+    ),
+    recordings=(
+        RecordingPath(
+            "HAR files",
+            "tui_chat.plugins.tap.har:holds_har",
+            "tui_chat.plugins.tap.har:choose_call",
+        ),
+    ),
+)
