@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.setting_types import NOTE_ROLES
 from tui_chat.models.settings import (
+    NOTE_ROLES,
     AuthorNote,
     CharacterTexts,
     Injection,

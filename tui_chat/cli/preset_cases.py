@@ -31,11 +31,11 @@ from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Turn
+from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
-from tui_chat.models.typed_json import Range
 from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")

@@ -13,10 +13,10 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.character_cards import PYGMALION
 from tui_chat.library.character_roles import MAX_DEPTH, card_of_role
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
+from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import as_object, object_or_none
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
-from tui_chat.models.typed_json import Range
 
 _KEYS = {
     "description": "description",

@@ -22,6 +22,7 @@ search         Query, Hit: full-text search
 tool           Tool: a configured tool and its command
 sanitize       control and invisible characters made visible
 json_text      decoding JSON text that others wrote
+field_types    limits of fields, and what they accept in words
 typed_json     read: values from JSON that others wrote, by their types and limits
 json_values    pack, unpack: any of these values as JSON and back, for our database
 common_prefix  the common prefix of two sequences

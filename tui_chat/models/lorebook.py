@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Accepts, Check, Form, Range
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint
-from tui_chat.models.typed_json import Accepts, Check, Form, Range
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]
 """The condition on the secondary keys of an entry one of whose keys occurs: any occurs, all occur,

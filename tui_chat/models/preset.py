@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Form
 from tui_chat.models.message import MessageRole
 from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
-from tui_chat.models.typed_json import Form
 
 PresetMessageType = Literal[
     "message", "chat_history", "user_profile", "placeholder", "example_dialogues"

@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, cast
 
-from tui_chat.models.setting_types import PLACE_FIELDS, SEARCH_FIELDS, SETTINGS
+from tui_chat.models.json_values import plain
+from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import (
-    NOTE_DEPTH,
     AuthorNote,
-    CharacterTexts,
-    Injection,
-    LoreRules,
     ResponseFormat,
-    SearchLocation,
     Settings,
-    TextScript,
     ToolChoice,
     WebSearch,
 )
@@ -49,44 +43,22 @@ def with_nested_settings(value: object) -> object:
 def setting_json(value: Any) -> Any:
     """Return a setting's value as the JSON value that a person writes."""
     match value:
+        case ResponseFormat() if value.kind != "schema":
+            return value.kind
         case ResponseFormat():
-            if value.kind != "schema":
-                return value.kind
-            optional = {"name": value.name, "description": value.description}
-            found: dict[str, Any] = {key: text for key, text in optional.items() if text}
-            found["schema"] = value.schema
-            return found if value.strict is None else {**found, "strict": value.strict}
+            given = plain(value)
+            order = ("name", "description", "schema", "strict")
+            return {name: given[name] for name in order if name in given}
         case ToolChoice():
-            return {"mode": value.mode, "names": list(value.names)} if value.names else value.mode
+            return plain(value) if value.names else value.mode
         case WebSearch():
-            options = {
-                name: setting_json(inner)
-                for name in SEARCH_FIELDS
-                if (inner := getattr(value, name)) not in ("", (), None)
-            }
+            options = plain(value)
             return options if options and value.enabled else value.enabled
         case AuthorNote():
-            place = {} if value.depth == NOTE_DEPTH else {"depth": value.depth}
-            place |= {} if value.role == "system" else {"role": value.role}
-            place |= {} if value.placement == "depth" else {"placement": value.placement}
-            place |= {} if value.interval == 1 else {"interval": value.interval}
-            place |= {"searched": True} if value.searched else {}
             is_plain = value.text == value.text.strip() and not value.text.startswith("{")
-            return value.text if is_plain and not place else {"text": value.text, **place}
-        case LoreRules() | CharacterTexts() | Injection() | TextScript():
-            return {
-                each.name: setting_json(inner)
-                for each in fields(value)
-                if (inner := getattr(value, each.name)) != each.default
-            }
-        case SearchLocation():
-            return {name: text for name in PLACE_FIELDS if (text := getattr(value, name))}
-        case Mapping():
-            return dict(cast("Mapping[str, str]", value))
-        case tuple():
-            return [setting_json(each) for each in cast("tuple[Any, ...]", value)]
+            return value.text if is_plain and value == AuthorNote(value.text) else plain(value)
         case _:
-            return value
+            return plain(value)
 
 
 def setting_text(value: Any) -> str:

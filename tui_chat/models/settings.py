@@ -1,7 +1,7 @@
 """Settings of a request that a person sets: in a session, a preset, a role or an endpoint.
 
-A setting that is not set is None. `context.parameters` says whose value counts, and
-`models.setting_types` what each one accepts.
+A setting that is not set is None. What each one accepts is in its type (see `models.typed_json`);
+`models.setting_types` reads them, and `context.parameters` says whose value counts.
 
 `LoreRules` are how a session searches its lorebooks, with the timers of entries that stay active or
 pause. `CharacterTexts`, `Injection` and `TextScript` change the texts that are sent.
@@ -9,12 +9,14 @@ pause. `CharacterTexts`, `Injection` and `TextScript` change the texts that are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Accepts, Check, Form, Hidden, OneOf, Range
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, the least first."""
@@ -34,6 +36,52 @@ MAX_INJECTIONS = 1_000
 """The maximum number of injected texts, and of scripts."""
 NOTE_DEPTH = 4
 """Depth of an author's note that names none, as in SillyTavern."""
+DEPTH_LIMIT = 10**9
+NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+
+S = TypeVar("S", bound=Sized)
+
+
+def _at_most(most: int, least: int = 0) -> Callable[[str], str]:
+    """Return the check of a text's length."""
+
+    def check(text: str) -> str:
+        if least <= len(text) <= most:
+            return text
+        of = f"{least} to {most:,}" if least else f"at most {most:,}"
+        raise ValueError(f"must be text of {of} characters")
+
+    return check
+
+
+def _not_more(most: int) -> Callable[[S], S]:
+    """Return the check of the number of items."""
+
+    def check(items: S) -> S:
+        if len(items) > most:
+            raise ValueError(f"must be at most {most:,}")
+        return items
+
+    return check
+
+
+def _one_line(text: str) -> str:
+    if not 0 < len(text) <= MAX_TEXT or not text.isprintable():
+        raise ValueError("must be text in one line")
+    return text
+
+
+_Text = Annotated[str, Check(_at_most(MAX_TEXT))]
+_LongText = Annotated[str, Check(_at_most(MAX_NOTE))]
+_Word = Annotated[str, Check(_at_most(MAX_TEXT, least=1))]
+_Words = Annotated[tuple[_Word, ...], Check(_not_more(MAX_TEXTS))]
+_Line = Annotated[
+    str, Check(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
+]
+_Tokens = Accepts("tokens, a whole number")
+_Size = Annotated[int, Range(0, MAX_LORE)]
+_Depth = Annotated[int, Range(0, MAX_NOTE_DEPTH)]
+_MessageDepth = Annotated[float, Range(-DEPTH_LIMIT, DEPTH_LIMIT, says="")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +90,27 @@ class LoreRules:
 
     names: bool = False
     """True if each message is searched with the name of its speaker before it."""
-    token_budget: int | None = None
+    token_budget: _Size | None = None
     """The entries of all books together must cost fewer tokens than this; None for no limit."""
-    budget_percent: int | None = None
+    budget_percent: Annotated[int | None, Range(0, 100)] = None
     """The same, as a share of the context without the reply."""
-    budget_cap: int = 0
+    budget_cap: _Size = 0
     """The most that `budget_percent` may give; 0 for no limit."""
-    min_activations: int = 0
+    min_activations: _Size = 0
     """The minimum of active entries: until it is reached, more messages are searched."""
-    min_activations_depth: int = 0
+    min_activations_depth: _Size = 0
     """The most messages that are searched for that; 0 for all."""
     group_scoring: bool = False
-    scan_depth: int | None = None
+    scan_depth: _Size | None = None
     """How many of the newest messages are searched, instead of what the books say; None leaves it
     to them, here and in the next four. What an entry says goes before both."""
     recursive: bool | None = None
     """True if the content of an entry may activate others."""
-    max_recursion_steps: int | None = None
+    max_recursion_steps: _Size | None = None
     """The most searches, the one of the conversation included; 0 for no limit."""
     case_sensitive: bool | None = None
     match_whole_words: bool | None = None
-    tiers: tuple[int, ...] = ()
+    tiers: Annotated[tuple[_Size, ...], Check(_not_more(MAX_VARIABLES))] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
 
 
@@ -91,33 +139,65 @@ class ToolChoice:
     """Whether the model may, must or must not call a tool."""
 
     mode: Literal["auto", "none", "required"]
-    names: tuple[str, ...] = ()
+    names: _Words = ()
     """The only tools it may choose from; empty for all."""
+
+
+def _tool_choice(value: object) -> object:
+    """Read a mode, a tool's name, or an object that may have no mode."""
+    if isinstance(value, str):
+        is_mode = value in ("auto", "none", "required")
+        return {"mode": value} if is_mode else {"mode": "required", "names": [value]}
+    return _with_defaults(value, mode="required")
+
+
+def _with_defaults(value: object, **defaults: object) -> object:
+    """Return an object with defaults of its keys; any other value as it is."""
+    return {**defaults, **cast("Any", value)} if isinstance(value, Mapping) else value
+
+
+def _schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        size = len(json.dumps(schema, allow_nan=False, separators=(",", ":")))
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError("must be JSON, not nested too deeply") from None
+    if size > MAX_SCHEMA:
+        raise ValueError(f"must have at most {MAX_SCHEMA:,} characters")
+    return schema
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
     """The format of the reply."""
 
-    kind: Literal["text", "json", "schema"]
+    kind: Annotated[Literal["text", "json", "schema"], Hidden("schema")]
     """`json`: any JSON object. `schema`: JSON after a schema."""
-    schema: dict[str, Any] | None = None
-    dialect: Literal["json", "gemini"] = "json"
+    schema: Annotated[dict[str, Any] | None, Check(_schema)] = None
+    dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """See `ToolDefinition.dialect`."""
-    name: str = ""
-    description: str = ""
+    name: _Text = ""
+    description: _Text = ""
     strict: bool | None = None
+
+
+def _response_format(value: object) -> object:
+    """Read `text`, `json`, or an object with a schema."""
+    if value == "text" or value == "json":
+        return ResponseFormat(cast("Literal['text', 'json']", value))
+    if isinstance(value, Mapping) and not isinstance(cast("Any", value).get("schema"), Mapping):
+        raise ValueError("must have a JSON Schema as `schema`")
+    return cast("object", value)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLocation:
     """Where the user approximately is, for a web search; empty where unknown."""
 
-    city: str = ""
-    country: str = ""
+    city: _Text = ""
+    country: _Text = ""
     """Two letters, ISO 3166-1."""
-    region: str = ""
-    timezone: str = ""
+    region: _Text = ""
+    timezone: _Text = ""
     """An IANA time zone."""
 
 
@@ -125,18 +205,23 @@ class SearchLocation:
 class WebSearch:
     """How a provider's own web search is to work."""
 
-    context_size: str = ""
+    context_size: Annotated[str, OneOf("low", "medium", "high", "")] = ""
     """How much of the results the model reads: `low`, `medium`, `high`; empty for the default."""
     location: SearchLocation | None = None
-    allowed_domains: tuple[str, ...] = ()
+    allowed_domains: _Words = ()
     """Only these sites; empty for all."""
-    blocked_domains: tuple[str, ...] = ()
-    max_uses: int | None = None
+    blocked_domains: _Words = ()
+    max_uses: Annotated[int | None, Range(1)] = None
     """Most searches of one request."""
     live: bool | None = None
     """False: only what the provider has stored, no access to the web itself."""
-    enabled: bool = True
+    enabled: Annotated[bool, Hidden()] = True
     """False in a setting that takes away the search that a preset, a role or an endpoint sets."""
+
+
+def _web_search(value: object) -> object:
+    """Read true, false, or an object with options."""
+    return WebSearch(enabled=value) if isinstance(value, bool) else value
 
 
 DEFAULT_SEARCH = WebSearch()
@@ -151,14 +236,14 @@ NOTE_PLACEMENTS: tuple[NotePlacement, ...] = ("depth", "before_main", "after_mai
 class AuthorNote:
     """A message that is inserted into the conversation, near its end."""
 
-    text: str
+    text: _LongText
     """Empty for no note, also where a preset, a role or an endpoint sets one."""
-    depth: int = NOTE_DEPTH
+    depth: _Depth = NOTE_DEPTH
     """How many messages follow it, the one that is being answered included; 0 for the end."""
     role: Literal["system", "user", "assistant"] = "system"
     placement: NotePlacement = "depth"
     """`before_main` and `after_main`: beside the preset's message with the id `main`."""
-    interval: int = 1
+    interval: Annotated[int, Range(0, 10_000)] = 1
     """Sent if the number of user messages is a multiple of it; 0 for never."""
     searched: bool = False
     """True if the keys of lorebooks are searched for in it."""
@@ -170,42 +255,57 @@ class AuthorNote:
         return user_messages > 0 and user_messages % self.interval == 0
 
 
+def _author_note(value: object) -> object:
+    """Read a text, or an object that may have none."""
+    return {"text": value} if isinstance(value, str) else _with_defaults(value, text="")
+
+
 @dataclass(frozen=True, slots=True)
 class CharacterTexts:
     """What is sent instead of texts of a character's card; empty for those of the card."""
 
-    scenario: str = ""
-    system_prompt: str = ""
-    example_dialogues: str = ""
+    scenario: _LongText = ""
+    system_prompt: _LongText = ""
+    example_dialogues: _LongText = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Injection:
     """A text that is inserted into every request of a session (SillyTavern's `/inject`)."""
 
-    id: str
-    content: str
-    depth: int = NOTE_DEPTH
+    id: _Text
+    content: _LongText
+    depth: _Depth = NOTE_DEPTH
     role: Literal["system", "user", "assistant"] = "system"
     placement: NotePlacement = "depth"
     searched: bool = False
     """True if the keys of lorebooks are searched for in it."""
 
 
+def _injections(value: object) -> object:
+    """Read a list of objects that may have neither id nor content."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        _with_defaults(each, id=f"text-{number}", content="")
+        for number, each in enumerate(cast("Sequence[object]", value), 1)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class TextScript:
     """A replacement by a regular expression in what is sent; stored messages stay as they are."""
 
-    name: str
-    pattern: str
+    name: _Text
+    pattern: _LongText
     """In JavaScript's syntax, with or without slashes and flags."""
-    replacement: str
+    replacement: _LongText
     """`$1`, `$<name>` and `{{match}}` stand for what was found."""
     applies_to: tuple[Literal["user", "assistant", "lore"], ...] = ()
-    min_depth: float | None = None
+    min_depth: _MessageDepth | None = None
     """Only in messages that have at least so many after them."""
-    max_depth: float | None = None
-    trim: tuple[str, ...] = ()
+    max_depth: _MessageDepth | None = None
+    trim: _Words = ()
     """Texts that are removed from what was found."""
     substitutes: Literal["", "raw", "escaped"] = ""
     """How the macros in the pattern are expanded: not at all, or as parts of the pattern, or as
@@ -214,43 +314,70 @@ class TextScript:
     """True if SillyTavern stores the messages with these replacements. They go before others."""
 
 
+def _scripts(value: object) -> object:
+    """Read a list of objects that may lack a name, a pattern or a replacement."""
+    if not isinstance(value, list | tuple):
+        return value
+    many = cast("Sequence[object]", value)
+    return [_with_defaults(each, name="", pattern="", replacement="") for each in many]
+
+
+def _one_or_more(value: object) -> object:
+    """Read a text as a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a request; None where unset. See `Parameters` for their meaning."""
 
-    effort: str | None = None
-    reasoning_budget: int | None = None
-    reasoning_summary: str | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] | None = None
+    effort: Annotated[str | None, OneOf(*EFFORTS, "auto")] = None
+    reasoning_budget: Annotated[int | None, _Tokens, Range(0, 1_000_000)] = None
+    reasoning_summary: Annotated[str | None, OneOf("auto", "concise", "detailed", "none")] = None
+    temperature: Annotated[float | None, Range(0, 2)] = None
+    top_p: Annotated[float | None, Range(0, 1)] = None
+    top_k: Annotated[int | None, Range(1, 1_000_000)] = None
+    max_tokens: Annotated[int | None, _Tokens, Range(1, 1_000_000_000)] = None
+    stop: Annotated[_Words | None, Form(_one_or_more), Accepts("a text or a list of texts")] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
-    seed: int | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    verbosity: str | None = None
-    response_format: ResponseFormat | None = None
-    web_search: WebSearch | None = None
-    parallel_tool_calls: bool | None = None
-    tool_choice: ToolChoice | None = None
-    service_tier: str | None = None
-    user_id: str | None = None
-    logprobs: int | None = None
-    context_limit: int | None = None
-    reply_reserve: int | None = None
-    author_note: AuthorNote | None = None
-    user_name: str | None = None
-    char_name: str | None = None
+    seed: Annotated[int | None, Range(-(2**63), 2**63 - 1)] = None
+    presence_penalty: Annotated[float | None, Range(-2, 2)] = None
+    frequency_penalty: Annotated[float | None, Range(-2, 2)] = None
+    verbosity: Annotated[str | None, OneOf("low", "medium", "high")] = None
+    response_format: Annotated[ResponseFormat | None, Form(_response_format, ("text", "json"))] = (
+        None
+    )
+    web_search: Annotated[WebSearch | None, Form(_web_search, ("on", "off"))] = None
+    parallel_tool_calls: Annotated[bool | None, Accepts("on or off (true or false)")] = None
+    tool_choice: Annotated[
+        ToolChoice | None, Form(_tool_choice, ("auto", "none", "required"), "a tool's name")
+    ] = None
+    service_tier: Annotated[
+        str | None, OneOf("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+    ] = None
+    user_id: _Line | None = None
+    logprobs: Annotated[int | None, Range(0, 20)] = None
+    context_limit: Annotated[int | None, _Tokens, Range(1, 1_000_000_000)] = None
+    reply_reserve: Annotated[int | None, _Tokens, Range(0, 1_000_000_000)] = None
+    author_note: Annotated[AuthorNote | None, Form(_author_note, also="a text")] = None
+    user_name: _Line | None = None
+    char_name: _Line | None = None
     lore: LoreRules | None = None
-    global_variables: Mapping[str, str] | None = None
+    global_variables: Annotated[
+        Mapping[_Word, _LongText] | None,
+        Check(_not_more(MAX_VARIABLES)),
+        Accepts("an object of texts by name"),
+    ] = None
     character: CharacterTexts | None = None
-    injections: tuple[Injection, ...] | None = None
+    injections: Annotated[
+        tuple[Injection, ...] | None, Form(_injections), Check(_not_more(MAX_INJECTIONS))
+    ] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
-    scripts: tuple[TextScript, ...] | None = None
+    scripts: Annotated[
+        tuple[TextScript, ...] | None, Form(_scripts), Check(_not_more(MAX_INJECTIONS))
+    ] = None
     """Scripts that go before those of the preset and the card."""
-    reply_start: str | None = None
+    reply_start: Annotated[_LongText | None, Accepts("a text")] = None
     """Sent as the last message, the assistant's (SillyTavern's “Start Reply With”); empty for
     none, also where a preset, a role or an endpoint sets one."""
 

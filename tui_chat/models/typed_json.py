@@ -1,12 +1,13 @@
 """JSON from outside read into values, by the types of the values.
 
 A value is declared once, as a dataclass. What its fields accept is in their types: `Literal`,
-`tuple`, `X | None`, other dataclasses, and the limits of this module in `Annotated`. `read` makes
-the value of parsed JSON or TOML and names all faults with their places.
+`tuple`, `X | None`, other dataclasses, and the limits of `models.field_types` in `Annotated`.
+`read` makes the value of parsed JSON or TOML and names all faults with their places.
 
 1. Types are strict: a text is no number, and a boolean none either. A whole number is a number.
 2. null is None where None is allowed. Elsewhere the key is absent.
-3. Keys are the names of the fields, or their `Key`. An unknown key is a fault, or ignored.
+3. Keys are the names of the fields, or their `Key`, in snake_case or camelCase. An unknown key is a
+   fault, or ignored.
 4. Of JSON that `json_values.pack` wrote (`is_own`) only the types are checked, since limits may
    change between versions, and its keys are the names of the fields.
 
@@ -22,86 +23,28 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from types import MappingProxyType, NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import (
+    TYPE_WORDS,
+    Accepts,
+    Check,
+    Form,
+    Hidden,
+    OneOf,
+    Range,
+    accepts,
+    allows_none,
+    key_of,
+    limit_of,
+    snake_case,
+    split,
+)
 
 T = TypeVar("T")
 Path = tuple[str | int, ...]
 """Steps from the root: keys and list positions."""
-
-
-# Limits of a field, in `Annotated`
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The limits of a number."""
-
-    low: float | None = None
-    high: float | None = None
-    above: float | None = None
-    """The number that it must exceed."""
-    says: str | None = None
-    """The limits in words, where they are not “from … to …”."""
-
-    @property
-    def words(self) -> str:
-        """The limits as words after “a number”."""
-        if self.says is not None:
-            return self.says and f" {self.says}"
-        pairs = (("above", self.above), ("from", self.low), ("to", self.high))
-        return "".join(f" {word} {_number_words(end)}" for word, end in pairs if end is not None)
-
-    def contains(self, number: Any) -> bool:
-        """Return True if a number is within the limits."""
-        return (
-            (self.low is None or number >= self.low)
-            and (self.high is None or number <= self.high)
-            and (self.above is None or number > self.above)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A function that returns a value, or a better form of it. Raises ValueError with what is
-    wrong, as the end of a sentence: `must be a reference`.
-    """
-
-    function: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Another form that a value may have in JSON: `function` returns the usual form of it.
-    Raises ValueError as `Check` does.
-    """
-
-    function: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Accepts:
-    """What is accepted, in words, instead of those that follow from the type."""
-
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """The key of a field in JSON that people write, where it is not the field's name."""
-
-    name: str
 
 
 # Faults
@@ -194,42 +137,14 @@ def _reader(kind: Any, mode: _Mode) -> _Reader:
     raise TypeError(f"JSON cannot be read as {kind}")
 
 
-def split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return a type without `Annotated` and `| None`, and its limits."""
-    limits: tuple[Any, ...] = ()
-    while True:
-        if get_origin(kind) is Annotated:
-            kind, *more = get_args(kind)
-            limits = (*more, *limits)
-        elif (inner := _without_none(kind)) is not kind:
-            kind = inner
-        else:
-            return kind, limits
-
-
-def _without_none(kind: Any) -> Any:
-    if get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind):
-        inner = [each for each in get_args(kind) if each is not NoneType]
-        return Union[tuple(inner)]  # noqa: UP007 - of types that are known only here
-    return kind
-
-
-def allows_none(kind: Any) -> bool:
-    """Return True if a type allows None."""
-    if get_origin(kind) is Annotated:
-        return allows_none(get_args(kind)[0])
-    return kind in (None, NoneType, Any, object) or (
-        get_origin(kind) in (Union, UnionType) and any(map(allows_none, get_args(kind)))
-    )
-
-
 def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Reader:
     """Return the reader of a type with limits, which hold in the order in which they stand."""
     inner = _reader(base, mode)
     forms = [each.function for each in limits if isinstance(each, Form)]
     ranges = [each for each in limits if isinstance(each, Range)]
     checks = [each.function for each in limits if isinstance(each, Check)]
-    own_words = any(isinstance(each, Accepts) for each in limits)
+    choices = [each.words for each in limits if isinstance(each, OneOf)]
+    has_words = any(isinstance(each, Range | OneOf | Accepts | Form) for each in limits)
 
     def read(value: Any) -> Any:
         for function in forms:
@@ -241,10 +156,11 @@ def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Re
         except BadValue:
             raise
         except ValueError:
-            if own_words or ranges:
+            if has_words:
                 raise ValueError(f"must be {words}") from None
             raise
-        if not all(each.contains(result) for each in ranges):
+        is_within = all(each.contains(result) for each in ranges)
+        if not is_within or not all(result in words for words in choices):
             raise ValueError(f"must be {words}")
         for function in checks:
             result = function(result)
@@ -291,23 +207,11 @@ def _anything(value: Any) -> Any:
     return value
 
 
-_WORDS: Mapping[Any, str] = {
-    str: "text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    Decimal: "a number",
-    bytes: "bytes",
-    date: "a day (YYYY-MM-DD)",
-    datetime: "a time (ISO 8601)",
-    Any: "anything",
-    object: "anything",
-}
 _SIMPLE: Mapping[Any, _Reader] = {
-    **{kind: _simple((kind,), _WORDS[kind]) for kind in (str, bool, int, bytes)},
-    float: _simple((float, int), _WORDS[float]),
+    **{kind: _simple((kind,), TYPE_WORDS[kind]) for kind in (str, bool, int, bytes)},
+    float: _simple((float, int), TYPE_WORDS[float]),
     Decimal: _decimal,
-    **{kind: _time_reader(kind, _WORDS[kind]) for kind in (date, datetime)},
+    **{kind: _time_reader(kind, TYPE_WORDS[kind]) for kind in (date, datetime)},
     Any: _anything,
     object: _anything,
 }
@@ -413,6 +317,8 @@ class _Shape:
     """By key: the field, its reader, and True if it may be None."""
     required: tuple[tuple[str, str], ...]
     """The keys and names of fields without a default."""
+    hidden: Mapping[str, Any]
+    """The values of hidden fields that are not their defaults."""
     is_open: bool
 
 
@@ -421,13 +327,18 @@ def _shape(kind: type, mode: _Mode) -> _Shape:
     hints = get_type_hints(kind, include_extras=True)
     readers: dict[str, tuple[str, _Reader, bool]] = {}
     required: list[tuple[str, str]] = []
+    hidden: dict[str, Any] = {}
     for field in fields(kind):
         hint = hints[field.name]
+        if not mode.is_own and (found := limit_of(hint, Hidden)) is not None:
+            if found.value is not None:
+                hidden[field.name] = found.value
+            continue
         key = field.name if mode.is_own else key_of(field.name, hint)
         readers[key] = (field.name, _lazily(hint, mode), allows_none(hint))
         if field.default is MISSING and field.default_factory is MISSING:
             required.append((key, field.name))
-    return _Shape(readers, tuple(required), mode.is_open)
+    return _Shape(readers, tuple(required), hidden, mode.is_open)
 
 
 def _lazily(kind: Any, mode: _Mode) -> _Reader:
@@ -445,12 +356,14 @@ def _lazily(kind: Any, mode: _Mode) -> _Reader:
 
 def _object_reader(kind: type, mode: _Mode) -> _Reader:
     def read(value: Any) -> Any:
+        if isinstance(value, kind):  # a form of it
+            return value
         shape = _shape(kind, mode)
         found = _read_object(shape, value)
         missing = [key for key, name in shape.required if name not in found]
         if missing:
             raise BadValue([Fault((key,), "missing", "is missing") for key in missing])
-        return kind(**found)
+        return kind(**shape.hidden, **found)
 
     return read
 
@@ -460,10 +373,17 @@ def _read_object(shape: _Shape, value: Any, names: frozenset[str] | None = None)
     faults: list[Fault] = []
     found: dict[str, Any] = {}
     for key, each in _object(value).items():
-        field = shape.readers.get(key)
+        field = shape.readers.get(key) or shape.readers.get(snake_case(key))
         if field is None or (names is not None and field[0] not in names):
             if not shape.is_open:
-                faults.append(Fault((key,), "unknown", "is unknown", each))
+                faults.append(
+                    Fault(
+                        (key,), "unknown", f"is unknown; known are {', '.join(shape.readers)}", each
+                    )
+                )
+            continue
+        if field[0] in found:
+            faults.append(Fault((key,), "value", "is set twice", each))
             continue
         name, reader, may_be_none = field
         if each is None and not may_be_none:
@@ -472,38 +392,3 @@ def _read_object(shape: _Shape, value: Any, names: frozenset[str] | None = None)
     if faults:
         raise BadValue(faults)
     return found
-
-
-# What a type says
-
-
-def key_of(name: str, hint: Any) -> str:
-    """Return the key of a field in JSON that people write."""
-    _, limits = split(hint)
-    return next((each.name for each in limits if isinstance(each, Key)), name)
-
-
-def accepts(kind: Any) -> str:
-    """Return what a type accepts, in words."""
-    base, limits = split(kind)
-    words = next((each.words for each in limits if isinstance(each, Accepts)), "")
-    if not words:
-        words = _type_words(base)
-    return words + "".join(each.words for each in limits if isinstance(each, Range))
-
-
-def _type_words(kind: Any) -> str:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind in _WORDS:
-        return _WORDS[kind]
-    if origin is Literal:
-        return f"one of {', '.join(str(each) for each in arguments if each != '')}"
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return f"one of {', '.join(str(each.value) for each in kind)}"
-    if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(map(accepts, arguments)))
-    return "a list" if origin in (tuple, list, frozenset) else "an object"
-
-
-def _number_words(number: float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -23,13 +23,12 @@ from tui_chat.analysis.settings_report import (
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import setting_text
 from tui_chat.models.setting_types import (
-    NOTE_ROLES,
     SETTINGS,
     SettingError,
     parse_setting,
     read_setting,
 )
-from tui_chat.models.settings import NOTE_DEPTH, NOTE_PLACEMENTS, AuthorNote
+from tui_chat.models.settings import NOTE_DEPTH, NOTE_PLACEMENTS, NOTE_ROLES, AuthorNote
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
