@@ -1,7 +1,6 @@
 """Writes the tables of keys in `configuration.md`: `python docs/dev/configuration_table.py`.
 
-Types, limits and defaults are those of the schema. A key is described by the docstring below it in
-the schema or, where that has none, below the field of the value that the table becomes.
+Types, limits, defaults and docstrings are those of the fields of the values that the tables become.
 `tests/test_configuration_docs.py` fails if the file is out of date.
 """
 
@@ -11,54 +10,39 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic.fields import FieldInfo
-
-from tui_chat.config import schema, values
-from tui_chat.config.schema import (
-    EndpointTable,
-    FactsTable,
-    FileTable,
-    PluginsTable,
-    PricesTable,
-    PriceTierTable,
-    RetriesTable,
-    Strict,
-    TimeoutsTable,
-    ToolTable,
-)
-from tui_chat.models import endpoint, model_facts, prices, tool
-from tui_chat.models.settings import Settings
+from tui_chat.config import schema
+from tui_chat.config.schema import ConfigFile, PluginsTable
+from tui_chat.models import endpoint, envelope, model_facts, prices, tool
+from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.field_types import Hidden, Range, key_of, limit_of, split
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.prices import Prices, PriceTier
+from tui_chat.models.tool import Tool
 
 FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 
-TABLES: tuple[tuple[str, type[Strict], tuple[tuple[types.ModuleType, str], ...]], ...] = (
-    ("At the top of the file", FileTable, ((values, "Config"),)),
-    ("`[endpoints.NAME]`", EndpointTable, ((endpoint, "Endpoint"),)),
-    ("`[endpoints.NAME.timeouts]`", TimeoutsTable, ((endpoint, "Timeouts"),)),
-    ("`[endpoints.NAME.retries]`", RetriesTable, ((endpoint, "Retries"),)),
-    (
-        '`[models."MODEL"]` and `[endpoints.NAME.facts."MODEL"]`',
-        FactsTable,
-        ((model_facts, "ModelFacts"),),
-    ),
-    ('`[models."MODEL".prices]`', PricesTable, ((prices, "Prices"),)),
-    (
-        '`[[models."MODEL".prices.tiers]]`',
-        PriceTierTable,
-        ((prices, "PriceTier"), (prices, "Prices")),
-    ),
-    ("`[tools.NAME]`", ToolTable, ((tool, "Tool"),)),
-    ("`[plugins]`", PluginsTable, ()),
+TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
+    ("At the top of the file", ((schema, ConfigFile),)),
+    ("`[endpoints.NAME]`", ((endpoint, Endpoint),)),
+    ("`[endpoints.NAME.timeouts]`", ((endpoint, Timeouts),)),
+    ("`[endpoints.NAME.retries]`", ((endpoint, Retries),)),
+    ('`[models."MODEL"]` and `[endpoints.NAME.facts."MODEL"]`', ((model_facts, ModelFacts),)),
+    ('`[models."MODEL".prices]`', ((prices, Prices),)),
+    ('`[[models."MODEL".prices.tiers]]`', ((prices, PriceTier),)),
+    ("`[tools.NAME]`", ((envelope, ToolDefinition), (tool, Tool))),
+    ("`[plugins]`", ((schema, PluginsTable),)),
 )
-"""The heading of each table, its schema, and the values whose fields describe its keys."""
+"""The heading of each table, and the values whose fields are its keys."""
 
 
 def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
@@ -75,66 +59,53 @@ def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
     }
 
 
-def kind(annotation: Any, field: FieldInfo | None = None) -> str:
+def kind(annotation: Any) -> str:
     """Return what a value must be, in words."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return kind(arguments[0], field)
+    base, limits = split(annotation)
+    origin, arguments = get_origin(base), get_args(base)
     if origin in (Union, types.UnionType):
-        kinds = (kind(each, field) for each in arguments if each is not type(None))
-        return " or ".join(dict.fromkeys(kinds))
+        return " or ".join(dict.fromkeys(map(kind, arguments)))
     if origin is Literal:
         return ", ".join(f"`{each}`" for each in arguments)
-    if origin is tuple:
+    if origin is tuple and get_origin(split(arguments[0])[0]) is not tuple:
         return f"list of {kind(arguments[0])}"
-    if origin is dict or (
-        isinstance(annotation, type) and issubclass(annotation, Strict | Settings)
-    ):
+    if origin in (tuple, dict, Mapping) or is_dataclass(base):
         return "table"
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return ", ".join(f"`{each.value}`" for each in annotation)
+    if isinstance(base, type) and issubclass(base, Enum):
+        return ", ".join(f"`{each.value}`" for each in base)
     words = {
         str: "text", bool: "`true`, `false`", int: "whole number", float: "number",
         Decimal: "number", date: "day", Any: "anything",
     }  # fmt: skip
-    return words[annotation] + limits(field)
+    return words[base] + "".join(each.words for each in limits if isinstance(each, Range))
 
 
-def limits(field: FieldInfo | None) -> str:
-    """Return the limits of a number in words."""
-    found = field.metadata if field is not None else []
-    words = {"gt": "over", "ge": "from", "le": "to", "lt": "under"}
-    texts = [
-        f"{word} {getattr(each, name):,}"
-        for each in found
-        for name, word in words.items()
-        if getattr(each, name, None) is not None
-    ]
-    return f" {' '.join(texts)}" if texts else ""
-
-
-def rows(table: type[Strict], descriptions: Mapping[str, str]) -> Iterator[Sequence[str]]:
+def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
     """Yield key, value and description of each key of a table."""
-    for name, field in table.model_fields.items():
+    descriptions = described(module, table.__name__)
+    hints = get_type_hints(table, include_extras=True)
+    for field in fields(table):
+        hint = hints[field.name]
+        if limit_of(hint, Hidden) is not None:
+            continue
         default = field.default
         is_shown = isinstance(default, str | int | float) and default not in ("", None)
         written = f"{default:g}" if isinstance(default, float) else str(default)
         written = written.lower() if isinstance(default, bool) else written
         rest = f" Default: `{written}`." if is_shown else ""
-        text = descriptions[name].replace("|", "\\|")
+        text = descriptions.get(field.name) or described(prices, "Prices")[field.name]
+        text = text.replace("|", "\\|").replace("None", "not set")
         text = text if text.endswith((".", "?")) else f"{text}."
-        yield f"`{field.alias or name}`", kind(field.annotation, field), text + rest
+        yield f"`{key_of(field.name, hint)}`", kind(hint), text + rest
 
 
 def tables() -> str:
     """Return all tables in Markdown."""
     lines: list[str] = []
-    for heading, table, of_values in TABLES:
-        descriptions: dict[str, str] = {}
-        for module, name in (*reversed(of_values), (schema, table.__name__)):
-            descriptions |= described(module, name)
+    for heading, of_values in TABLES:
         lines += [f"## {heading}\n", "\n", "| key | value | meaning |\n", "| --- | --- | --- |\n"]
-        lines += [f"| {' | '.join(row)} |\n" for row in rows(table, descriptions)]
+        for module, table in of_values:
+            lines += [f"| {' | '.join(row)} |\n" for row in rows(module, table)]
         lines.append("\n")
     return "".join(lines)
 

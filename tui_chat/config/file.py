@@ -66,10 +66,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
-from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
+from tui_chat.config.schema import ConfigFile, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError, InputError, located
 from tui_chat.files import (
@@ -79,11 +76,11 @@ from tui_chat.files import (
     read_toml_text,
     write_text,
 )
-from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
+from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.model_facts import ModelFacts, spellings
-from tui_chat.models.prices import Prices, PriceTier
+from tui_chat.models.model_facts import spellings
 from tui_chat.models.tool import Tool
+from tui_chat.models.typed_json import BadValue, Fault, read
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_TRIES = 2_000
@@ -201,9 +198,9 @@ def read_config_file(path: Path, defaults: Config) -> Config:
     text, name = read_toml_text(path), input_name(path)
     raw = parse_toml(text, name)
     try:
-        found = FileTable.model_validate(raw)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        found: ConfigFile = read(ConfigFile, raw, is_lax=True)
+    except BadValue as error:
+        faults = error.faults
         sentences = "; ".join(_fault(text, fault) for fault in faults[:_MOST_FAULTS])
         more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
         # Values are not repeated, since they may be keys; therefore `from None`, too.
@@ -222,7 +219,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
             ) from None
     anywhere = tuple(
         (pattern if pattern.endswith("*") else spellings(pattern)[-1], facts)
-        for pattern, facts in _facts(found.models)
+        for pattern, facts in found.models
     )
     return replace(
         defaults,
@@ -249,16 +246,9 @@ def _title_model(text: str, file: str, given: str, endpoints: Mapping[str, Endpo
     return given
 
 
-def _tool(name: str, given: ToolTable) -> Tool:
-    parameters = cast("dict[str, Any]", given.parameters)  # the schema has parsed JSON text
-    return Tool(
-        ToolDefinition(name, given.description, parameters),
-        command=given.command,
-        consent=given.consent,
-        offered=given.offered,
-        timeout=given.timeout,
-        most_output=given.most_output,
-    )
+def _tool(name: str, given: dict[str, Any]) -> Tool:
+    description, parameters = given.pop("description", ""), given.pop("parameters", {})
+    return Tool(ToolDefinition(name, description, parameters), **given)
 
 
 def _where(text: str, steps: Sequence[str]) -> str:
@@ -267,13 +257,12 @@ def _where(text: str, steps: Sequence[str]) -> str:
     return f" (at line {place[0]}, column {place[1]})" if place else ""
 
 
-def _fault(text: str, fault: ErrorDetails) -> str:
+def _fault(text: str, fault: Fault) -> str:
     """Return a fault as a sentence with its place."""
-    steps = [str(step) for step in fault["loc"] if step != "[key]"]
+    steps = [str(step) for step in fault.path]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
-    if fault["type"] != "extra_forbidden":
-        sentence = fault["msg"].removeprefix("Value error, ")
-    else:
+    sentence = fault.sentence
+    if fault.kind == "unknown":
         meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
         sentence = "is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
     return f"{located(place, sentence)}{_where(text, steps)}"
@@ -283,28 +272,14 @@ class _Incomplete(Exception):
     """A new endpoint lacks a required key, which is the message."""
 
 
-def _override(built_in: Endpoint | None, name: str, given: EndpointTable) -> Endpoint:
-    """Return the built-in endpoint with the table's changes, or a new one.
+def _override(built_in: Endpoint | None, name: str, changes: dict[str, Any]) -> Endpoint:
+    """Return the built-in endpoint with the table's fields, or a new one.
 
     Raises _Incomplete, and ValueError for a base URL of another protocol.
     """
-    set_keys = given.model_fields_set
-    changes: dict[str, Any] = {key: getattr(given, key) for key in set_keys & _SAME_KEYS}
-    if "headers" in set_keys:
-        changes["headers"] = tuple(given.headers.items())
-    if "query" in set_keys:
-        changes["query"] = tuple(given.query.items())
-    if "parameters" in set_keys:
-        changes["settings"] = given.parameters
-    if given.timeouts is not None:
-        changes["timeouts"] = Timeouts(**given.timeouts.model_dump())
-    if given.retries is not None:
-        changes["retries"] = Retries(**given.retries.model_dump())
-    if "facts" in set_keys:
-        changes["facts"] = _facts(given.facts)
-    protocol = given.protocol or (built_in.protocol if built_in else None)
-    if given.base_url is not None and protocol is not None:
-        place = read_base_url(given.base_url, protocol)
+    protocol = changes.get("protocol") or (built_in.protocol if built_in else None)
+    if "base_url" in changes and protocol is not None:
+        place = read_base_url(changes["base_url"], protocol)
         changes["base_url"] = place.url
         if place.query:
             changes["query"] = (
@@ -314,39 +289,8 @@ def _override(built_in: Endpoint | None, name: str, given: EndpointTable) -> End
         if place.api_version:
             changes.setdefault("api_version", place.api_version)
     if built_in is not None:
-        return replace(built_in, **{k: v for k, v in changes.items() if v is not None})
+        return replace(built_in, **changes)
     for key in ("protocol", "base_url"):
         if changes.get(key) is None:
             raise _Incomplete(key)
     return Endpoint(name=name, **changes)
-
-
-_SAME_KEYS = frozenset(
-    {
-        "protocol",
-        "base_url",
-        "key",
-        "auth",
-        "api_version",
-        "models",
-        "proxy",
-        "system_fallback",
-        "max_tokens_key",
-        "max_tokens",
-        "provider_keeps",
-    }
-)
-"""Keys with the same values in the file and in `Endpoint`."""
-
-
-def _facts(given: dict[str, FactsTable]) -> tuple[tuple[str, ModelFacts], ...]:
-    """Return the facts of models by their patterns."""
-    found: list[tuple[str, ModelFacts]] = []
-    for pattern, table in given.items():
-        values = table.model_dump()
-        if table.prices is not None:
-            own: dict[str, Any] = values["prices"]
-            own["tiers"] = tuple(PriceTier(**tier) for tier in own["tiers"])
-            values["prices"] = Prices(**own)
-        found.append((pattern, ModelFacts(**values)))
-    return tuple(found)

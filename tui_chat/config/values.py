@@ -96,7 +96,7 @@ def load_config(
     config = Config(config_dir=config_dir, data_dir=data_dir)
     path = config_dir / "config.toml"
     if path.exists():
-        from tui_chat.config.file import read_config_file  # loads pydantic
+        from tui_chat.config.file import read_config_file  # most have no file
 
         config = read_config_file(path, config)
     for name in ("endpoint", "model", "theme"):

@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models import endpoint_checks as checks
+from tui_chat.models.field_types import Check, Hidden, Key, Range
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import (
     ModelFacts,
@@ -56,9 +58,9 @@ class Protocol(StrEnum):
 class Timeouts:
     """Timeouts in seconds."""
 
-    connect: float = 15.0
+    connect: Annotated[float, Range(above=0, high=3600)] = 15.0
     """To establish a connection."""
-    silence: float = 600.0
+    silence: Annotated[float, Range(above=0, high=86_400)] = 600.0
     """Between two chunks of a reply: reasoning models think for minutes."""
 
 
@@ -66,38 +68,43 @@ class Timeouts:
 class Retries:
     """How a request is retried after a transient error. Never once a reply has begun."""
 
-    times: int = 2
+    times: Annotated[int, Range(0, 10)] = 2
     """Retries after the first attempt; 0 for none."""
-    first_wait: float = 0.5
+    first_wait: Annotated[float, Range(above=0, high=60)] = 0.5
     """Seconds before the first retry unless the provider names a delay; doubled with each one."""
-    longest_wait: float = 60.0
+    longest_wait: Annotated[float, Range(above=0, high=3600)] = 60.0
     """Seconds; if the provider asks for a longer delay, its error is shown at once."""
+
+
+_Facts = tuple[tuple[Annotated[str, Check(checks.model_pattern)], ModelFacts], ...]
+_Query = Annotated[checks.Pairs, Check(checks.without_secrets)]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Endpoint:
     """A configured provider."""
 
-    name: str
+    name: Annotated[str, Hidden()]
     protocol: Protocol
-    base_url: str
+    """How the provider is spoken to; required for a new endpoint."""
+    base_url: Annotated[str, Check(checks.base_url)]
     """Up to and with the version where the protocol's SDK has it there, without a trailing
     slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
     `https://generativelanguage.googleapis.com`."""
-    key: str = ""
+    key: Annotated[str, Check(checks.key_reference)] = ""
     """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `command:PROGRAM ...`;
     empty if none is needed."""
-    models: tuple[str, ...] = ()
+    models: tuple[Annotated[str, Check(checks.model_name)], ...] = ()
     """Models to offer; the first is the default."""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Annotated[_Query, Check(checks.sendable)] = ()
     """Extra headers, sent verbatim; they replace ours of the same name. Their values are shown only
     if the name is known to be harmless."""
-    facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
-    """What the user says of models here, by exact name, or by how the name begins: `gpt-5*`."""
-    facts_anywhere: tuple[tuple[str, ModelFacts], ...] = field(default=())
+    facts: _Facts = field(default=())
+    """Facts about models here, by name or by how the name begins: `"gpt-5*"`."""
+    facts_anywhere: Annotated[_Facts, Hidden()] = field(default=())
     """What the user says of models at all endpoints, the same way: by one of a name's `spellings`.
     """
-    server_facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
+    server_facts: Annotated[_Facts, Hidden()] = field(default=())
     """What is known of this server and its models, by name as in `facts`: built in, or reported
     by the server."""
     system_fallback: Literal["hoist", "user"] = "hoist"
@@ -105,28 +112,31 @@ class Endpoint:
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
     only the older `max_tokens`."""
-    max_tokens: int | None = None
-    """Reply limit where nobody set one and the protocol demands one (Anthropic); None for the most
+    max_tokens: Annotated[int | None, Range(1)] = None
+    """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the most
     that the model accepts."""
-    auth: str = ""
+    auth: Annotated[str, Check(checks.auth)] = ""
     """How the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
     empty for the protocol's own way."""
-    api_version: str = ""
+    api_version: Annotated[str, Check(checks.api_version)] = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
     protocol's own."""
     provider_keeps: bool = False
-    """Responses: whether the provider keeps the conversation, so that a request sends only what
+    """Responses: True if the provider keeps the conversation, so that a request sends only what
     is new since its last reply."""
-    query: tuple[tuple[str, str], ...] = ()
+    query: _Query = ()
     """Query parameters added to every URL, for gateways that need them. Their values are shown only
     if the name is known to be harmless."""
-    proxy: str = ""
+    proxy: Annotated[str, Check(checks.proxy)] = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""
-    settings: Settings = NO_SETTINGS
-    """Settings of requests to this endpoint where neither session nor preset nor role has them."""
+    settings: Annotated[Settings, Key("parameters")] = NO_SETTINGS
+    """Settings of requests to this endpoint where neither session nor preset nor role has them:
+    docs/settings.md."""
     timeouts: Timeouts = Timeouts()
+    """How long to wait."""
     retries: Retries = Retries()
+    """How often to try again."""
 
     def facts_of(self, model: str) -> ModelFacts:
         """Return what is known of `model`; the sources are those of `facts_by_source`, the first

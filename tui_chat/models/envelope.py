@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Accepts, Check, Form, Hidden
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.semantics import (
@@ -173,19 +175,46 @@ class Parameters:
     """The beginning of the reply, sent as the last message."""
 
 
+def _from_text(schema: object) -> object:
+    """Read a schema that is JSON text."""
+    if not isinstance(schema, str):
+        return schema
+    try:
+        return json.loads(schema)
+    except (ValueError, RecursionError):
+        raise ValueError("is not JSON") from None
+
+
+def _schema(schema: dict[str, Any]) -> dict[str, Any]:
+    if schema.get("type", "object") != "object":
+        raise ValueError("must be a JSON Schema of type object")
+    try:
+        json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("has a value that JSON cannot represent, such as a date") from None
+    return schema
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """A tool the model may call."""
 
-    name: str
+    name: Annotated[str, Hidden()]
     description: str
-    parameters: dict[str, Any]
-    """A JSON Schema of type object; empty for a tool without parameters."""
-    strict: bool | None = None
+    """What the model is told about the tool."""
+    parameters: Annotated[
+        dict[str, Any],
+        Form(_from_text),
+        Accepts("a JSON Schema of type object"),
+        Check(_schema),
+    ]
+    """The JSON Schema of the arguments, of type object; empty for a tool without parameters. In
+    files as a table or as JSON text."""
+    strict: Annotated[bool | None, Hidden()] = None
     """True if arguments must follow the schema exactly; None if unspecified."""
-    dialect: Literal["json", "gemini"] = "json"
+    dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """`gemini`: the schema is in Gemini's form, with types in capitals."""
-    extras: str = ""
+    extras: Annotated[str, Hidden()] = ""
     """The definition's keys that have no field here, as a compact JSON object, for pass-through
     to the protocol that the envelope was decoded from."""
 

@@ -113,6 +113,16 @@ class Hidden:
     """Its value then; None for the field's default."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """An object of some fields of dataclasses, by their names: a part of a value."""
+
+    kinds: tuple[type, ...]
+
+    def __init__(self, *kinds: type) -> None:
+        object.__setattr__(self, "kinds", kinds)
+
+
 # What a type says
 
 

@@ -35,50 +35,77 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache, lru_cache
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Check, Range
 from tui_chat.models.prices import Prices
+from tui_chat.models.settings import EFFORTS
+
+MEDIA = ("text", "image", "audio", "video", "pdf")
+"""Kinds of input and output."""
+
+
+def _some_of(words: tuple[str, ...]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Return the check of a list of words, which also puts them in order."""
+
+    def check(found: tuple[str, ...]) -> tuple[str, ...]:
+        if not {*found} <= {*words}:
+            raise ValueError(f"must be some of {', '.join(filter(None, words))}")
+        return tuple(word for word in words if word in found)
+
+    return check
+
+
+def _budgets(tokens: tuple[int, ...]) -> tuple[int, ...]:
+    if tokens and not (len(tokens) == 2 and 0 <= tokens[0] <= tokens[1]):
+        raise ValueError("must be the least and the most tokens, or empty for none")
+    return tokens
+
+
+_Tokens = Annotated[int, Range(1, 10**9)]
+_Efforts = Annotated[tuple[str, ...], Check(_some_of(EFFORTS))]
+_Media = Annotated[tuple[str, ...], Check(_some_of(MEDIA))]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """Facts about a model; None means unknown."""
 
-    context_limit: int | None = None
+    context_limit: _Tokens | None = None
     """Tokens of input and output together."""
     sampling: bool | None = None
     """True if temperature and other sampling settings are accepted at any effort."""
-    sampling_efforts: tuple[str, ...] | None = None
-    """The reasoning efforts at which they are; the empty string is the model's own default.
-    Counts only if `sampling` is None."""
+    sampling_efforts: Annotated[tuple[str, ...] | None, Check(_some_of(("", *EFFORTS)))] = None
+    """The reasoning efforts at which they are; the empty text is the model's own default. Counts
+    only where `sampling` is not set."""
     developer_role: bool | None = None
     """True if OpenAI expects `developer` instead of `system`."""
     mid_history_system: bool | None = None
     """True if Anthropic accepts `system` turns inside `messages`."""
     prefill: bool | None = None
     """True if the conversation may end with the beginning of the reply."""
-    max_output: int | None = None
+    max_output: _Tokens | None = None
     """Most tokens of one reply that the model accepts as its limit."""
     strict_keys: bool | None = None
     """True if OpenAI Chat's server refuses unknown keys and an empty `tools`; a
-    captured request then loses them. None: they are passed on, with a warning."""
+    captured request then loses them. Not set: they are passed on, with a warning."""
     stream_usage: bool | None = None
     """True if OpenAI Chat's `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
-    """How OpenAI Chat's reply limit is called; None leaves it to the endpoint."""
+    """How OpenAI Chat's reply limit is called; not set: as at the endpoint."""
     prices: Prices | None = None
-    """Those of the user; what others ask is in `models.prices`."""
-    efforts: tuple[str, ...] | None = None
+    """US dollars per million tokens; they go before those that come with the program."""
+    efforts: _Efforts | None = None
     """Reasoning efforts that it accepts, the least first; with `none` if its reasoning can be
     switched off. Empty if it does not reason."""
     reasons_by_default: bool | None = None
     """True if it reasons where the request says nothing of it."""
-    budgets: tuple[int, ...] | None = None
+    budgets: Annotated[tuple[int, ...] | None, Check(_budgets)] = None
     """Least and most tokens of a reasoning budget; empty if it accepts none."""
     adaptive_thinking: bool | None = None
     """True if Anthropic's `thinking.type` may be `adaptive`."""
@@ -94,14 +121,11 @@ class ModelFacts:
     """False if the provider's own tools exclude functions."""
     reasons: bool | None = None
     """True if it can reason, for models whose efforts and budgets are unknown."""
-    input_media: tuple[str, ...] | None = None
-    """What it accepts: some of `MEDIA`."""
-    output_media: tuple[str, ...] | None = None
-    """What it can reply with: some of `MEDIA`."""
+    input_media: _Media | None = None
+    """What it accepts: some of `text`, `image`, `audio`, `video`, `pdf`."""
+    output_media: _Media | None = None
+    """What it can reply with: some of the same."""
 
-
-MEDIA = ("text", "image", "audio", "video", "pdf")
-"""Kinds of input and output."""
 
 NO_FACTS = ModelFacts()
 _NAMES = frozenset(each.name for each in fields(ModelFacts))

@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Check, Hidden, Key, Range
 
 STANDARD_TIERS = frozenset({"", "auto", "default", "standard", "standard_only", "on_demand"})
 """Names of the service tier that a model's prices are for."""
@@ -49,6 +50,7 @@ _HOSTS = {host: provider for provider, hosts in PROVIDERS.items() for host in ho
 
 MOST_NAME = 200
 """Maximum characters of a model's name that is looked for."""
+Dollars = Annotated[Decimal, Range(0, 10**6)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,42 +59,49 @@ class PriceTier:
     means unknown.
     """
 
-    above: int
-    input: Decimal | None = None
-    output: Decimal | None = None
-    cached: Decimal | None = None
-    cache_write: Decimal | None = None
-    cache_write_1h: Decimal | None = None
-    reasoning: Decimal | None = None
+    above: Annotated[int, Range(0, 10**9)]
+    """Tokens of input beyond which these prices hold."""
+    input: Dollars | None = None
+    output: Dollars | None = None
+    cached: Dollars | None = None
+    cache_write: Dollars | None = None
+    cache_write_1h: Dollars | None = None
+    reasoning: Dollars | None = None
+
+
+def _ascending(tiers: tuple[PriceTier, ...]) -> tuple[PriceTier, ...]:
+    return tuple(sorted(tiers, key=lambda tier: tier.above))
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Prices in US dollars per million tokens; None means unknown."""
 
-    input: Decimal | None = None
-    output: Decimal | None = None
-    cached: Decimal | None = None
+    input: Dollars | None = None
+    """All input."""
+    output: Dollars | None = None
+    """All output."""
+    cached: Dollars | None = None
     """Input that the provider still had in its cache; None: as all input."""
-    cache_write: Decimal | None = None
+    cache_write: Dollars | None = None
     """Input that was put into the provider's cache, for five minutes where there is a choice;
     None: as all input."""
-    cache_write_1h: Decimal | None = None
+    cache_write_1h: Dollars | None = None
     """Input that was put into the cache for an hour."""
-    reasoning: Decimal | None = None
+    reasoning: Dollars | None = None
     """Output spent on reasoning; None: as all output."""
-    per_request: Decimal | None = None
-    """US dollars for each request besides; None for nothing."""
-    tiers: tuple[PriceTier, ...] = ()
+    per_request: Dollars | None = None
+    """US dollars for each request besides; not set: nothing."""
+    tiers: Annotated[tuple[PriceTier, ...], Check(_ascending)] = ()
     """Prices of longer requests, the shortest first."""
-    starts: date | None = None
-    """The first day, in UTC, that they hold for; None without a limit."""
+    starts: Annotated[date | None, Key("from")] = None
+    """The first day, in UTC, that they hold for; not set: no limit."""
     until: date | None = None
     """The last day."""
-    apart: frozenset[str] = frozenset()
+    apart: Annotated[frozenset[str], Hidden()] = frozenset()
     """Kinds of parts with prices of their own, which are not counted here: `audio`, `image`,
     `video`, and `output audio` and so on for replies."""
-    source: str = ""
+    source: Annotated[str, Hidden()] = ""
     """Whose prices they are, and of which day: `genai-prices 0.2.3, 2026-11-23`."""
 
     def for_input(self, tokens: int) -> Prices:

@@ -5,10 +5,11 @@ the definitions in a request of any protocol.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.field_types import Hidden, Range
 
 GROUPS = ("functionDeclarations", "function_declarations", "tools")
 """Keys of an entry of `tools` that hold several definitions: Gemini's functions, and the tools of a
@@ -61,16 +62,16 @@ def server_of(name: str) -> str:
 class Tool:
     """One of `[tools.NAME]`."""
 
-    definition: ToolDefinition
+    definition: Annotated[ToolDefinition, Hidden()]
     command: tuple[str, ...] = ()
     """Program and arguments, started without a shell; empty for a tool that a person answers."""
     consent: Literal["ask", "always"] = "ask"
     """`ask` asks the user before each run."""
     offered: bool = True
     """True if new sessions offer it to the model."""
-    timeout: float = 60.0
+    timeout: Annotated[float, Range(above=0, high=86_400)] = 60.0
     """Seconds after which a run is ended."""
-    most_output: int = 100_000
+    most_output: Annotated[int, Range(1, 10_000_000)] = 100_000
     """Maximum bytes of output; more is cut off with a remark for the model."""
 
     @property

@@ -8,7 +8,9 @@ A value is declared once, as a dataclass. What its fields accept is in their typ
 2. null is None where None is allowed. Elsewhere the key is absent.
 3. Keys are the names of the fields, or their `Key`, in snake_case or camelCase. An unknown key is a
    fault, or ignored.
-4. Of JSON that `json_values.pack` wrote (`is_own`) only the types are checked, since limits may
+4. A tuple of pairs may be an object. Where people may write a value in several ways (`is_lax`), a
+   number or a boolean may be its text.
+5. Of JSON that `json_values.pack` wrote (`is_own`) only the types are checked, since limits may
    change between versions, and its keys are the names of the fields.
 
 `json_values.unpack` reads rows of our own database faster, and checks nothing.
@@ -17,19 +19,31 @@ A value is declared once, as a dataclass. What its fields accept is in their typ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import (
     TYPE_WORDS,
     Accepts,
     Check,
+    Fields,
     Form,
     Hidden,
     OneOf,
@@ -70,31 +84,22 @@ class BadValue(ValueError):
         self.faults = faults
 
 
-def read(kind: type[T] | Any, value: object, *, is_own: bool = False, is_open: bool = False) -> T:
-    """Return the value of type `kind` that parsed JSON is. Unknown keys are ignored if `is_open`.
-    Raises BadValue with all faults.
-    """
-    return _result(_reader(kind, _Mode(is_own, is_open or is_own)), value)
-
-
-def read_fields(kind: type, value: object, names: frozenset[str] | None = None) -> dict[str, Any]:
-    """Return those fields of a dataclass that an object has, by their names; `names` are those
-    that it may have, all by default. Raises BadValue with all faults.
-    """
-
-    def fields_of(value: Any) -> dict[str, Any]:
-        return _read_object(_shape(kind, _Mode(False, False)), value, names)
-
-    return _result(fields_of, value)
-
-
-def _result(reader: _Reader, value: object) -> Any:
+def read(kind: type[T] | Any, value: object, *, is_own: bool = False, is_lax: bool = False) -> T:
+    """Return the value of type `kind` that parsed JSON is. Raises BadValue with all faults."""
+    reader = _reader(kind, _Mode(is_own, is_lax))
     try:
         return reader(value)
     except BadValue:
         raise
     except ValueError as error:
         raise BadValue([Fault((), "value", str(error), value)]) from None
+
+
+def read_fields(kind: type, value: object) -> dict[str, Any]:
+    """Return those fields of a dataclass that an object has, by their names. Raises BadValue with
+    all faults.
+    """
+    return read(Annotated[dict[str, Any], Fields(kind)], value)
 
 
 # Readers: functions from JSON to a value. They raise ValueError with what is wrong with the value
@@ -105,27 +110,36 @@ _Reader = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    is_own: bool
-    is_open: bool
+    is_own: bool = False
+    is_lax: bool = False
 
 
 @cache
 def _reader(kind: Any, mode: _Mode) -> _Reader:
     """Return the function that reads a type."""
     base, limits = split(kind)
+    if (part := limit_of(kind, Fields)) is not None:
+        return lambda value: _read_object(_shape(part.kinds, mode), value)
     if limits and not mode.is_own:
         return _limited(base, limits, accepts(kind), mode)
     if isinstance(base, type) and is_dataclass(base):
         return _object_reader(base, mode)
     if base in _SIMPLE:
-        return _SIMPLE[base]
+        return _lax_reader(base) if mode.is_lax and base in (bool, int, float) else _SIMPLE[base]
     origin, arguments = get_origin(base), get_args(base)
     if origin is Literal:
         return _choice_reader(dict(zip(arguments, arguments, strict=True)), base)
     if isinstance(base, type) and issubclass(base, Enum):
         return _choice_reader({each.value: each for each in base}, base)
     if origin is tuple and arguments[-1:] == (Ellipsis,):
-        return _list_reader(_reader(arguments[0], mode), tuple)
+        item = _list_reader(_reader(arguments[0], mode), tuple)
+        pair = get_args(arguments[0]) if get_origin(arguments[0]) is tuple else ()
+        if len(pair) != 2 or Ellipsis in pair or mode.is_own:
+            return item
+        table = _mapping_reader(dict, pair, mode)
+        return lambda value: (
+            tuple(table(value).items()) if isinstance(value, Mapping) else item(value)
+        )
     if origin is list or origin is frozenset:
         return _list_reader(_reader(arguments[0], mode), origin)
     if origin is tuple:
@@ -176,6 +190,29 @@ def _simple(accepted: tuple[type, ...], words: str) -> _Reader:
         raise ValueError(f"must be {words}")
 
     return read
+
+
+def _lax_reader(kind: type) -> _Reader:
+    """Return a reader of numbers or booleans that takes their texts, too."""
+    reader = _SIMPLE[kind]
+
+    def read(value: Any) -> Any:
+        if kind is bool and isinstance(value, str | int):
+            value = _SWITCHES.get(str(value).lower(), value)
+        elif isinstance(value, str):
+            with suppress(ValueError):
+                value = float(value) if kind is float else int(value)
+        elif kind is int and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return reader(value)
+
+    return read
+
+
+_SWITCHES = {
+    **dict.fromkeys(("true", "yes", "on", "1", "t", "y"), True),
+    **dict.fromkeys(("false", "no", "off", "0", "f", "n"), False),
+}
 
 
 def _decimal(value: Any) -> Decimal:
@@ -320,25 +357,27 @@ class _Shape:
     hidden: Mapping[str, Any]
     """The values of hidden fields that are not their defaults."""
     is_open: bool
+    """True if unknown keys are ignored."""
 
 
 @cache
-def _shape(kind: type, mode: _Mode) -> _Shape:
-    hints = get_type_hints(kind, include_extras=True)
+def _shape(kinds: tuple[type, ...], mode: _Mode) -> _Shape:
     readers: dict[str, tuple[str, _Reader, bool]] = {}
     required: list[tuple[str, str]] = []
     hidden: dict[str, Any] = {}
-    for field in fields(kind):
-        hint = hints[field.name]
-        if not mode.is_own and (found := limit_of(hint, Hidden)) is not None:
-            if found.value is not None:
-                hidden[field.name] = found.value
-            continue
-        key = field.name if mode.is_own else key_of(field.name, hint)
-        readers[key] = (field.name, _lazily(hint, mode), allows_none(hint))
-        if field.default is MISSING and field.default_factory is MISSING:
-            required.append((key, field.name))
-    return _Shape(readers, tuple(required), hidden, mode.is_open)
+    for kind in kinds:
+        hints = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            hint = hints[field.name]
+            if not mode.is_own and (found := limit_of(hint, Hidden)) is not None:
+                if found.value is not None:
+                    hidden[field.name] = found.value
+                continue
+            key = field.name if mode.is_own else key_of(field.name, hint)
+            readers[key] = (field.name, _lazily(hint, mode), allows_none(hint))
+            if field.default is MISSING and field.default_factory is MISSING:
+                required.append((key, field.name))
+    return _Shape(readers, tuple(required), hidden, mode.is_own)
 
 
 def _lazily(kind: Any, mode: _Mode) -> _Reader:
@@ -358,7 +397,7 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
     def read(value: Any) -> Any:
         if isinstance(value, kind):  # a form of it
             return value
-        shape = _shape(kind, mode)
+        shape = _shape((kind,), mode)
         found = _read_object(shape, value)
         missing = [key for key, name in shape.required if name not in found]
         if missing:
@@ -368,13 +407,13 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
     return read
 
 
-def _read_object(shape: _Shape, value: Any, names: frozenset[str] | None = None) -> dict[str, Any]:
+def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
     """Return the fields of an object by their names."""
     faults: list[Fault] = []
     found: dict[str, Any] = {}
     for key, each in _object(value).items():
         field = shape.readers.get(key) or shape.readers.get(snake_case(key))
-        if field is None or (names is not None and field[0] not in names):
+        if field is None:
             if not shape.is_open:
                 faults.append(
                     Fault(

@@ -18,13 +18,12 @@ Documentation, other programs and error messages show other forms:
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.endpoint_checks import with_scheme
 from tui_chat.protocols.registry import PROTOCOLS, protocol_of
 
 
@@ -40,8 +39,6 @@ class BaseUrl:
     """What stood behind a question mark, but for what requests add themselves."""
 
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,24}(?=[:/?]|$)")
 _ADDED_BY_REQUESTS = frozenset({"alt"})
 
 
@@ -62,23 +59,6 @@ def read_base_url(typed: str, protocol: Protocol) -> BaseUrl:
     query = parse_qsl(parts.query, keep_blank_values=True)
     kept = tuple((key, value) for key, value in query if key not in _ADDED_BY_REQUESTS)
     return BaseUrl(f"{parts.scheme.lower()}://{parts.netloc}{path}", version, kept)
-
-
-def with_scheme(url: str) -> str:
-    """Return a URL with the scheme that it lacks: `http` on this machine and in private networks.
-    What does not look like a host stays as it is.
-    """
-    if _SCHEME.match(url):
-        return url
-    host = urlsplit(f"//{url}").hostname or ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        if host == "localhost" or host.endswith(".localhost"):
-            return f"http://{url}"
-        # Nobody writes a host in capitals; what looks like a key is left to be refused.
-        return f"https://{url}" if _HOST.match(url) else url
-    return f"{'http' if address.is_private else 'https'}://{url}"
 
 
 def request_url(endpoint: Endpoint, path: str) -> str:
