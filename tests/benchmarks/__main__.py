@@ -32,7 +32,7 @@ from tests.benchmarks.protocols.ours import streams
 from tests.benchmarks.store_data import fill
 from tests.benchmarks.transcript_cursor import moved
 from tests.ui.areas.inspector.requests import long_chat
-from tui_chat.cli.captured import read_reply
+from tui_chat.cli.read import read_reply
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol

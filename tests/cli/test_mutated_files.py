@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tui_chat.analysis import read_captured
-from tui_chat.cli.captured import convert, read_reply
+from tui_chat.cli.captured import convert
 from tui_chat.cli.preset_cases import load_case
+from tui_chat.cli.read import read_reply
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
 from tui_chat.interop.reader import read_conversations

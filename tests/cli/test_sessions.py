@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
 from tui_chat.cli.app import new_id
-from tui_chat.cli.workspace import SHORT_ID, shortened
+from tui_chat.cli.names import SHORT_ID, shortened
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript

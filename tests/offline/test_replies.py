@@ -7,7 +7,7 @@ import zlib
 import httpx
 import pytest
 
-from tui_chat.cli.captured import read_reply as read_response
+from tui_chat.cli.read import read_reply as read_response
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import protocol_of
 

@@ -5,9 +5,14 @@ commands          the table of all commands (lazy_group: imports one when it run
                   several of them declare; common_options: those before the command)
 app               opens the screen: the composition root, with the store and the HTTP client
 workspace         opens the workspace of a command, and uses what a command line chooses
+names             finds sessions and others by what a command line calls them
+output            everything that is printed, sanitized
+interpreter       settings of Python and the C library
+
 ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
-build_request     prints the request that the app would send, or its envelope
-captured          opens or converts a captured request, reads a recorded reply
+build             prints the request that the app would send (request_json: its envelope)
+captured          opens or converts a captured request
+read              reads a recorded reply
 library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
@@ -27,8 +32,6 @@ import_export     conversations from files and to files
 view              shows the conversations of files in the app
 sessions          lists, shows, renames, tags, archives, deletes and forks sessions
 search            finds messages
-output            everything that is printed, sanitized
-interpreter       settings of Python and the C library
 
 A command is imported when it runs, so `--help` and the first frame load none. An error is one
 sentence and an exit code (`EXIT_CODES`). If the reader of the output closes the pipe (`| head`), a

@@ -21,8 +21,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from tui_chat.cli.ask_output import ReplyPrinter, reply_json, session_words
+from tui_chat.cli.ask_output import (
+    ReplyPrinter,
+    first_code_block,
+    reply_json,
+    save_files,
+    session_words,
+    source_lines,
+)
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find_role
 from tui_chat.cli.options import (
     FILE,
     INPUT,
@@ -38,13 +46,11 @@ from tui_chat.cli.options import (
     session_option,
 )
 from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
-from tui_chat.cli.reply_extras import first_code_block, save_files, source_lines
 from tui_chat.cli.workspace import (
     NO_CHOICES,
     Choices,
     choose,
     command_workspace,
-    find_role,
     omit_screen_rules,
     open_session,
     send_only_conversation,
@@ -59,7 +65,9 @@ from tui_chat.workspace.attachments import read_attachment
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
-    from tui_chat.cli.workspace import Failures
+    from tui_chat.cli.workspace import (
+        Failures,
+    )
     from tui_chat.compose import Composed
     from tui_chat.config import Config
     from tui_chat.models.message import Part

@@ -18,7 +18,7 @@ from tui_chat.extensions import CommandPath
 
 _COMMANDS = (
     ("ask", "ask:ask", "Send a message and print the reply."),
-    ("build", "build_request:build", "Print the request that the app would send."),
+    ("build", "build:build", "Print the request that the app would send."),
     ("completion", "completion:completion_command", "Print the script for completion in a shell."),
     ("config", "config:config_group", "Show, edit and check the configuration file."),
     ("convert", "captured:convert_command", "Convert a request body to another protocol."),
@@ -65,7 +65,7 @@ _COMMANDS = (
     ),
     ("prices", "prices:prices", "Show and update the prices of models."),
     ("profiles", "library_commands:profiles", "List and show profiles: who you are."),
-    ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
+    ("read", "read:read", "Parse a recorded reply and print it as JSON."),
     ("roles", "library_commands:roles", "List, show and export roles."),
     ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),

@@ -17,6 +17,7 @@ import click
 from tui_chat import extensions
 from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find, find_role, named_session
 from tui_chat.cli.options import (
     FILE,
     INPUT,
@@ -33,7 +34,6 @@ from tui_chat.cli.output import (
     write_line,
     write_progress,
 )
-from tui_chat.cli.workspace import find, find_role, named_session
 from tui_chat.errors import InputError, located
 from tui_chat.files import (
     STANDARD_INPUT,

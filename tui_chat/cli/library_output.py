@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 from tui_chat.cli import output
 from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find, find_role
 from tui_chat.cli.output import Styled, write_json, write_line
-from tui_chat.cli.workspace import command_workspace, find, find_role
+from tui_chat.cli.workspace import (
+    command_workspace,
+)
 from tui_chat.context.lorebooks.description import describe_conditions, describe_place
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes

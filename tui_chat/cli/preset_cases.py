@@ -16,7 +16,7 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from tui_chat.cli.build_request import parse_time
+from tui_chat.cli.build import parse_time
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError

@@ -13,6 +13,7 @@ import click
 
 from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import short_ids
 from tui_chat.cli.options import (
     endpoint_option,
     json_option,
@@ -21,7 +22,6 @@ from tui_chat.cli.options import (
     session_option,
 )
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
-from tui_chat.cli.workspace import short_ids
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit, Query
 

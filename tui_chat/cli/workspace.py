@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tui_chat import paths
 from tui_chat.cli.app import open_workspace
+from tui_chat.cli.names import find, find_role, named_session
 from tui_chat.cli.output import write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.roles import FIRST_ROLE
@@ -25,12 +21,8 @@ from tui_chat.workspace.state import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     from tui_chat.models.role import Role
-    from tui_chat.models.session import SessionSummary
-    from tui_chat.store import Store
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
-
-_T = TypeVar("_T")
 
 
 class Failures:
@@ -120,8 +112,8 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
             )
         role = None
         if choices.role:  # the list has roles without their character cards
-            found = find_role(workspace.state.roles, choices.role)
-            role = await workspace.store.roles.get(found.role_id)
+            role_id = find_role(workspace.state.roles, choices.role).role_id
+            role = await workspace.store.roles.get(role_id)
         await choose_role(workspace, role)
     changes: dict[str, Any] = {}
     if choices.preset is not None:
@@ -186,10 +178,10 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
     workspace.sessions.show_opening()
 
 
-def read_settings(given: Sequence[str]) -> dict[str, Any]:
+def read_settings(assignments: Sequence[str]) -> dict[str, Any]:
     """Return the values of settings that are given as NAME=VALUE. Raises InputError."""
     values: dict[str, Any] = {}
-    for words in given:
+    for words in assignments:
         name, separator, value = words.partition("=")
         if not separator:
             raise InputError(f"--set: “{words}” is not NAME=VALUE")
@@ -198,118 +190,3 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
         except SettingError as error:
             raise InputError(f"--set: {error}") from error
     return values
-
-
-def find(what: str, name: str, names: Sequence[str]) -> str:
-    """Return a name as it is written in `names`, whatever its case. Raises InputError, which
-    suggests the nearest.
-    """
-    if name in names:
-        return name
-    for each in names:
-        if each.casefold() == name.casefold():
-            return each
-    raise InputError(f"There is no {what} “{one_line(name, 80)}”.", advice=suggestion(name, names))
-
-
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """Return advice on an unknown name: the nearest known ones, or if none is near, all."""
-    by_case = {each.casefold(): each for each in reversed(names)}
-    near = [by_case[each] for each in difflib.get_close_matches(name.casefold(), by_case, 3, 0.5)]
-    if near:
-        return f"Did you mean {' or '.join(f'“{one_line(each, 80)}”' for each in near)}?"
-    some = ", ".join(one_line(each, 80) for each in names[:20])
-    return f"Available: {some}{', …' if len(names) > 20 else ''}." if some else "There are none."
-
-
-def find_role(roles: Sequence[Role], name: str) -> Role:
-    """Return the role with this id or name. Raises InputError, which suggests the nearest."""
-    for role in roles:
-        if name in (role.role_id, role.name):
-            return role
-    found = find("role", name, [role.name for role in roles])
-    return next(role for role in roles if role.name == found)
-
-
-async def named_session(store: Store, name: str | None) -> SessionSummary:
-    """Return the session with this id, start of an id, or title; None for the one that was active
-    last. Raises InputError and StoreError.
-    """
-    sessions = await store.sessions.list()
-    if name is None:
-        if not sessions:
-            raise InputError("There is no session yet.", advice="`tui-chat ask TEXT` starts one.")
-        return sessions[0]
-    try:
-        return find_session(sessions, name)
-    except InputError:
-        for each in await store.sessions.list_trash():
-            if name and (each.session_id.startswith(name) or each.title == name):
-                raise InputError(
-                    f"“{one_line(each.title, 80)}” is in the trash.",
-                    advice=f"Restore it with `tui-chat sessions delete --undo {each.session_id}`.",
-                ) from None
-        raise
-
-
-SHORT_ID = 12
-"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
-
-
-async def short_ids(store: Store) -> dict[str, str]:
-    """Return, for the ids of all sessions and of those in the trash, a beginning that no other id
-    has.
-    """
-    listed = (*await store.sessions.list(), *await store.sessions.list_trash())
-    return shortened(each.session_id for each in listed)
-
-
-def shortened(ids: Iterable[str]) -> dict[str, str]:
-    """Return for each id its shortest beginning that no other has, of `SHORT_ID` or more."""
-    ordered = sorted(ids)
-    needed = [SHORT_ID] * len(ordered)
-    for number, (one, other) in enumerate(pairwise(ordered)):
-        shared = common_prefix(one, other) + 1
-        needed[number] = max(needed[number], shared)
-        needed[number + 1] = max(needed[number + 1], shared)
-    return {each: each[:length] for each, length in zip(ordered, needed, strict=True)}
-
-
-def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
-    """Return the session with this id, start of an id, or exact title.
-
-    Raises InputError, which suggests similar sessions.
-    """
-    exact = [each for each in sessions if each.session_id == name]
-    titled = [each for each in sessions if each.title == name]
-    begun = [each for each in sessions if each.session_id.startswith(name)] if name else []
-    for found in (exact, titled, begun):
-        if len(found) == 1:
-            return found[0]
-    several = titled or begun
-    if several:
-        raise InputError(
-            f"“{one_line(name, 80)}” matches {len(several)} sessions.",
-            advice=f"Give more of the id: {_session_list(several)}.",
-        )
-    titles = {each.title.casefold(): each for each in reversed(sessions)}
-    wanted = name.casefold()
-    within = [each for title, each in titles.items() if wanted and wanted in title]
-    near = [titles[title] for title in difflib.get_close_matches(wanted, titles, 3, 0.5)]
-    hints = list({each.session_id: each for each in (*within[:3], *near)}.values())[:3]
-    if Path(name).is_file():
-        raise InputError(
-            f"“{one_line(name, 80)}” is a file, not a session.",
-            advice="`tui-chat view FILE` shows its conversations, `tui-chat import` imports them.",
-        )
-    raise InputError(
-        f"There is no session “{one_line(name, 80)}”.",
-        advice=f"Did you mean {_session_list(hints)}?"
-        if hints
-        else "`tui-chat sessions list` lists them.",
-    )
-
-
-def _session_list(sessions: Sequence[SessionSummary]) -> str:
-    some = [f"{each.session_id} ({one_line(each.title, 50)})" for each in sessions[:5]]
-    return ", ".join(some) + (", …" if len(sessions) > 5 else "")

@@ -12,8 +12,9 @@ from typing import Any
 
 from rich.cells import set_cell_size
 
-from tui_chat.cli.build_request import envelope_json, note_json
-from tui_chat.cli.captured import convert, reply_json
+from tui_chat.cli.captured import convert
+from tui_chat.cli.read import reply_json
+from tui_chat.cli.request_json import envelope_json, note_json
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.analysis.http_text import as_curl, as_http
-from tui_chat.analysis.lore_table import LoreTable
-from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.cli import completion
+from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (
     INPUT,
@@ -35,6 +32,7 @@ from tui_chat.cli.output import (
     write_notes,
     write_request,
 )
+from tui_chat.cli.request_json import envelope_json, lore_json
 from tui_chat.cli.workspace import (
     Choices,
     choose,
@@ -50,21 +48,50 @@ from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.models.lorebook import EntryState, Lorebook
-from tui_chat.models.text import Origin, OriginKind, clean
+from tui_chat.models.envelope import Level
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import read_attachment
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
+    from tui_chat.models.policies import GenerationKind
     from tui_chat.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What the command line says about the request; a name that is None is left to the session."""
+
+    session: str
+    preset: str | None
+    """A name or a file, like role and profile; empty for none."""
+    role: str | None
+    profile: str | None
+    history: Path | None
+    draft: str | None
+    kind: GenerationKind
+    protocol: str | None
+    model: str
+    endpoint: str
+    context_limit: int | None
+    """Tokens, like the reserve."""
+    reply_reserve: int | None
+    lorebooks: tuple[Path, ...]
+    parameters: tuple[str, ...]
+    """`NAME=VALUE` each, like the variables."""
+    variables: tuple[str, ...]
+    at: str | None
+    seed: int
+    stream: bool
 
 
 @click.command()
@@ -128,7 +155,15 @@ if TYPE_CHECKING:
     "each lore entry is active or not, in every turn.",
 )
 @click.pass_obj
-def build(common: CommonOptions, **options: Any) -> None:
+@synchronous
+async def build(
+    common: CommonOptions,
+    words: tuple[str, ...],
+    draft: str | None,
+    turn: Path | None,
+    show: str,
+    **others: Any,
+) -> None:
     """Print the request that the app would send.
 
     Without options it is that of a new chat with an empty draft: endpoint, model, role, profile and
@@ -144,25 +179,23 @@ def build(common: CommonOptions, **options: Any) -> None:
       tui-chat build --session "A walk" --draft - < question.txt
       tui-chat build --preset my.json --role "" --model gpt-5 --show curl
     """
-    words: tuple[str, ...] = options.pop("words")
-    if words and options["draft"] is not None:
+    if words and draft is not None:
         raise InputError("TEXT and --draft are the same.", advice="Give one of them.")
-    if words:
-        options["draft"] = " ".join(words)
-    if options["turn"]:
-        composed = _recompose(options["turn"])
+    if turn is not None:
+        composed = _recompose(turn)
     else:
+        options = RequestOptions(draft=" ".join(words) if words else draft, **others)
         _require_one_standard_input(options)
-        composed = asyncio.run(_compose(common.config(), options))
-    _show(composed, options["show"])
+        composed = await _compose(common.config(), options)
+    _show(composed, show)
     if any(note.code != NOTHING_TO_SEND.code for note in composed.errors):
         finish()
         sys.exit(2)
 
 
-def _require_one_standard_input(options: dict[str, Any]) -> None:
-    names = [name for name in _INPUTS if str(options[name] or "") == "-"]
-    names += ["lorebook" for each in options["lorebooks"] if each == STANDARD_INPUT]
+def _require_one_standard_input(options: RequestOptions) -> None:
+    names = [name for name in _INPUTS if str(getattr(options, name) or "") == "-"]
+    names += ["lorebook" for path in options.lorebooks if path == STANDARD_INPUT]
     if len(names) > 1:
         options_named = " and ".join(f"--{name}" for name in names)
         raise InputError(f"{options_named} cannot all be the standard input.")
@@ -172,23 +205,23 @@ _INPUTS = ("preset", "history", "role", "profile", "draft")
 """Options that may be `-`, besides `--lorebook`."""
 
 
-async def _compose(config: Config, options: dict[str, Any]) -> Composed:
+async def _compose(config: Config, options: RequestOptions) -> Composed:
     """Return the request that the app would send, with the changes that the options make."""
     async with command_workspace(config, create=False) as (workspace, failures):
-        if options["session"]:
-            await open_session(workspace, failures, options["session"])
-        role_file = _file(options["role"])
-        preset_file = _file(options["preset"])
-        profile_file = _file(options["profile"])
-        if role_file is not None and not options["session"]:
+        if options.session:
+            await open_session(workspace, failures, options.session)
+        role_file = _file(options.role)
+        preset_file = _file(options.preset)
+        profile_file = _file(options.profile)
+        if role_file is not None and not options.session:
             await choose_role(workspace, load_role(role_file))
         choices = Choices(
             endpoint=_endpoint_name(config, options),
-            model=options["model"],
-            role=options["role"] if role_file is None or options["session"] else None,
-            preset=None if preset_file else options["preset"],
-            profile=None if profile_file else options["profile"],
-            settings=options["parameters"],
+            model=options.model,
+            role=options.role if role_file is None or options.session else None,
+            preset=None if preset_file else options.preset,
+            profile=None if profile_file else options.profile,
+            settings=options.parameters,
         )
         await choose(workspace, choices)
         if preset_file is not None:
@@ -196,45 +229,43 @@ async def _compose(config: Config, options: dict[str, Any]) -> Composed:
             workspace.update(preset=preset, preset_name=preset_file.stem)
         if profile_file is not None:
             workspace.update(profile=load_profile(profile_file), profile_name=profile_file.stem)
-        if options["lorebooks"]:
-            workspace.update(lorebooks=tuple(map(_lorebook, options["lorebooks"])))
-        if options["variables"]:
-            variables = dict(map(_variable, cast("tuple[str, ...]", options["variables"])))
+        if options.lorebooks:
+            workspace.update(lorebooks=tuple(map(_lorebook, options.lorebooks)))
+        if options.variables:
+            variables = dict(map(_variable, options.variables))
             workspace.update(variables={**workspace.state.variables, **variables})
         failures.warn()
         draft, parts = await _draft(workspace, options)
         failures.warn()
         inputs = _with_options(workspace.requests.inputs(draft, parts), options)
-        return compose(of_kind(inputs, options["kind"]))
+        return compose(of_kind(inputs, options.kind))
 
 
-async def _draft(workspace: Workspace, options: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:
+async def _draft(workspace: Workspace, options: RequestOptions) -> tuple[str, tuple[Part, ...]]:
     """Return the draft and its attachments: those of the command line, else those that are stored
     with the session.
     """
-    given: str | None = options["draft"]
-    if given is not None or not options["session"]:
-        text = read_text(STANDARD_INPUT) if given == "-" else given or ""
+    if options.draft is not None or not options.session:
+        text = read_text(STANDARD_INPUT) if options.draft == "-" else options.draft or ""
         return clean(text), ()
     files = await workspace.drafts.files()
     parts = tuple(read_attachment(Path(file)).part for file in files)
     return clean(await workspace.drafts.text()), parts
 
 
-def _with_options(inputs: Inputs, options: dict[str, Any]) -> Inputs:
+def _with_options(inputs: Inputs, options: RequestOptions) -> Inputs:
     """Return the inputs with what is not part of a session: history, limits, time and seeds."""
-    seed: int = options["seed"]
-    changes: dict[str, Any] = {"seed": seed, "stream": options["stream"]}
-    if options["history"]:
-        path: Path = options["history"]
+    changes: dict[str, Any] = {"seed": options.seed, "stream": options.stream}
+    if (path := options.history) is not None:
         changes["history"] = read_history(read_file_text(path, LARGEST_REQUEST), input_name(path))
-    if options["at"]:
-        changes["now"] = parse_time(options["at"], "--at")
-    if not options["session"]:
-        changes["session_seed"] = seed
-    for name in ("context_limit", "reply_reserve"):
-        if options[name] is not None:
-            changes[name] = options[name]
+    if options.at:
+        changes["now"] = parse_time(options.at, "--at")
+    if not options.session:
+        changes["session_seed"] = options.seed
+    if options.context_limit is not None:
+        changes["context_limit"] = options.context_limit
+    if options.reply_reserve is not None:
+        changes["reply_reserve"] = options.reply_reserve
     return with_lore_timers(replace(inputs, **changes))
 
 
@@ -261,13 +292,13 @@ def _recompose(path: Path) -> Composed:
 
 def _lorebook(path: Path) -> Lorebook:
     """Read a lorebook, and print its warnings. Raises InputError."""
-    found = read_lorebook(read_file_text(path), path.stem)
-    found.file.raise_errors(str(path))
-    assert found.book is not None  # it had no errors
-    for finding in found.file.findings():
+    parsed = read_lorebook(read_file_text(path), path.stem)
+    parsed.file.raise_errors(str(path))
+    assert parsed.book is not None  # it had no errors
+    for finding in parsed.file.findings():
         if finding.level is Level.WARNING:
             write_line(f"{path}:{finding.line}: warning: {finding.sentence}", err=True)
-    return found.book
+    return parsed.book
 
 
 def _variable(words: str) -> tuple[str, str]:
@@ -283,23 +314,23 @@ def parse_time(text: str, source: str) -> datetime:
     UTC rather than the local zone: the same text gives the same request on every machine.
     """
     try:
-        found = datetime.fromisoformat(text.strip())
+        time = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise InputError(
             f"{source}: “{text}” is not a time; write it as 2025-06-30T18:05 or "
             "2025-06-30T18:05:00+02:00"
         ) from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _endpoint_name(config: Config, options: dict[str, Any]) -> str:
+def _endpoint_name(config: Config, options: RequestOptions) -> str:
     """Return the name of the endpoint that the options ask for; empty if they do not. Raises
     InputError.
     """
-    name: str = options["endpoint"]
-    if not options["protocol"]:
+    name = options.endpoint
+    if not options.protocol:
         return name
-    protocol = Protocol(options["protocol"])
+    protocol = Protocol(options.protocol)
     if not name:
         return standard_endpoint(protocol)
     endpoint = config.endpoint_named(name)
@@ -323,157 +354,3 @@ def _show(composed: Composed, what: str) -> None:
         case _:
             write_body(composed.payload.body)
     write_notes(composed.notes if what in ("payload", "request", "curl") else ())
-
-
-def envelope_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
-    envelope = composed.envelope
-    parameters = envelope.parameters
-    return {
-        "turns": [
-            _turn_json(turn, tokens)
-            for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True)
-        ],
-        "dropped": [
-            {
-                "role": dropped.role,
-                "preview": dropped.preview,
-                "tokens": dropped.tokens,
-                "origin": _origin_json(dropped.origin),
-            }
-            for dropped in envelope.dropped
-        ],
-        "notes": [note_json(note) for note in composed.notes],
-        "tokens": _tokens_json(envelope),
-        "parameters": {
-            name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
-            for name, sourced in set_parameters(parameters)
-        },
-    }
-
-
-def lore_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"entries", "turns"}`: what became of each lore entry in the request, and which were
-    active or held back in each turn, by book and id.
-    """
-    if composed.inputs is None:
-        return {"entries": [], "turns": []}
-    table = LoreTable(composed.inputs)
-    newest = table.turns - 1
-    found = [table.outcome(newest, number) for number in range(len(table.entries))]
-    names = [{"book": each.book, "entry": each.entry} for each in found]
-
-    def turn_json(turn: int) -> dict[str, Any]:
-        reply = table.column(turn).reply
-        return {
-            "reply": reply.id if reply is not None else None,
-            "active": [names[each] for each in table.with_state(turn, EntryState.ACTIVE)],
-            "held_back": [names[each] for each in table.with_state(turn, EntryState.HELD_BACK)],
-        }
-
-    return {
-        "entries": [
-            {
-                **name,
-                "name": each.name,
-                "state": each.state.name.lower(),
-                "sentence": each.sentence,
-                "message": each.message_id or None,
-            }
-            for name, each in zip(names, found, strict=True)
-        ],
-        "turns": [turn_json(turn) for turn in range(table.turns)],
-    }
-
-
-def _turn_json(turn: Turn, tokens: int) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "role": turn.role,
-        "content": turn.text.plain,
-        "origin": _origin_json(turn.origin),
-        "placement": _placement_json(turn),
-        "tokens": tokens,
-    }
-    if len(turn.text.spans) > 1:
-        body["spans"] = [
-            {"text": span.text, "origin": _origin_json(span.origin), "start": span.start}
-            for span in turn.text.spans
-        ]
-    if turn.tool_calls:
-        body["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in turn.tool_calls
-        ]
-    if turn.tool_call_id:
-        body["tool_call_id"] = turn.tool_call_id
-    return body
-
-
-def _placement_json(turn: Turn) -> dict[str, Any]:
-    placement = turn.placement
-    body: dict[str, Any] = {"kind": placement.kind, "rule": placement.rule}
-    if placement.anchor:
-        body["anchor"] = placement.anchor
-    if placement.depth is not None:
-        body["depth"] = placement.depth
-    return body
-
-
-def _origin_json(origin: Origin) -> dict[str, Any]:
-    body: dict[str, Any] = {"kind": origin.kind.value, "id": origin.id, "name": origin.name}
-    if origin.within is not None:
-        body["within"] = _origin_json(origin.within)
-    return body
-
-
-def note_json(note: Note) -> dict[str, Any]:
-    """Return a note as `{"level", "code", "sentence", "origin", "place"}`."""
-    return {
-        "level": note.level.value,
-        "code": note.code,
-        "sentence": note.sentence,
-        "origin": _origin_json(note.origin) if note.origin else None,
-        "place": note.place,
-    }
-
-
-def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
-    """Return the budget, and the shares that add up to its total with `framing`."""
-    budget = envelope.budget
-    if budget is None:
-        return {}
-    shares = ShareCalculator()(envelope)
-    return {
-        "total": budget.total,
-        "fixed": budget.fixed,
-        "history": budget.history,
-        "dropped": budget.dropped,
-        "limit": budget.limit,
-        "reserve": budget.reserve,
-        "free": budget.free,
-        "counter": budget.counter,
-        "exact": budget.exact,
-        "counted": budget.how,
-        "shares": [_share_json(share) for share in shares.shares],
-        "framing": shares.framing,
-    }
-
-
-def _share_json(share: Share) -> dict[str, Any]:
-    is_tools = share.kind is OriginKind.TOOL
-    items = [
-        {"name": item.name, "tokens": item.tokens}
-        | ({"server": item.server or None} if is_tools else {})
-        for item in share.items
-    ]
-    return {
-        "origin": share.kind.value,
-        "part": share.part.value if share.part is not None else None,
-        "tokens": share.tokens,
-        ("tools" if is_tools else "turns"): share.turns,
-        **({"items": items} if items else {}),
-    }

@@ -1,0 +1,137 @@
+"""What a name on the command line stands for: a session, a role, a file of the library.
+
+A name that does not exist is an error that suggests similar ones.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.sanitize import one_line
+
+if TYPE_CHECKING:
+    from tui_chat.models.role import Role
+    from tui_chat.models.session import SessionSummary
+    from tui_chat.store import Store
+
+
+def find(what: str, name: str, names: Sequence[str]) -> str:
+    """Return a name as it is written in `names`, whatever its case. Raises InputError, which
+    suggests the nearest.
+    """
+    if name in names:
+        return name
+    for candidate in names:
+        if candidate.casefold() == name.casefold():
+            return candidate
+    raise InputError(f"There is no {what} “{one_line(name, 80)}”.", advice=suggestion(name, names))
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """Return advice on an unknown name: the nearest known ones, or if none is near, all."""
+    by_case = {known.casefold(): known for known in reversed(names)}
+    near = [by_case[key] for key in difflib.get_close_matches(name.casefold(), by_case, 3, 0.5)]
+    if near:
+        return f"Did you mean {' or '.join(f'“{one_line(match, 80)}”' for match in near)}?"
+    some = ", ".join(one_line(known, 80) for known in names[:20])
+    return f"Available: {some}{', …' if len(names) > 20 else ''}." if some else "There are none."
+
+
+def find_role(roles: Sequence[Role], name: str) -> Role:
+    """Return the role with this id or name. Raises InputError, which suggests the nearest."""
+    for role in roles:
+        if name in (role.role_id, role.name):
+            return role
+    found_name = find("role", name, [role.name for role in roles])
+    return next(role for role in roles if role.name == found_name)
+
+
+async def named_session(store: Store, name: str | None) -> SessionSummary:
+    """Return the session with this id, start of an id, or title; None for the one that was active
+    last. Raises InputError and StoreError.
+    """
+    sessions = await store.sessions.list()
+    if name is None:
+        if not sessions:
+            raise InputError("There is no session yet.", advice="`tui-chat ask TEXT` starts one.")
+        return sessions[0]
+    try:
+        return find_session(sessions, name)
+    except InputError:
+        for session in await store.sessions.list_trash():
+            if name and (session.session_id.startswith(name) or session.title == name):
+                undo = f"tui-chat sessions delete --undo {session.session_id}"
+                raise InputError(
+                    f"“{one_line(session.title, 80)}” is in the trash.",
+                    advice=f"Restore it with `{undo}`.",
+                ) from None
+        raise
+
+
+SHORT_ID = 12
+"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
+
+
+async def short_ids(store: Store) -> dict[str, str]:
+    """Return, for the ids of all sessions and of those in the trash, a beginning that no other id
+    has.
+    """
+    sessions = (*await store.sessions.list(), *await store.sessions.list_trash())
+    return shortened(session.session_id for session in sessions)
+
+
+def shortened(ids: Iterable[str]) -> dict[str, str]:
+    """Return for each id its shortest beginning that no other has, of `SHORT_ID` or more."""
+    ordered = sorted(ids)
+    lengths = [SHORT_ID] * len(ordered)
+    for number, (one, other) in enumerate(pairwise(ordered)):
+        distinct = common_prefix(one, other) + 1
+        lengths[number] = max(lengths[number], distinct)
+        lengths[number + 1] = max(lengths[number + 1], distinct)
+    return {id_: id_[:length] for id_, length in zip(ordered, lengths, strict=True)}
+
+
+def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
+    """Return the session with this id, start of an id, or exact title.
+
+    Raises InputError, which suggests similar sessions.
+    """
+    with_id = [session for session in sessions if session.session_id == name]
+    titled = [session for session in sessions if session.title == name]
+    begun = [session for session in sessions if session.session_id.startswith(name)] if name else []
+    for matches in (with_id, titled, begun):
+        if len(matches) == 1:
+            return matches[0]
+    several = titled or begun
+    if several:
+        raise InputError(
+            f"“{one_line(name, 80)}” matches {len(several)} sessions.",
+            advice=f"Give more of the id: {_session_list(several)}.",
+        )
+    titles = {session.title.casefold(): session for session in reversed(sessions)}
+    key = name.casefold()
+    within = [session for title, session in titles.items() if key and key in title]
+    near = [titles[title] for title in difflib.get_close_matches(key, titles, 3, 0.5)]
+    hints = list({hint.session_id: hint for hint in (*within[:3], *near)}.values())[:3]
+    if Path(name).is_file():
+        raise InputError(
+            f"“{one_line(name, 80)}” is a file, not a session.",
+            advice="`tui-chat view FILE` shows its conversations, `tui-chat import` imports them.",
+        )
+    raise InputError(
+        f"There is no session “{one_line(name, 80)}”.",
+        advice=f"Did you mean {_session_list(hints)}?"
+        if hints
+        else "`tui-chat sessions list` lists them.",
+    )
+
+
+def _session_list(sessions: Sequence[SessionSummary]) -> str:
+    some = [f"{session.session_id} ({one_line(session.title, 50)})" for session in sessions[:5]]
+    return ", ".join(some) + (", …" if len(sessions) > 5 else "")

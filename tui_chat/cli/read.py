@@ -1,0 +1,171 @@
+"""`tui-chat read`: a recorded reply of any protocol as JSON.
+
+Input that is not JSON is read as a stream of server-sent events, and several lines of JSON as a
+stream too, if the protocol streams so. A reply that was cut or refused is read as far as it goes,
+and `error` describes the failure. `usage` is as `Usage` has it, in every protocol: the input
+includes cached tokens, and the output includes reasoning. `refusal` is present only if the model
+declined in words apart from its text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from tui_chat.cli.captured import named_in_errors, require_no_transcript
+from tui_chat.cli.options import PROTOCOLS, file_argument
+from tui_chat.cli.output import write_json
+from tui_chat.errors import InputError, ProviderError, Refused
+from tui_chat.files import LARGEST_REQUEST, input_name
+from tui_chat.library.file_reader import read_content
+from tui_chat.models.citations import NO_REFERENCES
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.usage import usage_json
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers import recorded_events
+from tui_chat.providers.client import JSON_LINES
+
+
+@click.command()
+@file_argument
+@click.option(
+    "--protocol",
+    "--from",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of the reply; default: detected.",
+)
+def read(file: Path, protocol: str | None) -> None:
+    """Parse a recorded reply and print it as JSON.
+
+    FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
+    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (its
+    input includes cached tokens, its output reasoning) and "error". A reply that was cut or refused
+    is parsed as far as it goes.
+
+    \b
+    Example:
+      tui-chat read reply.sse
+    """
+    content = read_content(file, LARGEST_REQUEST)
+    with named_in_errors(input_name(file)):
+        require_no_transcript(content, "reply")
+    source = Protocol(protocol) if protocol else detect_reply(content)
+    if source is None:
+        raise InputError(
+            f"{input_name(file)}: The protocol of the reply cannot be told from its keys.",
+            advice="Name it with --protocol.",
+        )
+    reply, error = read_reply(content, source)
+    write_json(reply_json(reply, error))
+
+
+def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
+    """Return the reply as far as it can be read, and the error that ended it, if any."""
+    definition, reply = protocol_of(protocol), Reply()
+    try:
+        if not _is_stream(body, definition.stream_type):
+            return definition.read_reply(body), None
+        parser = definition.parser()
+        for name, data in recorded_events(body):
+            for event in parser.feed(name, data):
+                reply = advance(reply, event)
+        for event in parser.close():
+            reply = advance(reply, event)
+    except ProviderError as error:
+        return reply, error
+    return reply, None
+
+
+_SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
+    (Protocol.OPENAI_CHAT, lambda data: "choices" in data),
+    (Protocol.GEMINI, lambda data: "candidates" in data or "promptFeedback" in data),
+    (
+        Protocol.OPENAI_RESPONSES,
+        lambda data: (
+            data.get("object") == "response" or str(data.get("type", "")).startswith("response.")
+        ),
+    ),
+    (
+        Protocol.ANTHROPIC,
+        lambda data: (
+            str(data.get("type", "")).startswith(("message", "content_block"))
+            or (data.get("type") == "error" and "error" in data)
+        ),
+    ),
+    (Protocol.OLLAMA, lambda data: "done" in data and ("message" in data or "response" in data)),
+)
+"""What only replies of a protocol have, at the top of a body or of an event."""
+
+
+def detect_reply(body: bytes) -> Protocol | None:
+    """Return the protocol of a recorded reply; None if nothing in it tells."""
+    body = body.removeprefix(b"\xef\xbb\xbf").strip()
+    texts: list[str | bytes] = [body]
+    if _is_stream(body, ""):
+        texts = [data for _, data in recorded_events(body)]
+    if body[:1] == b"{":
+        texts = [*texts, body.partition(b"\n")[0]]  # JSON lines
+    for text in texts[:100]:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        for data in cast("list[Any]", value)[:1] if isinstance(value, list) else [value]:
+            for protocol, is_sign in _SIGNS if isinstance(data, dict) else ():
+                if is_sign(cast("dict[str, Any]", data)):
+                    return protocol
+    return None
+
+
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+def _is_stream(body: bytes, media_type: str) -> bool:
+    """Return True if the body is a stream of server-sent events, or of JSON lines where
+    `media_type` is theirs, rather than JSON.
+    """
+    body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if media_type == JSON_LINES and b"\n{" in body:
+        return True
+    return body[:1] not in (b"{", b"[") and any(
+        line.startswith(_FIELDS) for line in body.splitlines()
+    )
+
+
+def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
+    """Return a reply in the form that `read` prints."""
+    finish, refusal = reply.finish, str(reply.refusal)
+    references = reply.references.counted_in(reply.content)
+    return {
+        "content": reply.text,
+        **({"refusal": refusal} if refusal else {}),
+        "reasoning": reply.thought,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": str(call.arguments)}
+            for call in reply.calls
+        ],
+        **({"parts": [json.loads(pack(part)) for part in reply.parts]} if reply.parts else {}),
+        "finish_reason": finish.reason if finish else None,
+        "provider_finish_reason": finish.raw if finish else None,
+        **({"replaced": list(reply.replaced)} if reply.replaced else {}),
+        **({"references": json.loads(pack(references))} if references != NO_REFERENCES else {}),
+        "usage": usage_json(reply.usage),
+        "error": _error_json(error) if error else None,
+    }
+
+
+def _error_json(error: ProviderError) -> dict[str, Any]:
+    refused = error if isinstance(error, Refused) else None
+    return {
+        "kind": "cut" if refused is None else "refused",
+        "message": str(error),
+        "code": refused.code or None if refused else None,
+        "status": refused.status if refused else None,
+        "advice": error.advice,
+    }

@@ -1,0 +1,167 @@
+"""A composed request as JSON: `build --show envelope` and `lore`, and what the tap prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_chat.analysis import Share, ShareCalculator
+from tui_chat.analysis.lore_table import LoreTable
+from tui_chat.analysis.settings_report import parameter_json, set_parameters
+from tui_chat.compose import Composed
+from tui_chat.models.envelope import ChatEnvelope, Note, Turn
+from tui_chat.models.lorebook import EntryState
+from tui_chat.models.text import Origin, OriginKind
+
+
+def envelope_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
+    envelope = composed.envelope
+    parameters = envelope.parameters
+    return {
+        "turns": [
+            _turn_json(turn, tokens)
+            for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True)
+        ],
+        "dropped": [
+            {
+                "role": dropped.role,
+                "preview": dropped.preview,
+                "tokens": dropped.tokens,
+                "origin": _origin_json(dropped.origin),
+            }
+            for dropped in envelope.dropped
+        ],
+        "notes": [note_json(note) for note in composed.notes],
+        "tokens": _tokens_json(envelope),
+        "parameters": {
+            name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
+            for name, sourced in set_parameters(parameters)
+        },
+    }
+
+
+def lore_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"entries", "turns"}`: what became of each lore entry in the request, and which were
+    active or held back in each turn, by book and id.
+    """
+    if composed.inputs is None:
+        return {"entries": [], "turns": []}
+    table = LoreTable(composed.inputs)
+    newest = table.turns - 1
+    outcomes = [table.outcome(newest, number) for number in range(len(table.entries))]
+    names = [{"book": outcome.book, "entry": outcome.entry} for outcome in outcomes]
+
+    def turn_json(turn: int) -> dict[str, Any]:
+        reply = table.column(turn).reply
+        return {
+            "reply": reply.id if reply is not None else None,
+            "active": [names[entry] for entry in table.with_state(turn, EntryState.ACTIVE)],
+            "held_back": [names[entry] for entry in table.with_state(turn, EntryState.HELD_BACK)],
+        }
+
+    return {
+        "entries": [
+            {
+                **name,
+                "name": outcome.name,
+                "state": outcome.state.name.lower(),
+                "sentence": outcome.sentence,
+                "message": outcome.message_id or None,
+            }
+            for name, outcome in zip(names, outcomes, strict=True)
+        ],
+        "turns": [turn_json(turn) for turn in range(table.turns)],
+    }
+
+
+def _turn_json(turn: Turn, tokens: int) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "role": turn.role,
+        "content": turn.text.plain,
+        "origin": _origin_json(turn.origin),
+        "placement": _placement_json(turn),
+        "tokens": tokens,
+    }
+    if len(turn.text.spans) > 1:
+        body["spans"] = [
+            {"text": span.text, "origin": _origin_json(span.origin), "start": span.start}
+            for span in turn.text.spans
+        ]
+    if turn.tool_calls:
+        body["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in turn.tool_calls
+        ]
+    if turn.tool_call_id:
+        body["tool_call_id"] = turn.tool_call_id
+    return body
+
+
+def _placement_json(turn: Turn) -> dict[str, Any]:
+    placement = turn.placement
+    body: dict[str, Any] = {"kind": placement.kind, "rule": placement.rule}
+    if placement.anchor:
+        body["anchor"] = placement.anchor
+    if placement.depth is not None:
+        body["depth"] = placement.depth
+    return body
+
+
+def _origin_json(origin: Origin) -> dict[str, Any]:
+    body: dict[str, Any] = {"kind": origin.kind.value, "id": origin.id, "name": origin.name}
+    if origin.within is not None:
+        body["within"] = _origin_json(origin.within)
+    return body
+
+
+def note_json(note: Note) -> dict[str, Any]:
+    """Return a note as `{"level", "code", "sentence", "origin", "place"}`."""
+    return {
+        "level": note.level.value,
+        "code": note.code,
+        "sentence": note.sentence,
+        "origin": _origin_json(note.origin) if note.origin else None,
+        "place": note.place,
+    }
+
+
+def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
+    """Return the budget, and the shares that add up to its total with `framing`."""
+    budget = envelope.budget
+    if budget is None:
+        return {}
+    shares = ShareCalculator()(envelope)
+    return {
+        "total": budget.total,
+        "fixed": budget.fixed,
+        "history": budget.history,
+        "dropped": budget.dropped,
+        "limit": budget.limit,
+        "reserve": budget.reserve,
+        "free": budget.free,
+        "counter": budget.counter,
+        "exact": budget.exact,
+        "counted": budget.how,
+        "shares": [_share_json(share) for share in shares.shares],
+        "framing": shares.framing,
+    }
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    is_tools = share.kind is OriginKind.TOOL
+    items = [
+        {"name": item.name, "tokens": item.tokens}
+        | ({"server": item.server or None} if is_tools else {})
+        for item in share.items
+    ]
+    return {
+        "origin": share.kind.value,
+        "part": share.part.value if share.part is not None else None,
+        "tokens": share.tokens,
+        ("tools" if is_tools else "turns"): share.turns,
+        **({"items": items} if items else {}),
+    }
