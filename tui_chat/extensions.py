@@ -27,7 +27,13 @@ ENTRY_POINTS = "tui_chat.plugins"
 """The entry point group of other people's plugins."""
 
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "sillytavern": {"builders": ("sillytavern",)},
+    "sillytavern": {
+        "builders": ("sillytavern",),
+        "commands": ("sillytavern",),
+        "preset_files": ("prompts",),
+        "card_files": ("character cards",),
+        "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
+    },
     "tap": {"commands": ("tap",), "recordings": ("HAR files",)},
     "transcripts": {
         "formats": (
@@ -47,7 +53,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "web": {"commands": ("serve",)},
 }
 """The names that each built-in plugin adds, by extension point, for the error where the plugin is
-missing.
+missing. Of files these are keys by which another program's are recognized.
 """
 
 
@@ -131,6 +137,14 @@ class Plugin:
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
     recordings: tuple[RecordingPath, ...] = ()
+    preset_files: tuple[str, ...] = ()
+    """Each a `library.foreign_files.PresetFiles`: presets as another program writes them."""
+    card_files: tuple[str, ...] = ()
+    """Each a `library.foreign_files.CardFiles`: roles as character cards."""
+    lore_forms: tuple[str, ...] = ()
+    """Each a `library.foreign_files.LoreForm`: lorebooks as another program writes them."""
+    import_folders: tuple[str, ...] = ()
+    """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
 
 
 @dataclass(frozen=True, slots=True)

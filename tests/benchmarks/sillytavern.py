@@ -22,12 +22,12 @@ from tests.benchmarks.compose import conversation
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.timers import with_lore_timers
-from tui_chat.library.sillytavern_presets import parse_sillytavern_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role
 from tui_chat.models.settings import AuthorNote, LoreRules
+from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
 
 WORDS = (__doc__ or "").split()
 PLACES: tuple[LorePosition, ...] = ("before_character", "after_character", "depth")

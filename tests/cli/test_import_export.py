@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.interop.exports import chatgpt, lines, node, tavern, tavern_header
-from tests.workspace.test_characters import CARD
+from tests.plugins.sillytavern.test_characters import CARD
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

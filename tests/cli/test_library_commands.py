@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Run
-from tests.library.test_character_cards import picture, text_chunk
-from tui_chat.library.character_cards import read_card
+from tests.plugins.sillytavern.test_character_cards import picture, text_chunk
 from tui_chat.paths import bundled
+from tui_chat.plugins.sillytavern.card_files import read_card
 
 ROLE = {"name": "Poet", "system_prompt": "Rhyme.", "model": "echo", "parameters": {"seed": 3}}
 

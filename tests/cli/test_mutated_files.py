@@ -20,11 +20,11 @@ from tui_chat.cli.read import read_reply
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
 from tui_chat.interop.reader import read_conversations
+from tui_chat.library.foreign_files import import_preset_file
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
-from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.turn_file import holds_turn, read_turn
 
@@ -393,7 +393,7 @@ def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
         validate(text)
         path.write_text(text)
         with suppress(InputError):
-            load_sillytavern_preset(path, "")
+            import_preset_file(path)
 
 
 def test_cases(tmp_path: Path) -> None:

@@ -42,17 +42,6 @@ OURS = """{
     ]
 }
 """
-WORLD = {
-    "entries": {
-        "3": {
-            "uid": 3, "key": ["fox"], "keysecondary": [], "selective": True, "comment": "Fox",
-            "content": "@@activate\n@@other\nRed.", "disable": False, "constant": False,
-            "position": 4, "depth": 4, "role": 0, "vectorized": True, "useProbability": False,
-            "probability": 30, "characterFilter": {"names": ["Ada"], "isExclude": False},
-        },
-    },
-    "name": "World", "extensions": {"a": 1},
-}  # fmt: skip
 
 
 def read(text: str | dict[str, Any]) -> LorebookFile:
@@ -86,44 +75,6 @@ def test_entries_are_added_with_a_free_id_and_removed():
     assert json.loads(remove_entry(added, 1).text) == json.loads(file.text)
 
 
-def test_an_entry_of_sillytavern_stays_one():
-    file = read(WORLD)
-    before = file.book.entries[0]
-    assert before.constant, "by its decorator"
-    edited = change_entry(file, 0, replace(before, content="Grey.", probability=50.0, sticky=2))
-    entry = json.loads(edited.text)["entries"]["3"]
-    assert entry == {
-        **WORLD["entries"]["3"],
-        "content": "@@activate\n@@other\nGrey.",
-        "probability": 50,
-        "useProbability": True,
-        "sticky": 2,
-    }
-    off = change_entry(file, 0, replace(before, constant=False))
-    assert json.loads(off.text)["entries"]["3"]["content"] == "@@other\nRed."
-    keys = change_entry(file, 0, replace(before, secondary_keys=("owl",)))
-    assert json.loads(keys.text)["entries"]["3"]["keysecondary"] == ["owl"]
-
-
-def test_a_new_entry_beside_those_of_sillytavern_is_one_too():
-    file = read(WORLD)
-    assert file.has_world_info
-    added = add_entry(file, replace(file.book.entries[0], constant=False), 0)
-    assert [each.id for each in added.book.entries] == ["3", "4"]
-    assert json.loads(added.text)["entries"]["4"]["uid"] == 4
-    assert json.loads(remove_entry(added, 1).text) == WORLD
-
-
-def test_what_the_form_of_the_file_cannot_express_is_refused_by_name():
-    file = read(WORLD)
-    after = replace(file.book.entries[0], anchor_target="style", insertion_point=None, position="")
-    with pytest.raises(
-        FieldError, match="SillyTavern's form of a lorebook cannot express"
-    ) as error:
-        change_entry(file, 0, after)
-    assert error.value.field in ("anchor_target", "position")
-
-
 def test_settings_of_a_lorebook_are_edited_and_a_list_becomes_an_object():
     file = read('[{"id": "a"}]')
     edited = change_book(file, replace(file.book, scan_depth=9, token_budget=100))
@@ -152,8 +103,8 @@ def test_any_entry_can_become_any_other(book: Lorebook, other: Lorebook, number:
 @given(any_lorebooks)
 def test_a_form_that_nobody_typed_into_changes_nothing(book: Lorebook):
     for entry in book.entries:
-        for is_world_info in (False, True):
-            typed = typed_entry(entry_values(entry), entry, is_world_info=is_world_info)
+        for is_foreign in (False, True):
+            typed = typed_entry(entry_values(entry), entry, is_foreign=is_foreign)
             lines = [key for key in entry.keys if "\n" in key or not key]
             words = (*entry.groups, *entry.characters, *entry.character_tags)
             secondary = [key for key in entry.secondary_keys if "\n" in key or not key]
@@ -163,7 +114,7 @@ def test_a_form_that_nobody_typed_into_changes_nothing(book: Lorebook):
 
 
 def test_every_field_has_its_place_in_the_form():
-    shown = {each.name for row in entry_fields(is_world_info=False) for each in row}
+    shown = {each.name for row in entry_fields(is_foreign=False) for each in row}
     hidden = {"id", "extras", "position", "anchor_point"}  # said by `place`
     assert shown - {"place"} == {each.name for each in fields(LorebookEntry)} - hidden
     shown = {each.name for row in BOOK_FIELDS for each in row}
@@ -190,22 +141,25 @@ def test_every_field_has_its_place_in_the_form():
 def test_a_value_that_is_not_accepted_is_named(name: str, text: str, sentence: str):
     entry = LorebookEntry("a")
     with pytest.raises(FieldError) as error:
-        typed_entry({**entry_values(entry), name: text}, entry, is_world_info=False)
+        typed_entry({**entry_values(entry), name: text}, entry, is_foreign=False)
     assert sentence in str(error.value)
-    shown = {each.name for row in entry_fields(is_world_info=False) for each in row}
+    shown = {each.name for row in entry_fields(is_foreign=False) for each in row}
     assert error.value.field in shown
 
 
-@pytest.mark.parametrize("is_world_info", [False, True])
-def test_each_place_of_the_form_is_the_place_of_the_entry(is_world_info: bool):
-    file = read(WORLD if is_world_info else OURS)
+def test_each_place_of_the_form_is_the_place_of_the_entry():
+    check_places(read(OURS), is_foreign=False)
+
+
+def check_places(file: LorebookFile, *, is_foreign: bool) -> None:
+    """Assert that an entry goes to each place that its form offers."""
     entry = replace(file.book.entries[0], role="system")
-    rows = entry_fields(is_world_info=is_world_info)
+    rows = entry_fields(is_foreign=is_foreign)
     [places] = [each.choices for row in rows for each in row if each.name == "place"]
     more = {"insertion_point": "-3", "anchor_target": "style", "outlet": "out"}
     for place, _ in places:
         given = {**entry_values(entry), **more, "place": place}
-        after = typed_entry(given, entry, is_world_info=is_world_info)
+        after = typed_entry(given, entry, is_foreign=is_foreign)
         edited = change_entry(file, 0, after).book.entries[0]
         assert entry_values(edited)["place"] == place
 

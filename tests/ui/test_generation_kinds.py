@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.library.test_character_cards import PIXEL, V2, picture, text_chunk
+from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat

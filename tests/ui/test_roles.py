@@ -7,9 +7,9 @@ from pathlib import Path
 
 from textual.widgets import Button, Input, OptionList, Static, TextArea
 
+from tests.plugins.sillytavern.test_characters import ada
 from tests.ui.app_under_test import make_app, opened, say, until
 from tests.ui.test_images import picture as picture_of_size
-from tests.workspace.test_characters import ada
 from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import Settings

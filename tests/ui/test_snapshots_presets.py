@@ -11,7 +11,7 @@ from textual.scroll_view import ScrollView
 from tests.ui.app_under_test import settle
 from tests.ui.areas.presets.preset_app import app_with, edited, followed, press
 from tui_chat.library.presets import dump_preset
-from tui_chat.library.sillytavern_presets import import_preset
+from tui_chat.plugins.sillytavern.presets import import_preset
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane

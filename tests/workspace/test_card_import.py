@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.library.test_character_cards import PIXEL, picture, text_chunk
-from tests.workspace.test_characters import CARD
+from tests.plugins.sillytavern.test_character_cards import PIXEL, picture, text_chunk
+from tests.plugins.sillytavern.test_characters import CARD
 
 
 def archive(path: Path, card: dict[str, Any] = CARD) -> None:

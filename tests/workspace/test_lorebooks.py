@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.workspace.test_characters import CARD, ada
+from tests.plugins.sillytavern.test_characters import CARD, ada
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.library.lorebook_edits import (
     LorebookFile,

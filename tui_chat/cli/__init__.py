@@ -16,7 +16,6 @@ read              reads a recorded reply
 library_output    lists and shows presets, roles, profiles and lorebooks
 models            lists models
 preset            checks, imports and tests presets (preset_cases: the format of test cases)
-sillytavern       builds the request that SillyTavern would build, checks a folder of its files
 endpoints         lists and tests the endpoints, prints facts (endpoint_checks: the tests)
 loopback          serves the offline provider
 plugins           lists the plugins

@@ -69,11 +69,6 @@ _COMMANDS = (
     ("roles", "library_commands:roles", "List, show and export roles."),
     ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
-    (
-        "sillytavern",
-        "library_commands:sillytavern",
-        "Check a folder of SillyTavern, and build requests as SillyTavern does.",
-    ),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),
     (
         "view",

@@ -12,48 +12,6 @@ from tui_chat.cli.options import FILE, INPUT, json_option
 
 
 @click.group()
-def sillytavern() -> None:
-    """Check a folder of SillyTavern, and build requests as SillyTavern does."""
-
-
-@sillytavern.command("build")
-@click.argument("case", metavar="CASE.json", type=INPUT)
-def sillytavern_build(case: Path) -> None:
-    """Build the request of a SillyTavern chat that a file describes.
-
-    Prints {"messages": [...], "notes": [...]}. The file has the preset, card, chat, user_input,
-    persona, authors_note, lorebooks, chat_metadata and settings as SillyTavern stores them; see
-    docs/presets.md.
-
-    \b
-    Example:
-      tui-chat sillytavern build case.json
-    """
-    from tui_chat.cli.sillytavern import run_build_case
-
-    run_build_case(case)
-
-
-@sillytavern.command("check")
-@click.argument("folder", metavar="FOLDER", type=FILE)
-@json_option()
-def sillytavern_check(folder: Path, as_json: bool) -> None:
-    """Print what would be taken of a user's folder of SillyTavern.
-
-    For each preset, character card, lorebook and chat, prints what would be taken, what would be
-    changed and what is not supported. Also for a folder with such files directly in it. Nothing is
-    written. Exits with 1 if something cannot be read.
-
-    \b
-    Example:
-      tui-chat sillytavern check SillyTavern/data/default-user
-    """
-    from tui_chat.cli.sillytavern import run_check_folder
-
-    run_check_folder(folder, as_json=as_json)
-
-
-@click.group()
 def presets() -> None:
     """List, show, check and test presets, and import SillyTavern's. `preset` is the same."""
 

@@ -23,12 +23,10 @@ from tui_chat.context.lorebooks.description import describe_conditions, describe
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.character_cards import CardFile, dump_json, dump_png
-from tui_chat.library.character_roles import book_text, card_of_role
 from tui_chat.library.file_reader import read_file_text
+from tui_chat.library.foreign_files import card_files, first_lore_form, has_card_files
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.presets import load_preset
-from tui_chat.library.sillytavern_lore_export import export_lorebook_text
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import settings_json
@@ -78,8 +76,9 @@ def _all(common: CommonOptions) -> Mapping[str, FoundLorebook]:
         name: FoundLorebook(name, str(path), path)
         for name, path in open_library(common.config()).files("lorebooks").items()
     }
+    cards = card_files() if has_card_files() else None
     for role in asyncio.run(roles()):
-        text = book_text(CardFile(role.character.card)) if role.character is not None else ""
+        text = cards.book_text(role.character.card) if cards and role.character else ""
         if text and role.character is not None and role.character.book is not None:
             name = role.character.book.name
             found.setdefault(name, FoundLorebook(name, f"card of {role.name}", None, text))
@@ -153,7 +152,7 @@ def _entry_place(entry: LorebookEntry) -> str:
 
 
 def run_lorebook_export(common: CommonOptions, name: str, path: Path | None) -> None:
-    """Write a lorebook as SillyTavern's world info, and print the notes. Raises InputError."""
+    """Write a lorebook in another program's form, and print the notes. Raises InputError."""
     found = _named(common, name)
     if found.path is None:
         whole = json.loads(found.text)
@@ -161,7 +160,7 @@ def run_lorebook_export(common: CommonOptions, name: str, path: Path | None) -> 
         text = json.dumps({**whole, "entries": entries})
     else:
         text = found.text
-    exported = export_lorebook_text(text, found.place, found.name)
+    exported = first_lore_form().export(text, found.place, found.name)
     for note in exported.notes:
         write_line(one_line(note), err=True)
     if path is None:
@@ -335,13 +334,11 @@ def export_role(common: CommonOptions, name: str, path: Path | None) -> None:
     output without a file. Raises InputError and StoreError.
     """
     role, picture = asyncio.run(_role_and_picture(common, name))
-    card = card_of_role(role, picture)
+    content = card_files().write(role, picture, path.suffix.lower() if path else ".json")
     if path is None:
-        write_line(dump_json(card).rstrip("\n"))
-    elif path.suffix.lower() == ".png":
-        write_bytes(dump_png(card), path, "shared", overwrite=False)
+        write_line(content.decode().rstrip("\n"))
     else:
-        write_bytes(dump_json(card).encode(), path, "shared", overwrite=False)
+        write_bytes(content, path, "shared", overwrite=False)
 
 
 async def _role_and_picture(common: CommonOptions, name: str) -> tuple[Role, bytes]:

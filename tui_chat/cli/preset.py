@@ -1,4 +1,4 @@
-"""`tui-chat preset`: check preset files, import SillyTavern's, and run test cases."""
+"""`tui-chat preset`: check preset files, import other programs', and run test cases."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from tui_chat.context import build
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_bytes, write_text
 from tui_chat.library.file_reader import Finding, read_file_text
+from tui_chat.library.foreign_files import first_preset_files, import_preset_file
 from tui_chat.library.json_locations import locate
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
-from tui_chat.library.sillytavern_export import export_preset
-from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.json_values import plain
 from tui_chat.models.sanitize import one_line, sanitize
@@ -116,7 +115,7 @@ def run_import(common: CommonOptions, files: Sequence[Path], name: str) -> None:
         raise InputError("--name needs a single file.", advice="Omit --name.")
     own = open_library(common.config())
     for file in files:
-        found = load_sillytavern_preset(file, name)
+        found = import_preset_file(file, name)
         preset_name = own.add_preset(found.preset)
         write_line(str(own.preset_file(preset_name)))
         for note in found.notes:
@@ -124,12 +123,12 @@ def run_import(common: CommonOptions, files: Sequence[Path], name: str) -> None:
 
 
 def run_export(common: CommonOptions, name: str, output: Path | None, *, is_ours: bool) -> None:
-    """Write a preset as SillyTavern's or as ours, and print the notes. Raises InputError."""
+    """Write a preset as another program's or as ours, and print the notes. Raises InputError."""
     preset = load_preset(preset_path(common, name))
     if is_ours:
         text = sanitize(dump_preset(preset), "json")
     else:
-        exported = export_preset(preset)
+        exported = first_preset_files().write(preset)
         text = exported.text
         for note in exported.notes:
             write_line(one_line(note), err=True)

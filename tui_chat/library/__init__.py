@@ -3,8 +3,8 @@
 library                  all of them by name, from the folders they are in
 presets                  preset files: read, and written back in their own style
 roles_and_profiles       role and profile files
-lorebooks                lorebook files, ours and SillyTavern's (sillytavern_world_info)
-sillytavern_presets      imports SillyTavern's chat completion presets
+lorebooks                lorebook files
+foreign_files            what a plugin provides that reads other programs' files
 prices                   prices of models: the user's, refreshed ones, ours
 preset_check             findings about a preset, from its text and from the built context
 file_reader              checks one JSON file: known keys, unknown keys, types

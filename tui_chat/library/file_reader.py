@@ -72,9 +72,10 @@ def read_content(path: FilePath, limit: int) -> bytes:
 def is_character_card(content: bytes) -> bool:
     """Return True if the content of a file is a character card."""
     if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
-        from tui_chat.library.character_cards import holds_card  # few files are cards
+        # few files are cards
+        from tui_chat.library.foreign_files import card_files, has_card_files
 
-        return holds_card(content)
+        return has_card_files() and card_files().holds(content)
     return False
 
 

@@ -1,7 +1,7 @@
 """Edits of a lorebook file. Pure: each returns the file with another text.
 
 1. An edit changes the keys of its fields in the file's JSON. All else stays as it is: unknown keys,
-   spellings, and the form of world info, in which entries stay those of SillyTavern.
+   spellings, and the form of another program.
 2. The new text is read again. What the form of the file cannot express is an error that names the
    field, so that an edit is made as it was meant or not at all.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
@@ -18,10 +18,9 @@ from typing import Any
 from tui_chat.errors import FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, to_camel_case
+from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
-from tui_chat.library.sillytavern_lore_export import export_entry
-from tui_chat.library.sillytavern_world_info import DECORATORS, is_world_info_entry
 from tui_chat.library.typed_fields import merge_edit
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -46,17 +45,15 @@ class LorebookFile:
     book: Lorebook
     paths: tuple[JsonPath, ...]
     """The path of each entry."""
-    has_world_info: bool
-    """True if a new entry is one of SillyTavern's."""
+    form: LoreForm | None
+    """The other program's form that a new entry has; None for ours."""
     value_is_list: bool
     """True if the text is a list of entries, without settings."""
 
     @classmethod
-    def read(
-        cls, text: str, source: str, name: str, *, is_world_info: bool = False
-    ) -> LorebookFile:
-        """Read a file; new entries of one without any are SillyTavern's if it `is_world_info`.
-        Raises InputError with place and fault.
+    def read(cls, text: str, source: str, name: str, form: LoreForm | None = None) -> LorebookFile:
+        """Read a file; new entries of one without any have this form. Raises InputError with place
+        and fault.
         """
         found = read_lorebook(text, name)
         found.file.raise_errors(source)
@@ -66,10 +63,9 @@ class LorebookFile:
         if whole is not None:
             entries = next(value for key, value in whole.items() if _is_list(key))
         objects = [object_or_none(each) or {} for each in as_array(entries)]
-        has_world_info = isinstance(entries, dict) or (
-            all(map(is_world_info_entry, objects)) if objects else is_world_info
-        )
-        return cls(text, source, name, found.book, found.paths, has_world_info, whole is None)
+        if objects or isinstance(entries, dict):
+            form = _form_of(entries, objects)
+        return cls(text, source, name, found.book, found.paths, form, whole is None)
 
     def number_of(self, entry: LorebookEntry) -> int:
         """Return the number of an entry. Raises InputError if another program changed it."""
@@ -77,6 +73,14 @@ class LorebookFile:
         if (number := next(there, None)) is None:
             raise InputError(f"Another program changed this entry in {self.source}.")
         return number
+
+
+def _form_of(entries: object, objects: Sequence[Mapping[str, Any]]) -> LoreForm | None:
+    """Return the form that all entries have; None for ours."""
+    for form in lore_forms():
+        if isinstance(entries, dict) or all(map(form.is_entry, objects)):
+            return form
+    return None
 
 
 def new_lorebook(name: str) -> str:
@@ -88,8 +92,8 @@ def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> Loreb
     """Give an entry other fields. Raises FieldError for one that the file cannot express."""
     before, whole = file.book.entries[number], _value(file)
     found = _at(whole, file.paths[number])
-    if is_world_info_entry(found):
-        _change_world_info(found, before, after)
+    if form := next((each for each in lore_forms() if each.is_entry(found)), None):
+        form.change(found, before, after)
     else:
         _change_fields(found, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
     edited = _with_value(file, whole)
@@ -122,10 +126,10 @@ def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -
     entries = whole if file.value_is_list else next(whole[key] for key in whole if _is_list(key))
     place = len(file.book.entries) if at is None else at + 1
     taken = {each.id for each in file.book.entries}
-    if file.has_world_info:
+    if file.form is not None:
         uids = (int(each) for each in taken if each.isascii() and each.isdigit())
         uid = max(uids, default=-1) + 1
-        new = export_entry(entry, uid, Lorebook(""), [])
+        new = file.form.write(entry, uid)
         entry = replace(entry, id=str(uid))
     else:
         numbers = range(len(taken) + 1, 2 * len(taken) + 2)
@@ -169,7 +173,7 @@ def _value(file: LorebookFile) -> Any:
 def _with_value(file: LorebookFile, value: Any) -> LorebookFile:
     indent = found[1] if (found := _INDENT.search(file.text)) else 2
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
-    return LorebookFile.read(text, file.source, file.name, is_world_info=file.has_world_info)
+    return LorebookFile.read(text, file.source, file.name, file.form)
 
 
 def _at(value: Any, path: JsonPath) -> Any:
@@ -225,22 +229,6 @@ def _spelled(name: str, text: str) -> str:
     return name if snake else to_camel_case(name)
 
 
-def _change_world_info(found: dict[str, Any], before: LorebookEntry, after: LorebookEntry) -> None:
-    """Write what differs between two entries into one of SillyTavern's."""
-    was, now = (export_entry(each, 0, Lorebook(""), []) for each in (before, after))
-    changes = {key: value for key, value in now.items() if value != was.get(key)}
-    if "probability" in changes:
-        changes["useProbability"] = True
-    written = found.get("content")
-    if isinstance(written, str) and before.content and written.endswith(before.content):
-        lines = written.removesuffix(before.content).splitlines(keepends=True)
-        if not changes.keys().isdisjoint(("constant", "disable")):
-            lines = [each for each in lines if not each.startswith(DECORATORS)]
-            changes |= {"constant": now["constant"], "disable": now["disable"]}
-        changes["content"] = "".join((*lines, after.content))
-    found.update(changes)
-
-
 def require_same_entries(found: LorebookFile, wanted: LorebookFile) -> None:
     """Raise FieldError if an entry of a file is not as it was meant, but for its id."""
     for one, other in zip(found.book.entries, wanted.book.entries, strict=True):
@@ -256,7 +244,7 @@ def _require_equal(
     """Raise FieldError for the first field that a file does not say as it was meant."""
     for name in _different(found, wanted, names):
         words = name.replace("_", " ")
-        form = "SillyTavern's form" if file.has_world_info else "the form"
+        form = "the form" if file.form is None else f"{file.form.program}'s form"
         sentence = f"{form} of a lorebook cannot express the field “{words}”."
         raise FieldError(name, f"{file.source} is not changed: {sentence}")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from tui_chat.context.lorebooks.description import LOGIC_WORDS, POSITION_WORDS
 from tui_chat.errors import FieldError
-from tui_chat.library.sillytavern_world_info import NOTE_DEPTH
 from tui_chat.library.typed_fields import (
     Field,
     FieldRows,
@@ -18,6 +17,7 @@ from tui_chat.library.typed_fields import (
 )
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.models.settings import NOTE_DEPTH
 
 
 def _inherited(name: str, label: str) -> Field:
@@ -34,13 +34,13 @@ _OWN_PLACES = (
     ("after_anchor", "after an anchor"),
 )
 _NAMED_PLACES = tuple((position, words) for position, words in POSITION_WORDS.items())
-_WORLD_INFO_PLACES = (*_NAMED_PLACES, ("depth", "at a depth"), ("after", "after the history"))
+_FOREIGN_PLACES = (*_NAMED_PLACES, ("depth", "at a depth"), ("after", "after the history"))
 
 
-def entry_fields(*, is_world_info: bool) -> FieldRows:
+def entry_fields(*, is_foreign: bool) -> FieldRows:
     """Return the fields of an entry, in rows."""
-    places = _WORLD_INFO_PLACES if is_world_info else (*_OWN_PLACES, *_NAMED_PLACES)
-    anchor = () if is_world_info else (Field("anchor_target", "Anchor (its id)"),)
+    places = _FOREIGN_PLACES if is_foreign else (*_OWN_PLACES, *_NAMED_PLACES)
+    anchor = () if is_foreign else (Field("anchor_target", "Anchor (its id)"),)
     return (
         (Field("name", "Name"),),
         (Field("enabled", "Enabled", "switch"),
@@ -87,7 +87,7 @@ BOOK_FIELDS = (
 
 def entry_values(entry: LorebookEntry) -> Values:
     """Return what the fields of an entry show."""
-    known = _known(entry_fields(is_world_info=False))
+    known = _known(entry_fields(is_foreign=False))
     return {**shown_values(entry, known.values()), "place": place_kind(entry)}
 
 
@@ -108,11 +108,11 @@ def place_kind(entry: LorebookEntry) -> str:
     return "after" if is_after else ""
 
 
-def typed_entry(values: Values, before: LorebookEntry, *, is_world_info: bool) -> LorebookEntry:
+def typed_entry(values: Values, before: LorebookEntry, *, is_foreign: bool) -> LorebookEntry:
     """Return an entry with other values of its fields. A field that shows what it showed before
     stays as it is. Raises FieldError.
     """
-    shown, known = entry_values(before), _known(entry_fields(is_world_info=is_world_info))
+    shown, known = entry_values(before), _known(entry_fields(is_foreign=is_foreign))
     changed = {name for name in ("place", *known) if values[name] != shown[name]}
     place_names = {"place", "insertion_point", "anchor_target", "outlet"}
     is_moved = not changed.isdisjoint(place_names)
@@ -128,16 +128,14 @@ def typed_entry(values: Values, before: LorebookEntry, *, is_world_info: bool) -
         raise FieldError("anchor_target", "This place needs the id of an anchor.")
     if place == "outlet" and not given["outlet"]:
         raise FieldError("outlet", "An outlet needs a name.")
-    return replace(before, **{**given, **_placed(place, depth, target, is_world_info)})
+    return replace(before, **{**given, **_placed(place, depth, target, is_foreign)})
 
 
-def _placed(
-    place: str, depth: int | None, target: str | None, is_world_info: bool
-) -> dict[str, Any]:
+def _placed(place: str, depth: int | None, target: str | None, is_foreign: bool) -> dict[str, Any]:
     """Return the fields that say a place."""
     found: dict[str, Any] = dict.fromkeys(("insertion_point", "anchor_point", "anchor_target"))
-    found["position"] = "depth" if is_world_info and place in ("depth", "after") else ""
-    if is_world_info and place != "outlet":
+    found["position"] = "depth" if is_foreign and place in ("depth", "after") else ""
+    if is_foreign and place != "outlet":
         found["outlet"] = ""
     match place:
         case "depth":

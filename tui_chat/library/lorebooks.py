@@ -3,8 +3,8 @@
 1. Ours is a list of entries, or an object with `entries` (a list), `name` and the lorebook's
    settings. An entry has the fields of `LorebookEntry`, in camelCase or snake_case. An entry
    without an id gets one from its position (`entry-3`).
-2. SillyTavern's (see `sillytavern_world_info`) has an object of entries, keyed by their ids. Its
-   `entries` may also be a list, whose entries are distinguished from ours by their keys.
+2. Another program's is read by the form of a plugin: an object of entries, keyed by their ids, or a
+   list whose entries are distinguished from ours by their keys. The file is kept in that form.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
+from tui_chat.library.foreign_files import LoreForm, lore_forms, missing_lore_form
 from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.library.sillytavern_world_info import (
-    WorldInfoEntry,
-    is_world_info_entry,
-    world_info_entry,
-)
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -75,7 +71,7 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     kept: list[Mapping[str, Any]] = []
     steps: Iterable[str | int] = count()
     if (foreign := object_or_none(whole.get("entries"))) is not None:
-        whole["entries"], kept = _from_world_info(file, foreign, at)
+        whole["entries"], kept = _from_object(file, foreign, at)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
         whole["entries"], kept = _from_list(file, as_array(whole["entries"]), at)
@@ -91,10 +87,11 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     return ParsedLorebook(Lorebook(**fields, extras=MappingProxyType(extras)), file, paths)
 
 
-def _from_world_info(
+def _from_object(
     file: JsonFile, entries: Mapping[str, Any], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return the fields of SillyTavern's entries as ours, and their unsupported keys."""
+    """Return the fields of another program's entries as ours, and their unsupported keys."""
+    form = next(iter(lore_forms()), None)
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     for uid, value in entries.items():
@@ -103,34 +100,37 @@ def _from_world_info(
             sentence = f"must be an object, not {describe_value(value)}"
             file.report(Level.ERROR, "bad-value", sentence, (*at, uid))
             continue
-        entry = _world_info(file, uid, found, (*at, uid))
-        fields.append(entry.fields)
-        extras.append(entry.extras)
+        if form is None:
+            _report_missing(file, found, (*at, uid))
+            continue
+        _add_foreign(form, file, uid, found, (*at, uid), fields, extras)
     return fields, extras
 
 
 def _from_list(
     file: JsonFile, entries: list[object], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return the fields of a list's entries, ours and SillyTavern's, and their unknown keys.
+    """Return the fields of a list's entries, ours and other programs', and their unknown keys.
 
     Values other than objects are left for `JsonFile.read_fields`.
     """
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     used: set[object] = set()
+    forms = lore_forms() if any(not _is_ours(each) for each in entries) else ()
     for index, value in enumerate(entries):
         found, path = object_or_none(value), (*at, index)
         if found is None:
             fields.append(value)
             extras.append({})
-        elif is_world_info_entry(found):
+        elif form := next((each for each in forms if each.is_entry(found)), None):
             uid = found.get("uid")
             is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
             used.add(uid if is_id else None)
-            entry = _world_info(file, str(uid) if is_id else None, found, path)
-            fields.append(entry.fields)
-            extras.append(entry.extras)
+            identity = str(uid) if is_id else None
+            _add_foreign(form, file, identity, found, path, fields, extras)
+        elif not forms and missing_lore_form(found):
+            _report_missing(file, found, path)
         else:
             taken = file.sort_keys(found, path, ENTRY_KEYS)
             fields.append(taken.fields)
@@ -138,13 +138,33 @@ def _from_list(
     return fields, extras
 
 
-def _world_info(
-    file: JsonFile, uid: str | None, found: Mapping[str, Any], path: JsonPath
-) -> WorldInfoEntry:
-    entry = world_info_entry(uid, found)
+def _is_ours(entry: object) -> bool:
+    """True if an entry has no keys but ours, so that no plugin need look at it."""
+    return (object_or_none(entry) or {}).keys() <= ENTRY_KEYS.field_of.keys()
+
+
+def _add_foreign(
+    form: LoreForm,
+    file: JsonFile,
+    identity: str | None,
+    found: Mapping[str, Any],
+    path: JsonPath,
+    fields: list[object],
+    extras: list[Mapping[str, Any]],
+) -> None:
+    """Add the fields of another program's entry, and report what is not taken over."""
+    entry = form.read(identity, found)
     for issue in entry.issues:
         file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
-    return entry
+    fields.append(entry.fields)
+    extras.append(entry.extras)
+
+
+def _report_missing(file: JsonFile, found: Mapping[str, Any], path: JsonPath) -> None:
+    plugin = missing_lore_form(found)
+    who = f"the plugin “{plugin}”, which is not installed" if plugin else "no plugin that is here"
+    sentence = f"is an entry of another program's lorebook, which is read by {who}"
+    file.report(Level.ERROR, "bad-value", sentence, path)
 
 
 def _with_defaults(

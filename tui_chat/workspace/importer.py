@@ -7,12 +7,12 @@
    remains when the import is stopped.
 3. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files that are
    neither conversations nor character cards are skipped there, and counted.
-4. A character card (a picture, JSON or a CharX archive) becomes a role. Its id is derived from the
-   names of the character and its creator, so a newer version of a card replaces the older one, with
-   the model, the settings and the preset that were chosen for the role meanwhile.
+4. A character card (a picture, JSON or a CharX archive) becomes a role. A newer version of a card
+   replaces the older one, with the model, the settings and the preset that were chosen for the role
+   meanwhile.
    Cards are read before the other files of a folder, so that its chats find their characters.
-5. Presets and lorebooks of SillyTavern become files of the library. The folder of a user of
-   SillyTavern is imported as a whole, see `sillytavern_import`.
+5. Lorebooks and the presets of other programs become files of the library. The folder of another
+   program's user is imported as a whole, see `library_import`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
@@ -35,15 +34,9 @@ from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.character_cards import LARGEST_CARD, NoCard, is_card_file, read_card
-from tui_chat.library.character_roles import role_of_card
-from tui_chat.library.png_text import SIGNATURE as PNG
+from tui_chat.library.foreign_files import NoCard, card_files, has_card_files
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.sillytavern_import import (
-    LibraryImport,
-    SillyTavernImport,
-    is_user_folder,
-)
+from tui_chat.workspace.library_import import FolderImport, LibraryImport, folder_import
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Kind, Library
@@ -61,6 +54,7 @@ compress to about a tenth."""
 _MESSAGE_BYTES = 10_000
 """Bytes of a card's picture that count as a message."""
 ZIP_SIGNATURE = b"PK\x03\x04"
+_PNG = b"\x89PNG\r\n\x1a\n"
 MAX_SKIPPED = 20
 """Maximum files that are named as skipped; further ones are counted."""
 _MAX_FAULTS = 100
@@ -233,9 +227,9 @@ class _FoundCard:
 
 @dataclass(slots=True)
 class _UserFolder:
-    """The folder of a user of SillyTavern while it is imported."""
+    """The folder of another program's user while it is imported."""
 
-    importer: SillyTavernImport
+    importer: FolderImport
     roles: dict[str, Role] = field(default_factory=dict[str, "Role"])
     """The roles of its cards by their paths in it."""
 
@@ -261,8 +255,9 @@ def _batches(reports: Iterable[Report], taker: LibraryImport | None) -> Iterator
     for report in reports:
         user: _UserFolder | None = None
         try:
-            if taker is not None and report.path.is_dir() and is_user_folder(report.path):
-                user = _UserFolder(SillyTavernImport(report.path, taker, report))
+            if taker is not None and report.path.is_dir():
+                importer = folder_import(report.path, taker, report)
+                user = None if importer is None else _UserFolder(importer)
             for found in (
                 _found_in(report, taker) if user is None else _in_user_folder(user, report)
             ):
@@ -292,7 +287,7 @@ def _batches(reports: Iterable[Report], taker: LibraryImport | None) -> Iterator
 
 
 def _in_user_folder(user: _UserFolder, report: Report) -> Iterator[FoundConversation | _FoundCard]:
-    """Yield the cards and chats of a user's folder of SillyTavern, and take the rest."""
+    """Yield the cards and chats of a user's folder, and take the rest."""
 
     def read_file(place: str, path: Path) -> Iterator[FoundConversation | _FoundCard]:
         with open_file(path) as file:
@@ -313,9 +308,9 @@ def _found_in(
             yield from _in_folder(report.path, report, taker)
             return
         with open_file(report.path) as file:
-            start = file.read(len(PNG))
+            start = file.read(len(_PNG))
             name = report.path.name
-            if start == PNG or (start.startswith(ZIP_SIGNATURE) and _has_card(file)):
+            if start == _PNG or (start.startswith(ZIP_SIGNATURE) and _has_card(file)):
                 yield _read_card(file, name)
                 return
             if start.startswith(ZIP_SIGNATURE):
@@ -343,17 +338,18 @@ def _has_card(file: IO[bytes]) -> bool:
 
 
 def _may_be_card(file: IO[bytes]) -> bool:
+    if not has_card_files():
+        return False
+    cards = card_files()
     file.seek(0)
-    content = file.read(LARGEST_CARD + 1)
-    return len(content) <= LARGEST_CARD and is_card_file(content)
+    content = file.read(cards.largest + 1)
+    return len(content) <= cards.largest and cards.detect(content)
 
 
 def _read_card(file: IO[bytes], source: str) -> _FoundCard:
+    cards = card_files()
     file.seek(0)
-    card = read_card(file.read(LARGEST_CARD + 1), source)
-    creator = str(card.fields.get("creator") or "")
-    digest = sha256(f"{card.name}\0{creator}".encode("utf-8", "replace")).hexdigest()
-    return _FoundCard(role_of_card(card, f"card-{digest[:16]}", source), card.picture)
+    return _FoundCard(*cards.read(file.read(cards.largest + 1), source))
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -513,7 +509,7 @@ def _read_one_of_many(
     if _is_named_as_card(name):
         report.read += file.seek(0, 2)
         file.seek(0)
-        if file.read(len(PNG)).startswith((PNG, ZIP_SIGNATURE)):
+        if file.read(len(_PNG)).startswith((_PNG, ZIP_SIGNATURE)):
             yield from _card_of_many(name, file, report)
         else:
             report.skip(name)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.character_cards import CardFile
-from tui_chat.library.character_roles import book_text, with_book_text
+from tui_chat.library.foreign_files import card_files, first_lore_form
 from tui_chat.library.lorebook_edits import (
     LorebookFile,
     new_lorebook,
@@ -176,9 +175,9 @@ class Lorebooks:
         if not place.role_id:
             source = str(self._workspace.library.files("lorebooks").get(place.name, place.name))
             return LorebookFile.read(kept, source, place.name)
-        text = book_text(CardFile(json.loads(kept))) or new_lorebook(f"{place.name}'s lorebook")
+        text = card_files().book_text(json.loads(kept)) or new_lorebook(f"{place.name}'s lorebook")
         source = f"the card of {place.name}"
-        return LorebookFile.read(text, source, place.name, is_world_info=True)
+        return LorebookFile.read(text, source, place.name, first_lore_form())
 
     async def _keep(self, place: BookPlace, kept: str) -> None:
         if place.role_id:
@@ -194,4 +193,4 @@ def _with_file(place: BookPlace, kept: str, file: LorebookFile) -> str:
     if not place.role_id:
         return file.text
     card: dict[str, Any] = json.loads(kept)
-    return json.dumps(with_book_text(card, file.text))
+    return json.dumps(card_files().with_book_text(card, file.text))

@@ -125,13 +125,12 @@ class Roles:
         """Give a role the character of another card; all else of it stays. Raises InputError if it
         is gone, or for a lorebook that cannot be read.
         """
-        from tui_chat.library.character_cards import CardFile
-        from tui_chat.library.character_roles import role_of_card
+        from tui_chat.library.foreign_files import card_files
 
         role = await self._workspace.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
-        character = role_of_card(CardFile(card), role_id, f"the card of {role.name}").character
+        character = card_files().character(card, f"the card of {role.name}")
         await self._workspace.store.roles.save(replace(role, character=character))
         await self._show_changed(role_id, await self._workspace.store.roles.get(role_id))
 
@@ -151,13 +150,14 @@ class Roles:
 
     async def _change_character(self, role_id: str, changed: Values) -> tuple[str, Values]:
         """Give the character of a role these values; return the role's name, and those before."""
-        from tui_chat.library.character_edits import character_values, edit_character
+        from tui_chat.library.foreign_files import card_files
 
+        cards = card_files()
         role = await self._workspace.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
-        now = character_values(role.character or Character())
-        await self.save_card(role_id, edit_character(role, {**now, **changed}))
+        now = cards.values(role.character or Character())
+        await self.save_card(role_id, cards.edit(role, {**now, **changed}))
         return role.name, {name: now[name] for name in changed}
 
     async def delete(self, role_id: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import tui_chat.plugins.sillytavern
+import tui_chat.plugins.sillytavern.context
 from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
 from tests.context.test_every_note import codes_in
 from tests.context.test_every_rule import rules, rules_in
@@ -22,9 +22,9 @@ from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import AuthorNote, Injection
-from tui_chat.plugins.sillytavern.post_processing import PLACEHOLDER
+from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
 
-FOLDER = Path(str(tui_chat.plugins.sillytavern.__file__)).parent
+FOLDER = Path(str(tui_chat.plugins.sillytavern.context.__file__)).parent
 DESCRIBED = Policies(role_prompt="description")
 JOINED = Policies(depths="joined")
 

@@ -1,17 +1,36 @@
-"""SillyTavern's way of building a request: the context builder of imported presets.
+"""SillyTavern: its files, and its way of building a request.
 
-builder          the order of the messages, and the policies that change it
-depths           messages at a depth: one message per depth, order and role
-prompt_budget    which messages fit, in the order in which they are charged
-post_processing  squashing of neighbors, and what some servers do with the finished list
-conversation     names of speakers, scripts and macros in the conversation
-control          what the kinds of generation add, and what is sent if nothing is typed
+context         the requests of its presets
+presets         reads chat completion presets
+preset_settings their samplers and other keys
+preset_export   writes them
+card_files      character cards in JSON, pictures and archives
+cards           the roles that they describe
+world_info      lorebooks
+user_folder     the folder of a user, imported as a whole
+user_settings   its settings
+folder_check    what such a folder would bring
+cases           a request described in one file
+command         the command
 """
 
-from tui_chat.extensions import BuilderPath, Plugin
+from tui_chat.extensions import BuilderPath, CommandPath, Plugin
+
+_HERE = "tui_chat.plugins.sillytavern"
 
 PLUGIN = Plugin(
     name="sillytavern",
-    summary="Builds the requests of SillyTavern's presets.",
-    builders=(BuilderPath("sillytavern", "tui_chat.plugins.sillytavern.builder:build_context"),),
+    summary="Builds SillyTavern's requests; imports and exports its presets, cards and lorebooks.",
+    builders=(BuilderPath("sillytavern", f"{_HERE}.context.builder:build_context"),),
+    commands=(
+        CommandPath(
+            "sillytavern",
+            f"{_HERE}.command:sillytavern",
+            "Check a folder of SillyTavern, and build requests as SillyTavern does.",
+        ),
+    ),
+    preset_files=(f"{_HERE}.preset_export:PRESET_FILES",),
+    card_files=(f"{_HERE}.cards:CARD_FILES",),
+    lore_forms=(f"{_HERE}.world_info:LORE_FORM",),
+    import_folders=(f"{_HERE}.user_folder:USER_FOLDER",),
 )

@@ -331,10 +331,10 @@ def entry_form(
 ) -> FieldsForm:
     """Return the form of an entry of a lorebook; None for a new one."""
     before = entry or _new_entry(file)
-    is_world_info = file.has_world_info
+    is_foreign = file.form is not None
 
     async def keep(values: Values, overwrite: bool) -> None:
-        after = typed_entry(values, before, is_world_info=is_world_info)
+        after = typed_entry(values, before, is_foreign=is_foreign)
 
         def edit(now: LorebookFile) -> LorebookFile:
             if entry is None:
@@ -346,12 +346,12 @@ def entry_form(
 
     name = one_line(file.book.name, 40)
     title = f"Lore entry: {one_line(entry_name(entry), 40)}" if entry else "New lore entry"
-    rows = entry_fields(is_world_info=is_world_info)
+    rows = entry_fields(is_foreign=is_foreign)
     return FieldsForm(f"{title} · {name}", rows, entry_values(before), keep)
 
 
 def _new_entry(file: LorebookFile) -> LorebookEntry:
-    position = "before_character" if file.has_world_info else ""
+    position = "before_character" if file.form is not None else ""
     return LorebookEntry("", position=position)
 
 

@@ -180,7 +180,7 @@ class ComposerArea(Area):
     @work(group="attach", description="import card")
     async def _import_card(self, event: Composer.PathPasted) -> None:
         """Import a character card whose path was pasted or dropped, and take the path out again."""
-        from tui_chat.library.character_cards import is_card_at
+        from tui_chat.library.foreign_files import is_card_at
 
         if self.context.read_only or not await to_thread(is_card_at, event.path):
             return

@@ -296,11 +296,11 @@ class PresetsArea(Area):
                 pass
 
     async def _import(self, workspace: Workspace, typed: str) -> None:
-        """Import a preset of SillyTavern, use it, and say what is not as it was."""
-        from tui_chat.library.sillytavern_presets import load_sillytavern_preset
+        """Import another program's preset, use it, and say what is not as it was."""
+        from tui_chat.library.foreign_files import import_preset_file
 
         try:
-            imported = await to_thread(load_sillytavern_preset, typed_path(typed))
+            imported = await to_thread(import_preset_file, typed_path(typed))
         except InputError as error:
             self.show_error(error)
             return
@@ -308,10 +308,10 @@ class PresetsArea(Area):
         self._show_report(imported.preset)
 
     def _show_report(self, preset: Preset) -> None:
-        """Show what of a SillyTavern file was changed or is not used; the menu shows it again."""
-        from tui_chat.library.sillytavern_presets import import_preset, with_texts
+        """Show what of an imported file was changed or is not used; the menu shows it again."""
+        from tui_chat.library.foreign_files import first_preset_files
 
-        notes = import_preset(with_texts(preset), preset.name).notes
+        notes = first_preset_files().report(preset)
         title = f"Import of “{one_line(preset.name, 60)}”"
         sentences = [(note.level, note.sentence) for note in notes]
         self._show_sentences(title, sentences, "Everything in the file is used.")
@@ -324,10 +324,10 @@ class PresetsArea(Area):
         self.tui.push_screen(ReportDialog(title, sentences, nothing))
 
     def _export(self, workspace: Workspace, typed: str) -> None:
-        """Write the preset as SillyTavern's, and say what it does not express."""
-        from tui_chat.library.sillytavern_export import export_preset
+        """Write the preset as another program's, and say what it does not express."""
+        from tui_chat.library.foreign_files import first_preset_files
 
-        exported = export_preset(workspace.state.preset)
+        exported = first_preset_files().write(workspace.state.preset)
         path = typed_path(typed)
         try:
             write_bytes(exported.text.encode(), path, "shared", overwrite=False)

@@ -289,7 +289,7 @@ class SessionsArea(Area):
     @work(group="role part", exclusive=True, description="show a part of a role")
     async def _open_part(self, workspace: Workspace, role: Role, part: str, picture: bytes) -> None:
         """Show the picture, the character or the lorebook of a role over its form."""
-        from tui_chat.library.character_edits import character_fields, character_values
+        from tui_chat.library.foreign_files import card_files
         from tui_chat.models.role import Character
         from tui_chat.ui.areas.file_views import view_file
         from tui_chat.ui.dialogs.forms import FieldsForm
@@ -300,7 +300,12 @@ class SessionsArea(Area):
         stored = await workspace.store.roles.get(role.role_id)
         character = (stored.character if stored is not None else None) or Character()
         if part == "character":
-            shown, rows = character_values(character), character_fields(character)
+            try:
+                cards = card_files()
+            except InputError as error:
+                self.show_error(error)
+                return
+            shown, rows = cards.values(character), cards.fields(character)
             title = f"Character: {one_line(role.name, 40)}"
 
             async def keep(values: Values, overwrite: bool) -> None:

@@ -1,0 +1,212 @@
+"""Cards and presets of SillyTavern with values of a wrong type, and hostile pictures: a clear error
+or a field that counts as empty, and nothing that takes long.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import count
+from struct import pack
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from tests.context.requests import ENDPOINT
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.errors import InputError
+from tui_chat.library.presets import dump_preset
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.role import Role
+from tui_chat.plugins.sillytavern.card_files import read_card
+from tui_chat.plugins.sillytavern.cards import card_of_role, role_of_card
+from tui_chat.plugins.sillytavern.cases import build_case
+from tui_chat.plugins.sillytavern.preset_export import export_preset
+from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
+
+WRONG: tuple[object, ...] = (
+    *(None, True, -1, 1.5, 1e308, 10**400, float("nan"), "", "{{", "\ud800", "1e999", [], {}),
+    *([None], [[]], {"a": None}, [{"identifier": []}]),
+)
+SCRIPT = {
+    "scriptName": "s",
+    "findRegex": "/a/g",
+    "replaceString": "$1",
+    "trimStrings": ["x"],
+    "placement": [1, 2],
+    "disabled": False,
+    "promptOnly": True,
+    "markdownOnly": False,
+    "substituteRegex": 1,
+    "minDepth": 0,
+    "maxDepth": 9,
+}
+ENTRY = {
+    "id": 1,
+    "keys": ["a"],
+    "secondary_keys": ["b"],
+    "content": "lore",
+    "enabled": True,
+    "insertion_order": 1,
+    "constant": True,
+    "position": "before_char",
+    "extensions": {"position": 4, "depth": 1, "role": 0, "probability": 50, "sticky": 1},
+}
+CARD = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": {
+        "name": "Rook",
+        "description": "d",
+        "first_mes": "f",
+        "mes_example": "<START>\n{{user}}: a",
+        "system_prompt": "{{original}} s",
+        "alternate_greetings": ["g"],
+        "tags": ["t"],
+        "extensions": {
+            "depth_prompt": {"prompt": "x", "depth": 1, "role": "system"},
+            "world": "w",
+            "regex_scripts": [SCRIPT],
+        },
+        "character_book": {"name": "b", "scan_depth": 2, "extensions": {}, "entries": [ENTRY]},
+    },
+}
+PROMPT = {
+    "identifier": "c",
+    "name": "c",
+    "role": "user",
+    "system_prompt": False,
+    "content": "{{getvar::a}}",
+    "injection_position": 1,
+    "injection_depth": 1,
+    "injection_order": 5,
+    "injection_trigger": ["normal"],
+    "forbid_overrides": False,
+}
+ORDER = [{"identifier": name, "enabled": True} for name in ("main", "charDescription", "c")]
+PRESET = {
+    "prompts": [{"identifier": "main", "content": "Main."}, PROMPT],
+    "prompt_order": [{"character_id": 100001, "order": ORDER}],
+    "temperature": 1,
+    "openai_max_context": 4095,
+    "openai_max_tokens": 300,
+    "names_behavior": 0,
+    "wi_format": "{0}",
+    "scenario_format": "{{scenario}}",
+    "new_chat_prompt": "[New]",
+    "continue_prefill": False,
+    "assistant_prefill": "",
+    "use_sysprompt": True,
+    "reasoning_effort": "low",
+    "extensions": {"regex_scripts": [SCRIPT]},
+}
+CASE = {
+    "preset": PRESET,
+    "card": CARD,
+    "chat": [{"name": "Rook", "is_user": False, "mes": "a", "extra": {}, "send_date": "2025"}],
+    "user_input": "b",
+    "persona": {"name": "Ada", "description": "p", "position": 0, "depth": 1, "role": 0},
+    "authors_note": {"prompt": "n", "position": 1, "depth": 1, "role": 0, "interval": 1},
+    "chat_metadata": {"variables": {"a": 1}},
+    "settings": {"regex_scripts": [SCRIPT], "global_variables": {"a": "b"}},
+}
+HISTORY = (Message("user", "a", "1"), Message("assistant", "b", "2"))
+
+
+def damaged(whole: dict[str, Any], every: int) -> Iterator[str]:
+    """The JSON of a value with one value in it wrong, each place with some of the wrong ones."""
+    numbers = count()
+
+    def places(value: Any, at: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        if at:
+            yield at
+        keys: Any = ()
+        if isinstance(value, dict | list):
+            keys = value if isinstance(value, dict) else range(len(value))
+        for key in keys:
+            yield from places(value[key], (*at, key))
+
+    for place in tuple(places(whole, ())):
+        for wrong in WRONG:
+            if next(numbers) % every:
+                continue
+            copy: Any = deepcopy(whole)
+            inner = copy
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = wrong
+            yield json.dumps(copy)
+
+
+def use(preset: Preset, role: Role | None = None) -> None:
+    book = role.character.book if role is not None and role.character is not None else None
+    books = (book,) if book is not None else ()
+    inputs = Inputs(ENDPOINT, preset, HISTORY, "hi a", role=role, lorebooks=books)
+    json.loads(compose(inputs).payload.body)
+
+
+def read_and_send_card(text: str) -> None:
+    role = role_of_card(read_card(text.encode(), "card"), "r", "card")
+    use(parse_sillytavern_preset(json.dumps(PRESET), "file", "p").preset, role)
+    json.dumps(card_of_role(role).json)
+
+
+def read_send_and_write_preset(text: str) -> None:
+    preset = parse_sillytavern_preset(text, "file", "p").preset
+    use(preset)
+    export_preset(preset)
+    dump_preset(preset)
+
+
+@pytest.mark.parametrize(
+    ("whole", "every", "run"),
+    [
+        (CARD, 4, read_and_send_card),
+        (PRESET, 4, read_send_and_write_preset),
+        (CASE, 7, lambda text: build_case(text, "case")),
+    ],
+)
+def test_a_wrong_value_is_named_or_counts_as_empty(whole: Any, every: int, run: Any) -> None:
+    errors: list[str] = []
+    for text in damaged(whole, every):
+        try:
+            run(text)
+        except InputError as error:
+            errors.append(str(error))
+    run(json.dumps(whole))
+    assert errors
+    assert all(error.startswith(("card", "file", "case")) for error in errors)
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return pack(">I", len(content)) + kind + content + pack(">I", zlib.crc32(kind + content))
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+BOMB = zlib.compress(bytes(40_000_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        SIGNATURE + chunk(b"zTXt", b"chara\0\0" + BOMB),
+        SIGNATURE + chunk(b"iTXt", b"chara\0\1\0\0\0" + BOMB),
+        SIGNATURE + pack(">I", 2**32 - 1) + b"tEXtchara\0",
+        SIGNATURE + chunk(b"tEXt", b"a\0b") * 100_001,
+        SIGNATURE + bytes(2_000_000),
+        SIGNATURE + chunk(b"tEXt", b"chara\0!!!"),
+        b'{"spec":"chara_card_v2","data":' + b'{"a":' * 50_000,
+        b"[" * 100_000,
+    ],
+    ids=["zTXt", "iTXt", "length", "chunks", "zeros", "base64", "objects", "lists"],
+)
+def test_bombs_are_refused_soon(content: bytes) -> None:
+    began = perf_counter()
+    with pytest.raises(InputError):
+        read_card(content, "card")
+    assert perf_counter() - began < 5

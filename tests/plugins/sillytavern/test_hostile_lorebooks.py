@@ -1,0 +1,237 @@
+"""Lorebooks with any value replaced by any type, as files and in cards: a clear error or a finding,
+and a request that can be composed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.context.requests import ENDPOINT
+from tui_chat.compose import compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.lorebooks.timers import with_lore_timers
+from tui_chat.errors import InputError
+from tui_chat.library.lorebooks import read_lorebook
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message
+from tui_chat.models.policies import Policies
+from tui_chat.models.preset import Preset
+from tui_chat.models.settings import AuthorNote
+from tui_chat.plugins.sillytavern.card_files import read_card
+from tui_chat.plugins.sillytavern.cards import role_of_card
+from tui_chat.plugins.sillytavern.folder_check import check_file
+from tui_chat.plugins.sillytavern.world_info import export_lorebook_text
+
+HUGE = "9" * 400
+"""A number, as JSON has it, that is too large for a float."""
+DEEP = "[" * 2_000 + "]" * 2_000
+WRONG = (
+    *("null", "true", "-1", "1.5", "1e308", "1e999", "NaN", "-Infinity", HUGE, '""', '"x"', '"3"'),
+    *("7" * 5_000, '"\\ud800"', "[]", "{}", '[[], null, {}, 7, "fox"]', '{"a": []}', DEEP),
+)
+WORLD: dict[str, Any] = {
+    "uid": 0,
+    "key": ["fox", "/f.x/i"],
+    "keysecondary": ["a"],
+    "selective": True,
+    "selectiveLogic": 0,
+    "content": "The fox.",
+    "comment": "Fox",
+    "disable": False,
+    "constant": False,
+    "order": 100,
+    "position": 4,
+    "depth": 2,
+    "role": 0,
+    "outletName": "",
+    "scanDepth": None,
+    "caseSensitive": None,
+    "matchWholeWords": None,
+    "preventRecursion": False,
+    "excludeRecursion": False,
+    "delayUntilRecursion": 0,
+    "ignoreBudget": False,
+    "probability": 100,
+    "useProbability": True,
+    "group": "g",
+    "groupOverride": False,
+    "groupWeight": 100,
+    "useGroupScoring": None,
+    "sticky": 2,
+    "cooldown": 3,
+    "delay": 0,
+    "triggers": ["normal"],
+    "characterFilter": {"isExclude": True, "names": ["x"], "tags": ["x"]},
+    "matchScenario": True,
+}
+OURS: dict[str, Any] = {
+    "name": "b",
+    "scanDepth": 3,
+    "tokenBudget": 500,
+    "recursive": True,
+    "maxRecursion": 3,
+    "caseSensitive": False,
+    "wholeWords": True,
+    "entries": [
+        {
+            "id": "e",
+            "keys": ["fox"],
+            "content": "The fox.",
+            "secondaryKeys": ["a"],
+            "secondaryLogic": "and_any",
+            "role": "user",
+            "insertionPoint": -1,
+            "anchorPoint": "after",
+            "anchorTarget": "x",
+            "order": 1,
+            "scanDepth": 2,
+            "delayUntilRecursion": 0,
+            "probability": 50,
+            "position": "outlet",
+            "outlet": "o",
+            "groups": ["g"],
+            "groupWeight": 1,
+            "sticky": 1,
+            "cooldown": 1,
+            "delay": 1,
+            "triggers": ["normal"],
+            "characters": ["x"],
+            "sources": ["persona"],
+        }
+    ],
+}
+CARD: dict[str, Any] = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": {
+        "name": "Ann",
+        "first_mes": "Hello.",
+        "extensions": {"world": "b"},
+        "character_book": {
+            "name": "b",
+            "scan_depth": 2,
+            "token_budget": 100,
+            "recursive_scanning": True,
+            "extensions": {},
+            "entries": [
+                {
+                    "id": 1,
+                    "keys": ["fox"],
+                    "secondary_keys": ["a"],
+                    "selective": True,
+                    "content": "The fox.",
+                    "enabled": True,
+                    "constant": False,
+                    "insertion_order": 10,
+                    "name": "n",
+                    "comment": "c",
+                    "position": "before_char",
+                    "extensions": {
+                        "position": 4,
+                        "depth": 4,
+                        "role": 1,
+                        "probability": 100,
+                        "useProbability": True,
+                        "selectiveLogic": 0,
+                        "group": "g",
+                        "group_weight": 5,
+                        "scan_depth": 3,
+                        "sticky": 1,
+                        "cooldown": 1,
+                        "delay": 0,
+                        "delay_until_recursion": False,
+                        "outlet_name": "o",
+                        "match_scenario": True,
+                    },
+                }
+            ],
+        },
+    },
+}
+BODIES = {
+    "world info": {"name": "b", "entries": {"0": WORLD, "1": {"key": ["a"], "content": "a fox"}}},
+    "list of world info": {"entries": [WORLD]},
+    "ours": OURS,
+}
+HISTORY = tuple(
+    Message("assistant" if n % 2 else "user", "a fox and Ann", str(n)) for n in range(4)
+)
+PRESETS = (Preset("p"), Preset("p", policies=Policies(depths="joined", expand_history=True)))
+
+
+def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of each value within a JSON value, and that of the whole."""
+    yield path
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from paths(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from paths(inner, (*path, index))
+
+
+def mutants(body: Any) -> Iterator[str]:
+    """Yield the JSON of a body with each value replaced by some of the wrong ones, in turn."""
+    mark = "\x00"
+    for number, path in enumerate(paths(body)):
+        changed = json.loads(json.dumps(body)) if path else mark
+        inner = changed
+        for step in path[:-1]:
+            inner = inner[step]
+        if path:
+            inner[path[-1]] = mark
+        text = json.dumps(changed)
+        for wrong in WRONG[number % 5 :: 5]:
+            yield text.replace(json.dumps(mark), wrong)
+
+
+def use(book: Lorebook) -> None:
+    """Compose requests with a lorebook, by our rules and by SillyTavern's."""
+    for preset in PRESETS:
+        settings = SessionSettings(author_note=AuthorNote("note", searched=True))
+        inputs = Inputs(ENDPOINT, preset, HISTORY, "a fox", settings=settings, lorebooks=(book,))
+        assert compose(with_lore_timers(inputs)).payload.body
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_any_value_of_a_lorebook(kind: str, tmp_path: Path):
+    path = tmp_path / "book.json"
+    for text in mutants(BODIES[kind]):
+        found = read_lorebook(text, "book")
+        if found.book is None:
+            assert any(finding.sentence for finding in found.file.findings())
+        else:
+            use(found.book)
+        with suppress(InputError):
+            assert json.loads(export_lorebook_text(text, "x", "x").text)
+        path.write_text(text)
+        checked = check_file(path, "lorebook")
+        assert checked.faults if found.book is None else checked.taken
+
+
+def test_any_value_of_a_lorebook_in_a_card(tmp_path: Path):
+    path = tmp_path / "card.json"
+    for text in mutants(CARD):
+        with suppress(InputError):
+            role = role_of_card(read_card(text.encode(), "card"), "r", "card")
+            if role.character is not None and role.character.book is not None:
+                use(role.character.book)
+        path.write_text(text)
+        checked = check_file(path, "card")
+        assert checked.faults or checked.taken
+
+
+@pytest.mark.parametrize("wrong", ["NaN", HUGE, '"3"', "[]", DEEP])
+def test_a_wrong_value_is_named(wrong: str):
+    text = json.dumps({"entries": {"0": WORLD | {"order": "wrong"}}}).replace('"wrong"', wrong)
+    (finding,) = read_lorebook(text, "book").file.findings()
+    named = "“order”" in finding.sentence and "ignored" in finding.sentence
+    assert named or "is not JSON" in finding.sentence or "nested too deeply" in finding.sentence
+    own = json.dumps(OURS | {"scanDepth": "wrong"}).replace('"wrong"', wrong)
+    assert any(finding.sentence for finding in read_lorebook(own, "book").file.findings())

@@ -1,0 +1,153 @@
+"""Lorebook files of SillyTavern: world info."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.library.strategies import json_values
+from tests.library.test_lorebooks import lorebook_text
+from tui_chat.errors import InputError
+from tui_chat.library.lorebooks import (
+    load_lorebook,
+    parse_lorebook,
+    read_lorebook,
+)
+from tui_chat.models.lorebook import LorebookEntry
+
+
+def taken_over(**entry: Any) -> LorebookEntry:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return parse_lorebook(text, "w.json", "w").entries[0]
+
+
+def told(**entry: Any) -> list[tuple[str, str]]:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return [(f.level.value, f.path) for f in read_lorebook(text, "w").file.findings()]
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({}, {}),
+        ({"comment": "Fox", "order": 5, "constant": True, "disable": True},
+         {"name": "Fox", "order": 5, "constant": True, "enabled": False}),
+        ({"keysecondary": ["a"], "selective": True, "selectiveLogic": 3},
+         {"secondary_keys": ("a",), "secondary_logic": "and_all"}),
+        ({"keysecondary": ["a"], "selective": False}, {}),
+        ({"position": 4, "depth": 2, "role": 1},
+         {"position": "depth", "insertion_point": -2, "role": "user"}),
+        ({"position": 4, "depth": 0, "role": 2},
+         {"position": "depth", "anchor_point": "after", "role": "assistant"}),
+        ({"position": 0, "role": 1}, {}),
+        ({"position": 2}, {"position": "note_top", "insertion_point": -4}),
+        ({"position": 5}, {"position": "examples_top"}),
+        ({"position": 7, "outletName": "a"}, {"position": "outlet", "outlet": "a"}),
+        ({"group": "a, b", "groupWeight": 5}, {"groups": ("a", "b"), "group_weight": 5}),
+        ({"sticky": 3, "cooldown": 2, "delay": 1}, {"sticky": 3, "cooldown": 2, "delay": 1}),
+        ({"triggers": ["swipe", "x"]}, {"triggers": ("swipe",)}),
+        ({"characterFilter": {"names": ["Ada"], "isExclude": True}},
+         {"characters": ("Ada",), "characters_excluded": True}),
+        ({"matchScenario": True}, {"sources": ("scenario",)}),
+        ({"scanDepth": 3, "caseSensitive": True, "matchWholeWords": False},
+         {"scan_depth": 3, "case_sensitive": True, "whole_words": False}),
+        ({"preventRecursion": True, "excludeRecursion": True, "delayUntilRecursion": 2},
+         {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": 2}),
+        ({"probability": 40, "useProbability": True}, {"probability": 40.0}),
+        ({"probability": 40, "ignoreBudget": True}, {"ignore_budget": True}),
+        ({"probability": 40, "useProbability": False}, {}),
+        ({"content": "@@activate\nc"}, {"constant": True}),
+        ({"content": "@@dont_activate\nc"}, {"enabled": False}),
+        ({"content": "c\n@@activate"}, {"content": "c\n@@activate"}),
+        ({"key": "a, b"}, {"keys": ("a", "b")}),
+        ({"vectorized": True, "group": ""}, {"extras": {"vectorized": True}}),
+        ({"content": "@@activate"}, {"constant": True, "content": "@@activate"}),
+    ],
+)  # fmt: skip
+def test_world_info_is_imported(given: dict[str, Any], fields: dict[str, Any]):
+    place = "before_character"
+    expected = {"id": "7", "content": "c", "keys": ("k",), "position": place, **fields}
+    assert taken_over(**given) == LorebookEntry(**expected)
+
+
+ENTRIES = [
+    {"uid": 7, "key": ["fox"], "content": "a", "role": 0, "position": 4, "depth": 2,
+     "delayUntilRecursion": 0, "scanDepth": None, "disable": False},
+    {"uid": 7, "key": ["owl"], "content": "@@activate\nb", "vectorized": True},
+    {"key": [], "constant": True, "content": "c", "comment": "Always"},
+    {"disable": True, "content": "d"},
+]  # fmt: skip
+
+
+def test_world_info_may_be_a_list():
+    of_list = read_lorebook(json.dumps({"name": "W", "entries": ENTRIES}), "w")
+    of_object = read_lorebook(
+        json.dumps({"name": "W", "entries": dict(zip("7abc", ENTRIES, strict=True))}), "w"
+    )
+    assert of_list.book is not None
+    assert of_object.book is not None
+    assert [entry.id for entry in of_list.book.entries] == ["7", "entry-2", "entry-3", "entry-4"]
+    for ours, theirs in zip(of_list.book.entries, of_object.book.entries, strict=True):
+        assert replace(ours, id="") == replace(theirs, id="")
+    told = [(finding.sentence, finding.level) for finding in of_list.file.findings()]
+    assert told == [(f.sentence, f.level) for f in of_object.file.findings()]
+    assert "$.entries[1].vectorized" in [finding.path for finding in of_list.file.findings()]
+    assert parse_lorebook(lorebook_text(of_list.book), "again", "w") == of_list.book
+
+
+def test_a_list_may_mix_our_entries_and_sillytaverns():
+    book = parse_lorebook(
+        json.dumps([{"keys": ["a"], "wholeWords": False}, {"key": ["b"]}, {"content": "c"}]), "", ""
+    )
+    assert [(entry.id, entry.keys) for entry in book.entries] == [
+        *(("entry-1", ("a",)), ("entry-2", ("b",)), ("entry-3", ())),
+    ]
+    both = read_lorebook(json.dumps([{"keys": ["a"], "key": ["b"], "wholeWords": False}]), "")
+    assert both.book is not None
+    assert both.book.entries[0].keys == ("a",), "it is one of ours, with a key too many"
+    assert [finding.code for finding in both.file.findings()] == ["misspelled-key"]
+
+
+@pytest.mark.parametrize("fault", [3, None, "x", ["k"]])
+def test_a_list_of_world_info_is_read_completely_or_refused(fault: object):
+    with pytest.raises(InputError, match=r"\$\.entries\[1\]"):
+        parse_lorebook(json.dumps({"entries": [ENTRIES[0], fault]}), "b.json", "b")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, []),
+        ({"vectorized": True}, [("warning", '$.entries["7"].vectorized')]),
+        ({"sticky": "3"}, [("warning", '$.entries["7"].sticky')]),
+        ({"characterFilter": {"isExclude": False, "names": [], "tags": []}}, []),
+        ({"order": "50"}, [("warning", '$.entries["7"].order')]),
+        ({"order": True}, [("warning", '$.entries["7"].order')]),
+        ({"position": 3}, []),
+        ({"key": "a"}, [("info", '$.entries["7"]')]),
+        ({"content": "@@depth 4\nc"}, [("warning", '$.entries["7"].content')]),
+    ],
+)
+def test_unsupported_settings_are_reported(given: dict[str, Any], expected: list[tuple[str, str]]):
+    assert told(**given) == expected
+
+
+@given(json_values)
+def test_world_info_of_any_shape_is_read_or_refused(value: Any):
+    asked = ({"entries": {"0": value}}, {"entries": [value]}, {"entries": [{"uid": value}]})
+    for whole in (value, {"entries": value}, *asked):
+        found = read_lorebook(json.dumps(whole), "b")
+        assert (found.book is None) == bool(found.file.errors())
+
+
+def test_every_lorebook_of_the_corpus_is_read():
+    files = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "lorebooks"
+    if not files.is_dir():
+        pytest.skip("the corpus is not here")
+    for path in files.glob("*.json"):
+        assert load_lorebook(path).entries

@@ -1,0 +1,226 @@
+"""Presets, character cards and lorebooks as other programs write them: what a plugin provides.
+
+A plugin names a `PresetFiles`, a `CardFiles` or a `LoreForm` in its manifest. The core finds the
+reader of a file by its content. What the reader cannot take over is named in notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_chat.errors import InputError
+from tui_chat.extensions import load_all, missing_plugin
+from tui_chat.files import read_file
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, read_file_text
+from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import JsonObject
+from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.preset import Preset
+from tui_chat.models.role import Character, Role
+from tui_chat.models.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from tui_chat.library.typed_fields import FieldRows, Values
+
+
+@dataclass(frozen=True, slots=True)
+class ImportNote:
+    """What an import changed or could not take over."""
+
+    level: Level
+    sentence: str
+    lost: bool = False
+    """True for a key whose value has no effect here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file as another program reads it."""
+
+    json: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    """A sentence for each thing that the file cannot express."""
+
+    @property
+    def text(self) -> str:
+        """The file; characters that a terminal would obey are escaped."""
+        return sanitize(dumps(self.json, indent=4, ensure_ascii=False), "json") + "\n"
+
+
+# --- presets -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPreset:
+    """An imported preset with its notes."""
+
+    preset: Preset
+    notes: tuple[ImportNote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PresetFiles:
+    """How a program writes presets."""
+
+    program: str
+    detect: Callable[[object], bool]
+    """True for the JSON value of such a file."""
+    parse: Callable[[str, str, str], ImportedPreset]
+    """Reads a text; the source is what errors call it, then the preset's name. Raises InputError.
+    """
+    write: Callable[[Preset], ExportedFile]
+    report: Callable[[Preset], Sequence[ImportNote]]
+    """The notes of the import that a preset came from."""
+
+
+def preset_files() -> Iterator[PresetFiles]:
+    """Yield the readers of all plugins."""
+    return load_all("preset_files")
+
+
+def first_preset_files() -> PresetFiles:
+    """Return the reader and writer of another program's presets. Raises InputError without one."""
+    return _first(preset_files(), "preset_files", "Presets of other programs are")
+
+
+def import_preset_file(path: Path, name: str = "") -> ImportedPreset:
+    """Import another program's preset; its name defaults to the file's. Raises InputError naming
+    the file and the fault.
+    """
+    text = read_file_text(path)
+    files = preset_reader(JsonFile(text).value) or first_preset_files()
+    return files.parse(text, str(path), name or path.stem)
+
+
+def preset_reader(value: object) -> PresetFiles | None:
+    """Return what reads the JSON value of another program's preset."""
+    return next((files for files in preset_files() if files.detect(value)), None)
+
+
+# --- character cards ---------------------------------------------------------------------------
+
+
+class NoCard(InputError):
+    """A file is not a character card, though it may be a picture or an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFiles:
+    """How character cards are written: in JSON, in pictures, in archives."""
+
+    largest: int
+    """Bytes of a card file."""
+    endings: tuple[str, ...]
+    detect: Callable[[bytes], bool]
+    """True for the content of a file that may be a card."""
+    holds: Callable[[bytes], bool]
+    """True for the content of a file that is a card."""
+    read: Callable[[bytes, str], tuple[Role, bytes]]
+    """The role of a card and its picture; the source is what errors call the file. Raises
+    InputError, NoCard for another file."""
+    write: Callable[[Role, bytes, str], bytes]
+    """The file of a role with its picture, by the ending of its name. Raises InputError."""
+    character: Callable[[JsonObject, str], Character]
+    """The character in the JSON of a card; the source is what errors call it. Raises InputError."""
+    fields: Callable[[Character], FieldRows]
+    """The fields of a character as people edit them."""
+    values: Callable[[Character], Values]
+    """What these fields show."""
+    edit: Callable[[Role, Values], JsonObject]
+    """The JSON of the role's card with the typed values. Raises FieldError."""
+    book_text: Callable[[JsonObject], str]
+    """The lorebook in the JSON of a card, as a file; empty without one."""
+    with_book_text: Callable[[JsonObject, str], JsonObject]
+    """The JSON of a card with another lorebook."""
+
+
+def has_card_files() -> bool:
+    """True if a plugin reads character cards."""
+    return next(load_all("card_files"), None) is not None
+
+
+def card_files() -> CardFiles:
+    """Return what reads character cards. Raises InputError without a plugin for them."""
+    return _first(load_all("card_files"), "card_files", "Character cards are")
+
+
+def is_card_at(path: Path) -> bool:
+    """Return True if a regular file is a character card; blocks."""
+    if not has_card_files():
+        return False
+    cards = card_files()
+    try:
+        is_named = path.suffix.lower() in cards.endings
+        return is_named and cards.holds(read_file(path, cards.largest))
+    except InputError:
+        return False
+
+
+# --- lorebooks ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EntryIssue:
+    """Something of a lore entry that could not be imported unchanged."""
+
+    level: Level
+    code: str
+    sentence: str
+    path: tuple[str, ...] = ()
+    """The path within the entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignEntry:
+    """A lore entry of another program."""
+
+    fields: dict[str, Any]
+    """By the field names of `LorebookEntry`."""
+    extras: dict[str, Any]
+    issues: list[EntryIssue] = field(default_factory=list[EntryIssue])
+
+
+@dataclass(frozen=True, slots=True)
+class LoreForm:
+    """How a program writes lore entries, which the library keeps in that form."""
+
+    program: str
+    is_entry: Callable[[Mapping[str, Any]], bool]
+    """True for an entry that only this program writes so."""
+    read: Callable[[str | None, Mapping[str, Any]], ForeignEntry]
+    """Reads an entry with its id."""
+    write: Callable[[LorebookEntry, int], dict[str, Any]]
+    """Writes an entry with its number as id."""
+    change: Callable[[dict[str, Any], LorebookEntry, LorebookEntry], None]
+    """Writes what differs between two entries into one of this form."""
+    export: Callable[[str, str, str], ExportedFile]
+    """Writes the text of a lorebook file as this program's; the source is what errors call it, then
+    the book's name. Raises InputError."""
+
+
+def lore_forms() -> tuple[LoreForm, ...]:
+    """Return the forms of all plugins."""
+    return tuple(load_all("lore_forms"))
+
+
+def first_lore_form() -> LoreForm:
+    """Return another program's form of lorebooks. Raises InputError without one."""
+    return _first(iter(lore_forms()), "lore_forms", "Lorebooks of other programs are")
+
+
+def missing_lore_form(entry: Mapping[str, Any]) -> str:
+    """Return the name of the plugin that would read a lore entry, if it is not here."""
+    return next(filter(None, (missing_plugin("lore_forms", key) for key in entry)), "")
+
+
+def _first(values: Iterator[Any], point: str, what: str) -> Any:
+    value = next(values, None)
+    if value is None:
+        plugin = missing_plugin(point, "") or "sillytavern"
+        raise InputError(f"{what} read by the plugin “{plugin}”, which is not installed.")
+    return value

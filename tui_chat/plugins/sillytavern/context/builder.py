@@ -1,0 +1,307 @@
+"""SillyTavern's context builder: what the model will see with one of its presets.
+
+0. The conversation begins as with the core's builder: a summary stands for earlier messages, the
+   user message that ends the branch takes the draft's place, contributors add messages.
+1. `scan` groups the messages. The main prompt keeps its place where its triggers leave it out, if
+   the card has one. Macros are expanded: the variables of the card first, then the preset, the
+   example dialogues, and the conversation, newest message first.
+2. `join_depths`: the messages at one depth, order and role are one message. A depth counts from the
+   newest message, draft included.
+3. `fit`: everything around the conversation is charged first, in an order of its own, then the
+   conversation from its newest message with what is injected into it, then the example dialogues.
+4. Neighbors are squashed or merged, names go into the texts, system messages become the user's: as
+   the preset and the protocol want it.
+
+With the policy `depths` `separate`, the core's steps put the messages in order (`assemble`), with
+the other policies of the preset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from tui_chat.context.builder import (
+    CONTRIBUTORS,
+    Content,
+    CounterOf,
+    Parts,
+    Request,
+    assemble,
+    begin,
+    finish,
+    leading_prompt,
+    role_notes,
+)
+from tui_chat.context.draft import draft_turn
+from tui_chat.context.examples import example_placement, example_turns
+from tui_chat.context.generation import setting_line, uses_prefill
+from tui_chat.context.history_costs import history_costs
+from tui_chat.context.inputs import Contributor, Inputs
+from tui_chat.context.macros.preset_expansion import Expander, expand_all
+from tui_chat.context.resolved_message import (
+    ResolvedMessage,
+    resolve_preset_message,
+    resolve_role_prompt,
+    turn_of,
+    turns_of,
+)
+from tui_chat.context.scan import MAIN, MessageGroups, scan, with_card_prompt
+from tui_chat.context.session_texts import Places, expand_places, session_lines
+from tui_chat.context.skeleton import Placed, populate
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Placement, Turn
+from tui_chat.models.memo import Memo
+from tui_chat.models.policies import GenerationKind
+from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset, PresetMessage
+from tui_chat.models.role import Role
+from tui_chat.plugins.sillytavern.context.control import (
+    control_turns,
+    empty_draft_turn,
+    nudge_turns,
+    without_name,
+)
+from tui_chat.plugins.sillytavern.context.conversation import Speakers, expanded_conversation
+from tui_chat.plugins.sillytavern.context.depths import join_depths
+from tui_chat.plugins.sillytavern.context.post_processing import (
+    post_process,
+    squash,
+    system_as_user,
+    system_first,
+)
+from tui_chat.plugins.sillytavern.context.prompt_budget import (
+    PromptPlan,
+    PromptSection,
+    fit,
+    fitting_notes,
+)
+from tui_chat.tokens import REQUEST_OVERHEAD
+
+_SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
+"""The protocols that take a system prompt apart from the messages."""
+
+
+def build_context(
+    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
+) -> ChatEnvelope:
+    """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
+    request = begin(inputs, counter, contributors)
+    inputs, notes, places = request.inputs, request.notes, request.contributed.places
+    policies = inputs.preset.policies
+    role_prompt = _role_prompt(inputs, notes)
+    groups = _scan(request)
+    notes += (*groups.notes, *request.contributed.notes)
+    expander = Expander(inputs, notes)
+    expand_places(expander, places)
+    blocks = _example_blocks(inputs, groups, places, expander)
+    expand_all(expander, inputs, role_prompt, groups)
+
+    speakers = Speakers.of(inputs)
+    costs = history_costs(inputs.history, request.count, speakers)
+    draft = draft_turn(inputs, notes, speakers)
+    is_empty = draft is None and inputs.chat.kind == "normal"
+    filler = empty_draft_turn(inputs, expander) if is_empty else None
+    if policies.expand_history or inputs.scripts:
+        costs, draft = expanded_conversation(
+            inputs, costs, draft, request.count, speakers, expander
+        )
+    parts = Parts(
+        groups,
+        role_prompt,
+        expander,
+        tuple(chain.from_iterable(blocks)),
+        costs,
+        draft or filler,
+    )
+    if policies.depths == "joined":
+        content = _joined(request, parts, blocks)
+    else:
+        ending = tuple(_ending(inputs, parts))
+        content = assemble(request, replace(parts, ending=ending))
+    turns = content.turns
+    if inputs.endpoint.protocol in _SYSTEM_APART:
+        if policies.depths == "joined":
+            turns = tuple(system_first(turns, inputs.user_name, inputs.char_name))
+        if policies.system_as_user:
+            turns = tuple(system_as_user(turns))
+    return finish(request, parts, replace(content, turns=turns))
+
+
+# --- the messages around the conversation ----------------------------------------------------
+
+
+def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
+    """Return the role's system prompt where it goes first; as the character's description it is
+    the value of a macro.
+    """
+    if inputs.preset.policies.role_prompt != "description":
+        return leading_prompt(inputs, notes)
+    notes += role_notes(inputs)
+    role = inputs.active_role
+    has_prompt = role is not None and role.system_prompt and role.character is None
+    if role is not None and has_prompt and not _has_description(inputs.preset):
+        sentence = (
+            f"The preset has no place for the prompt of the role “{role.name}”, which is its "
+            "{{description}}; it is not sent."
+        )
+        origin = resolve_role_prompt(role).origin
+        notes.append(Note(Level.WARNING, "role-prompt-skipped", sentence, origin))
+    return None
+
+
+_DESCRIPTION = re.compile(r"\{\{\W*(?:char)?description\s*\}\}", re.IGNORECASE)
+
+
+@Memo
+def _has_description(preset: Preset) -> bool:
+    """True if a preset sends the character's description."""
+    return any(
+        message.enabled and _DESCRIPTION.search(message.content) for message in preset.messages
+    )
+
+
+def _scan(request: Request) -> MessageGroups:
+    inputs, contributed = request.inputs, request.contributed
+    policies, kind, role = inputs.preset.policies, inputs.chat.kind, inputs.active_role
+    is_joined = policies.depths == "joined"
+    session = session_lines(inputs, contributed.places, keeps_blank=is_joined)
+    return scan(
+        _with_main(inputs.preset, kind, role) if is_joined else inputs.preset,
+        (*contributed.messages, *session),
+        kind,
+        role,
+        card_fields=policies.card_prompts,
+        needs_anchor=policies.needs_anchor,
+    )
+
+
+@Memo
+def _with_main(preset: Preset, kind: GenerationKind, role: Role | None) -> Preset:
+    """Return a preset whose main prompt keeps its place with kinds that are none of its triggers:
+    the card's prompt can take it.
+    """
+
+    def is_taken(message: PresetMessage) -> bool:
+        line = resolve_preset_message(message)
+        return with_card_prompt(line, role, preset.policies.card_prompts) is not line
+
+    messages = tuple(
+        replace(message, content="", triggers=())
+        if message.id == MAIN
+        and message.enabled
+        and message.triggers
+        and kind not in message.triggers
+        and is_taken(message)
+        else message
+        for message in preset.messages
+    )
+    return preset if messages == preset.messages else replace(preset, messages=messages)
+
+
+def _example_blocks(
+    inputs: Inputs, groups: MessageGroups, places: Places, expander: Expander
+) -> Sequence[tuple[Turn, ...]]:
+    """Return the blocks of example dialogues, each with its separator."""
+    blocks, anchor = example_turns(inputs, groups, places, expander), groups.examples_anchor
+    policies = inputs.preset.policies
+    if anchor is None or policies.strip_examples:
+        return ()
+    line = setting_line("example_separator", "system", policies.example_separator)
+    text = expander.expand(line)
+    if not text.plain:
+        return blocks
+    separator = turn_of(line, text, example_placement(anchor))
+    return [(separator, *block) for block in blocks]
+
+
+# --- the order of the messages ---------------------------------------------------------------
+
+
+def _ending(inputs: Inputs, parts: Parts) -> Iterator[Turn]:
+    """Yield what the kind of generation puts at the end, where depths are separate."""
+    if inputs.chat.kind == "continue" and parts.draft is None and parts.costs.turns:
+        yield from nudge_turns(inputs, parts.expander, parts.costs.turns[-1])
+    yield from control_turns(inputs, parts.expander)
+
+
+def _joined(request: Request, parts: Parts, blocks: Sequence[tuple[Turn, ...]]) -> Content:
+    """Put the messages in order: steps 2 to 4, but for what depends on the protocol."""
+    inputs, count, groups, costs = request.inputs, request.count, parts.groups, parts.costs
+    policies, expander = inputs.preset.policies, parts.expander
+    newest = () if parts.draft is None else (parts.draft,)
+    withheld, nudge = None, ()
+    if inputs.chat.kind == "continue":
+        withheld = parts.draft or next(iter(costs.turns[-1:]), None)
+    is_prefill = withheld is not None and uses_prefill(inputs)
+    if withheld is not None and not is_prefill and policies.names == "name":
+        withheld = without_name(withheld)
+    if withheld is not None and withheld.text.plain:
+        nudge = tuple(nudge_turns(inputs, expander, withheld))
+    neighbors = groups.beside[CHAT_HISTORY]
+    places = {id(line): place for place, line in enumerate(groups.listed)}
+    deep = sorted((*groups.deep, *neighbors.after), key=lambda line: places.get(id(line), 0))
+    separators = turns_of(((line, _SEPARATOR) for line in neighbors.before), parts.texts)
+    skeleton = populate(groups, parts.role_prompt, inputs.profile, with_neighbors=False)
+    sections = _Sections(parts)
+    plan = PromptPlan(
+        before=tuple(sections.of(skeleton.before)),
+        after=tuple(sections.of(skeleton.after)),
+        examples=blocks,
+        has_history=groups.has_history,
+        separators=separators,
+        costs=costs,
+        newest=newest,
+        injections=join_depths(deep, len(costs.turns) + len(newest) - is_prefill, parts.texts),
+        withheld=withheld,
+        prefilled=is_prefill,
+        nudge=nudge,
+        control=tuple(control_turns(inputs, expander)),
+        pin_examples=policies.pin_examples,
+        empty_draft=empty_draft_turn(inputs, expander),
+    )
+    fixed = REQUEST_OVERHEAD + (sum(count.tools(inputs.tools)) if inputs.tools else 0)
+    fitted = fit(plan, count, None if request.room is None else request.room - fixed)
+    turns: Sequence[Turn] = fitted.turns
+    if policies.squash_system:
+        alone = (*separators, *(block[0] for block in blocks if block))
+        turns = squash(turns, frozenset(map(id, alone)), frozenset(filter(None, sections.gaps)))
+    turns = post_process(turns, policies.post_processing, inputs.user_name, inputs.char_name)
+    is_changed = turns is not fitted.turns
+    return Content(
+        tuple(turns),
+        tuple(map(count.turn, turns) if is_changed else fitted.tokens),
+        fitted.dropped,
+        fixed + fitted.fixed,
+        fitted.history,
+        fitted.dropped_tokens,
+        tuple(fitting_notes(fitted)),
+    )
+
+
+_SEPARATOR = Placement("before", CHAT_HISTORY, rule="It begins the conversation.")
+
+
+class _Sections:
+    """Makes the messages around the conversation ready to be charged."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.gaps: list[int | None] = []
+        """The identities of turns before which an empty message stands that is not the system's."""
+
+    def of(self, placed: Sequence[Placed]) -> Iterator[PromptSection | None]:
+        """Yield messages at their places; None stands for the example dialogues."""
+        for line, placement in placed:
+            if line is self._parts.groups.examples_anchor:
+                yield None
+                continue
+            turns = turns_of(((line, placement),), self._parts.texts)
+            if not turns and line.message.role != "system":
+                self.gaps.append(None)
+            for turn in turns:
+                if self.gaps[-1:] == [None]:
+                    self.gaps[-1] = id(turn)
+                identity = line.slot or line.message.id.removesuffix(OTHERWISE)
+                yield PromptSection(identity, turn, bool(line.slot))
