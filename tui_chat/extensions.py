@@ -30,6 +30,8 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {
         "builders": ("sillytavern",),
         "commands": ("sillytavern",),
+        "formats": ("SillyTavern's chats",),
+        "exports": ("sillytavern",),
         "preset_files": ("prompts",),
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),

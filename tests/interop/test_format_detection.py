@@ -78,7 +78,7 @@ def test_faults_have_a_place(file: object, place: str, fault: str):
     ("file", "fault", "advice"),
     [
         ({"entries": {}}, "is a lorebook", "the folder `lorebooks`"),
-        ({"prompts": [], "prompt_order": []}, "is a preset of SillyTavern", "presets import"),
+        ({"prompts": [], "prompt_order": []}, "is a preset of another program", "presets import"),
         ({"presetMessages": []}, "is a preset", "the folder `presets`"),
     ],
 )

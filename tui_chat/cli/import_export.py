@@ -297,8 +297,8 @@ class _ExportFormat(click.Choice[str]):
     type=_ExportFormat(),
     default="json",
     show_default=True,
-    help="json is complete and can be imported again; jsonl has the messages; sillytavern is a "
-    "chat of SillyTavern; markdown and html are for reading.",
+    help="json is complete and can be imported again; jsonl has the messages; markdown and html "
+    "are for reading; others are for the programs of that name.",
 )
 @click.option(
     "--output", "-o", type=FILE, help="A file; with --all a folder, or for JSON one file."

@@ -54,10 +54,7 @@ _SAMPLE_BYTES = 8 * 2**20
 """How much of a text is looked at to find a record of a known format."""
 
 
-_FIRST = (
-    FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),
-    FormatPath("SillyTavern's chats", "tui_chat.interop.sillytavern:FORMATS", "SillyTavern"),
-)
+_FIRST = (FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),)
 _LAST = (
     FormatPath("HAR files with calls of a provider", "tui_chat.interop.har:FORMATS"),
     FormatPath("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),
@@ -66,7 +63,7 @@ _LAST = (
 _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("prompts", "prompt_order"),
-        "a preset of SillyTavern",
+        "a preset of another program",
         "Import it with `tui-chat presets import FILE`, or in the preset editor with m.",
     ),
     (("presetMessages",), "a preset", "Copy it into the folder `presets` beside config.toml."),

@@ -63,8 +63,9 @@ class LorebookFile:
         if whole is not None:
             entries = next(value for key, value in whole.items() if _is_list(key))
         objects = [object_or_none(each) or {} for each in as_array(entries)]
-        if objects or isinstance(entries, dict):
-            form = _form_of(entries, objects)
+        is_object = isinstance(entries, dict)
+        if objects or is_object:
+            form = _form_of(objects, is_object=is_object)
         return cls(text, source, name, found.book, found.paths, form, whole is None)
 
     def number_of(self, entry: LorebookEntry) -> int:
@@ -75,10 +76,10 @@ class LorebookFile:
         return number
 
 
-def _form_of(entries: object, objects: Sequence[Mapping[str, Any]]) -> LoreForm | None:
-    """Return the form that all entries have; None for ours."""
+def _form_of(entries: Sequence[Mapping[str, Any]], *, is_object: bool) -> LoreForm | None:
+    """Return the form that all entries have, and those of an object; None for ours."""
     for form in lore_forms():
-        if isinstance(entries, dict) or all(map(form.is_entry, objects)):
+        if is_object or all(map(form.is_entry, entries)):
             return form
     return None
 

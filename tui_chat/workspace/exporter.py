@@ -44,13 +44,6 @@ _OWN = (
         ".jsonl",
         "The active branch, one message a line, for programs",
     ),
-    ExportPath(
-        "sillytavern",
-        "tui_chat.interop.sillytavern_chat:chat_lines",
-        ".jsonl",
-        "A chat of SillyTavern: the active branch with its versions as swipes",
-        "tui_chat.interop.sillytavern_chat:unwritten",
-    ),
 )
 
 MULTI_SESSION_FORMATS = frozenset(("json", "shared"))

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.interop.reading import only
-from tui_chat.interop.sillytavern_chat import chat_lines, unwritten
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.sillytavern.chat_export import chat_lines, unwritten
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "chats"
 TEXTS = st.sampled_from(("", " ", "Hi.", "a\nb", "\u2028", "é\u202e", "{{user}}"))

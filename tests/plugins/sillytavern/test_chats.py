@@ -10,10 +10,10 @@ import pytest
 
 from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
-from tui_chat.interop import sillytavern as reader
 from tui_chat.interop.readable_parts import active_branch, siblings
-from tui_chat.interop.sillytavern_chat import chat_lines
 from tui_chat.models.settings import AuthorNote, CharacterTexts, Injection, LoreTimer
+from tui_chat.plugins.sillytavern import chats as reader
+from tui_chat.plugins.sillytavern.chat_export import chat_lines
 
 
 def chat(*messages: dict[str, Any], **facts: Any) -> bytes:

@@ -7,6 +7,8 @@ preset_export   writes them
 card_files      character cards in JSON, pictures and archives
 cards           the roles that they describe
 world_info      lorebooks
+chats           reads chats
+chat_export     writes them
 user_folder     the folder of a user, imported as a whole
 user_settings   its settings
 folder_check    what such a folder would bring
@@ -14,19 +16,29 @@ cases           a request described in one file
 command         the command
 """
 
-from tui_chat.extensions import BuilderPath, CommandPath, Plugin
+from tui_chat.extensions import BuilderPath, CommandPath, ExportPath, FormatPath, Plugin
 
 _HERE = "tui_chat.plugins.sillytavern"
 
 PLUGIN = Plugin(
     name="sillytavern",
-    summary="Builds SillyTavern's requests; imports and exports its presets, cards and lorebooks.",
+    summary="Builds SillyTavern's requests; imports and exports its files.",
     builders=(BuilderPath("sillytavern", f"{_HERE}.context.builder:build_context"),),
     commands=(
         CommandPath(
             "sillytavern",
             f"{_HERE}.command:sillytavern",
             "Check a folder of SillyTavern, and build requests as SillyTavern does.",
+        ),
+    ),
+    formats=(FormatPath("SillyTavern's chats", f"{_HERE}.chats:FORMATS", "SillyTavern"),),
+    exports=(
+        ExportPath(
+            "sillytavern",
+            f"{_HERE}.chat_export:chat_lines",
+            ".jsonl",
+            "A chat of SillyTavern: the active branch with its versions as swipes",
+            f"{_HERE}.chat_export:unwritten",
         ),
     ),
     preset_files=(f"{_HERE}.preset_export:PRESET_FILES",),

@@ -19,7 +19,6 @@ from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, read_file
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import read_conversations
-from tui_chat.interop.sillytavern import HIDDEN
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import MAX_FINDINGS
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
@@ -31,6 +30,7 @@ from tui_chat.models.setting_json import settings_json
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.sillytavern.card_files import LARGEST_CARD, is_card, read_card
 from tui_chat.plugins.sillytavern.cards import book_text, role_of_card
+from tui_chat.plugins.sillytavern.chats import HIDDEN
 from tui_chat.plugins.sillytavern.presets import is_sillytavern, parse_sillytavern_preset
 
 _FOLDERS = {

@@ -21,15 +21,6 @@ from hashlib import sha256
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.sillytavern_chat import (
-    character_of_chat,
-    chat_variables,
-    injections_of_chat,
-    kept_line,
-    lorebook_of_chat,
-    note_of_chat,
-    timers_of_chat,
-)
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
     FoundConversation,
@@ -44,6 +35,15 @@ from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
 from tui_chat.models.text import clean
+from tui_chat.plugins.sillytavern.chat_export import (
+    character_of_chat,
+    chat_variables,
+    injections_of_chat,
+    kept_line,
+    lorebook_of_chat,
+    note_of_chat,
+    timers_of_chat,
+)
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder stands for it."
 HIDDEN = "A message hidden from the model was placed beside the active branch."
