@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import Styled, write_json, write_line, write_progress
 from tui_chat.errors import InputError, StoreDamaged
+from tui_chat.store.maintenance import salvage as rescue
+from tui_chat.store.maintenance import upkeep
+from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult
+from tui_chat.store.maintenance.check import check as run_checks
 
 
 def _ask(question: str, unasked: str) -> None:
@@ -45,7 +51,7 @@ def _size(count: float) -> str:
     return f"{count:,.1f} GB"
 
 
-@click.group()
+@click.group(cls=LazyGroup, place="db")
 @click.pass_context
 def db(context: click.Context) -> None:
     """Maintain the database: versions, backups, checks, rescue.
@@ -68,8 +74,6 @@ def status(path: Path, as_json: bool) -> None:
     Example:
       tui-chat db status --json
     """
-    from tui_chat.store.maintenance import upkeep
-
     if not any(path.parent.glob(f"{path.name}*")):
         if as_json:
             write_json({"path": str(path), "version": None, "exists": False})
@@ -77,36 +81,22 @@ def status(path: Path, as_json: bool) -> None:
             write_line(f"{path} does not exist yet; the first start of the app creates it.")
         return
 
-    found = upkeep.status(path)
+    facts = upkeep.status(path)
     if as_json:
-        write_json(
-            {
-                "path": str(found.path),
-                "exists": True,
-                "version": found.version,
-                "applied": list(found.applied),
-                "pending": list(found.pending),
-                "bytes": found.bytes,
-                "log_bytes": found.log_bytes,
-                "free_bytes": found.free_bytes,
-                "sessions": found.sessions,
-                "messages": found.messages,
-                "backup": str(found.backup) if found.backup else None,
-                "in_use": found.in_use,
-            }
-        )
+        saved = str(facts.backup) if facts.backup else None
+        write_json({"exists": True, **asdict(facts), "path": str(path), "backup": saved})
         return
     rows = [
-        ("database", str(found.path)),
-        ("version", f"{found.version} of {found.version + len(found.pending)}"),
-        *(("", f"{name}  applied") for name in found.applied),
-        *(("", f"{name}  PENDING: `tui-chat db migrate`") for name in found.pending),
-        ("size", f"{_size(found.bytes)}, {_size(found.free_bytes)} of it free"),
-        ("log", _size(found.log_bytes)),
-        ("sessions", f"{found.sessions:,}"),
-        ("messages", f"{found.messages:,}"),
-        ("backup", _age(found.backup) if found.backup else "none: `tui-chat db backup`"),
-        ("in use", "yes, another program has it open" if found.in_use else "no"),
+        ("database", str(facts.path)),
+        ("version", f"{facts.version} of {facts.version + len(facts.pending)}"),
+        *(("", f"{name}  applied") for name in facts.applied),
+        *(("", f"{name}  PENDING: `tui-chat db migrate`") for name in facts.pending),
+        ("size", f"{_size(facts.bytes)}, {_size(facts.free_bytes)} of it free"),
+        ("log", _size(facts.log_bytes)),
+        ("sessions", f"{facts.sessions:,}"),
+        ("messages", f"{facts.messages:,}"),
+        ("backup", _age(facts.backup) if facts.backup else "none: `tui-chat db backup`"),
+        ("in use", "yes, another program has it open" if facts.in_use else "no"),
     ]
     for name, value in rows:
         write_line(f"{name:<10}{value}")
@@ -124,8 +114,6 @@ def migrate(path: Path, target: int | None) -> None:
     Example:
       tui-chat db migrate
     """
-    from tui_chat.store.maintenance import upkeep
-
     before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
     if before == after:
         write_line(f"Nothing to do: the database has version {after}.")
@@ -145,8 +133,6 @@ def rollback(path: Path, target: int | None, sure: bool) -> None:
     Example:
       tui-chat db rollback --to 3
     """
-    from tui_chat.store.maintenance import upkeep
-
     before, after, losses = upkeep.rollback_losses(path, target)
     write_line(f"Version {before} -> {after}. This loses:")
     for loss in losses:
@@ -171,8 +157,6 @@ def backup(path: Path, file: Path | None, force: bool) -> None:
     Example:
       tui-chat db backup chat-copy.db
     """
-    from tui_chat.store.maintenance import upkeep
-
     saved = upkeep.backup(path, file, now=time.time(), force=force)
     write_line(f"{saved}  {_size(saved.stat().st_size)}")
 
@@ -187,8 +171,6 @@ def restore(path: Path, file: Path) -> None:
     Example:
       tui-chat db restore chat-copy.db
     """
-    from tui_chat.store.maintenance import upkeep
-
     aside = upkeep.restore(path, file, now=time.time())
     write_line(f"{path} was replaced by {file}.")
     if aside is not None:
@@ -208,24 +190,20 @@ def check(path: Path, as_json: bool) -> None:
     Example:
       tui-chat db check
     """
-    from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult
-    from tui_chat.store.maintenance.check import check as run_checks
 
     def show(check: CheckResult) -> None:
+        if as_json:
+            return
         sign = Styled("NO", "red") if check.faults else Styled("ok", "green")
         write_line("  ", sign, f"  {check.name}")
         for fault in check.faults:
             write_line(f"      {fault}")
 
-    def on_check(check: CheckResult) -> None:
-        if not as_json:
-            show(check)
-
     try:
-        checks = run_checks(path, on_check)
+        checks = run_checks(path, show)
     except StoreDamaged as error:
         checks = (CheckResult("file", (str(error),)),)
-        on_check(checks[0])
+        show(checks[0])
     faults = sum(len(each.faults) for each in checks)
     if as_json:
         write_json(
@@ -261,8 +239,6 @@ def repair(path: Path) -> None:
     Example:
       tui-chat db repair
     """
-    from tui_chat.store.maintenance import upkeep
-
     upkeep.rebuild(path)
     write_line("Counts were rebuilt. The search index will be rebuilt before the next search.")
 
@@ -276,8 +252,6 @@ def vacuum(path: Path) -> None:
     Example:
       tui-chat db vacuum
     """
-    from tui_chat.store.maintenance import upkeep
-
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
 
@@ -295,8 +269,6 @@ def salvage(path: Path, file: Path | None, target: Path) -> None:
     Example:
       tui-chat db salvage --to rescued.db
     """
-    from tui_chat.store.maintenance import salvage as rescue
-
     source = file or path
 
     def progress(rows: int, pages: int) -> None:
