@@ -1,6 +1,7 @@
 """What the user configured: file < environment < flags, read once and passed down.
 
 values              Config
+sources             reads it: file < environment < flags
 built_in_endpoints  the endpoints that exist without any configuration
 file                config.toml and the lines of its keys; imported only if there is one
 schema              the keys it may have, checked by pydantic
@@ -13,7 +14,8 @@ from tui_chat.config.built_in_endpoints import (
     repeats_offline_models,
     standard_endpoint,
 )
-from tui_chat.config.values import Config, load_config
+from tui_chat.config.sources import load_config
+from tui_chat.config.values import Config
 
 __all__ = [
     "BUILT_IN_ENDPOINTS",
