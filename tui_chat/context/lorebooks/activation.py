@@ -417,6 +417,19 @@ class Activation(KeySearch):
         """Return what the entries of a book with a budget cost together."""
         return self._budget.spent(number)
 
+    def not_by_content(self, rank: int) -> str:
+        """Return why the content of active entries, in which keys of an entry occur, does not
+        activate it, as a sentence.
+        """
+        candidate = self.index.candidates[rank]
+        entry, book = candidate.keyed.entry, candidate.book
+        if not (book.recursive and book.max_recursion) or entry.exclude_recursion:
+            return "The content of other entries does not activate it."
+        if self.by_places:
+            return "The search ended before its level of recursion."
+        rounds = f"{book.max_recursion} round{'s' * (book.max_recursion != 1)}"
+        return f"Others activate the entries of its lorebook for {rounds} at most."
+
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:

@@ -70,15 +70,20 @@ class Conditions:
         if entry.triggers and self._kind not in entry.triggers:
             return f"It is only active with {', '.join(entry.triggers)}."
         if entry.characters and (self._name in entry.characters) is entry.characters_excluded:
+            if not self._name:
+                return f"It is only active with a role: {', '.join(entry.characters)}."
             return f"It is not active with the role {self._name}."
         if entry.character_tags:
             has_tag = not set(self._tags).isdisjoint(entry.character_tags)
             if has_tag is entry.characters_excluded:
+                if not has_tag:
+                    tags = ", ".join(entry.character_tags)
+                    return f"It is only active with a role with one of the tags {tags}."
                 return f"It is not active with the tags of the role {self._name}."
         if self._length < entry.delay:
-            return f"It is not active before there are {entry.delay} messages."
+            return f"It is not active before there {_are_messages(entry.delay)}."
         if end := self._end_of_cooldown(candidate):
-            return f"It was active and is in its cooldown until there are {end:,} messages."
+            return f"It was active and is in its cooldown until there {_are_messages(end)}."
         return ""
 
     def _end_of_cooldown(self, candidate: RankedEntry) -> int:
@@ -104,7 +109,7 @@ class Conditions:
     def sticky_words(self, candidate: RankedEntry) -> str:
         """Say how long an entry stays active."""
         timer = self._sticky[candidate.book.name, candidate.keyed.entry.id]
-        return f"stays active until there are {timer.end:,} messages"
+        return f"stays active until there {_are_messages(timer.end)}"
 
     def sticky_ranks(self, index: BookIndex) -> Iterator[int]:
         """Yield the ranks of the entries that stay active."""
@@ -135,6 +140,10 @@ class Conditions:
                 return card.depth_prompt.content if card.depth_prompt is not None else ""
             case _:
                 return getattr(card, source)
+
+
+def _are_messages(count: int) -> str:
+    return "is 1 message" if count == 1 else f"are {count:,} messages"
 
 
 def remaining(

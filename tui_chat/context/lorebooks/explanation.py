@@ -159,6 +159,10 @@ class LoreExplanation:
             rule, cause = search.lost[rank]
             return _although(rule, search.why(rank, cause))
         keyed = candidate.keyed
+        if keyed.entry.constant or search.conditions.is_sticky(candidate):
+            return (
+                "It waits until the content of other entries is searched; the search ended before."
+            )
         if not keyed.keys:
             return "It has no keys and is not always active."
         depth = search.depth(candidate)
@@ -166,10 +170,7 @@ class LoreExplanation:
             return "Its scan depth is 0, so nothing is searched for its keys."
         found, why = self._found_keys(candidate), self._why(rank)
         if not found and why:
-            rule = "The content of other entries does not activate it."
-            if keyed.entry.delay_until_recursion:
-                rule = "The search ended before its level of recursion."
-            return _although(rule, why)
+            return _although(search.not_by_content(rank), why)
         if not found:
             messages = "message" if depth == 1 else f"{depth} messages"
             return f"None of its keys occurs in the newest {messages}."
@@ -179,7 +180,10 @@ class LoreExplanation:
         if keyed.entry.delay_until_recursion:
             return f"{occurs}, but only the content of other entries activates it."
         if why:
-            return f"{occurs}, but the search had ended: a budget was used up."
+            rule = search.not_by_content(rank)
+            return (
+                f"{occurs}, but its condition is met by the content of other entries only. {rule}"
+            )
         secondary = [search.key_words(candidate, key) for key in keyed.secondary]
         words = ", ".join((*secondary, *(f"“{' ' * is_blank}”" for is_blank in keyed.blanks)))
         condition = LOGIC_WORDS[keyed.entry.secondary_logic]
