@@ -119,7 +119,7 @@ class CapturedRequest:
         """
         envelope = self.envelope
         if model and not envelope.parameters.model.value:
-            named = Sourced(model, Origin(OriginKind.SETTING, "model", "URL"))
+            named = Sourced(model, Origin(OriginKind.SETTING, "model", "model, from the URL"))
             envelope = replace(envelope, parameters=replace(envelope.parameters, model=named))
         name = envelope.parameters.model.value
         limit = endpoint.facts_of(name).context_limit

@@ -77,7 +77,10 @@ class Origin:
         match self.kind, self.id.rpartition("/"):
             case OriginKind.SYSTEM, (_, "/", field):  # a field of a character card
                 words = f"{field} of the character"
-            case OriginKind.LORE, ("", "", "author_note"):
+            case (OriginKind.LORE, ("", "", "author_note")) | (
+                OriginKind.SETTING,
+                ("", "", "body"),
+            ):
                 return called
             case _:
                 pass

@@ -398,7 +398,9 @@ class InspectorFrame(OnePassWidget):
             self._notes.show(())
             return
         self._draw_view(composed)
-        self._notes.show(composed.notes)
+        recorded = composed.recorded
+        is_exact = recorded is None or not (recorded.is_masked or recorded.missing)
+        self._notes.show(composed.notes, is_exact=is_exact)
         self._show_size()
 
     def _draw_view(self, composed: Composed) -> None:

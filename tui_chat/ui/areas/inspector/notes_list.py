@@ -69,10 +69,10 @@ class NotesList(Vertical, OnePassWidget):
         yield self._header
         yield self._rows
 
-    def show(self, notes: Sequence[Note]) -> None:
-        """Show notes, worst first."""
+    def show(self, notes: Sequence[Note], *, is_exact: bool = True) -> None:
+        """Show notes, worst first; `is_exact` is False for a body that is not all that was sent."""
         self._rows.show(notes)
-        self._header.is_cut = self._rows.is_cut
+        self._header.is_cut, self._header.is_exact = self._rows.is_cut, is_exact
         self._header.notes = tuple(notes)
         self._settle()
 
@@ -169,6 +169,8 @@ class NotesHeader(OnePassWidget):
     expanded: reactive[bool] = reactive(False)
     is_cut: reactive[bool] = reactive(False)
     """True if not all rows are listed."""
+    is_exact: reactive[bool] = reactive(True)
+    """False for a body that is not all that was sent."""
 
     class HeaderClicked(Message):
         """The header was clicked."""
@@ -177,7 +179,7 @@ class NotesHeader(OnePassWidget):
         """Draw the count."""
         if not self.notes:
             text = "✓ nothing changed or left out"
-            text = text if self.size.width >= len(text) else "✓ no notes"
+            text = text if self.is_exact and self.size.width >= len(text) else "✓ no notes"
             return Content.styled(text, "$foreground 72%")
         numbers = Counter(note.level for note in self.notes)
         fold = "▾ " if self.expanded else "▸ "

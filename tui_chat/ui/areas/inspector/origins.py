@@ -149,7 +149,7 @@ def placement_rule(
 
 
 def _others(count: int) -> str:
-    return "its neighbour" if count == 1 else f"{count} neighbours"
+    return "its neighbor" if count == 1 else f"{count} neighbors"
 
 
 def _item(tree: Tree, pointer: str) -> tuple[str, Tree | None]:
@@ -185,7 +185,12 @@ def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:
         if around.kind is not OriginKind.GLUE and (turn := _turn_of(around, turns)):
             return turn
         around = around.within
-    return _turn_of(under.owner, turns)
+    owner: Origin | None = under.owner
+    while owner is not None:
+        if turn := _turn_of(owner, turns):
+            return turn
+        owner = owner.within
+    return None
 
 
 def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:
@@ -260,14 +265,18 @@ def _wrapped(text: str, width: int, lines: int) -> list[str]:
 
 def origin_phrase(under: CursorTarget) -> str:
     """Return an origin in words: `macro “date” in preset message “Style”`."""
-    inner, around = under.origin, under.origin.within
-    words = inner.label
+    words = _phrase(under.origin)
+    if under.origin.kind is OriginKind.GLUE and under.owner.kind is not OriginKind.GLUE:
+        words += f" in {_phrase(under.owner)}"
+    return words
+
+
+def _phrase(inner: Origin) -> str:
+    words, around = inner.label, inner.within
     if around is not None and (around.kind, around.id) == (inner.kind, inner.id):
         words, inner, around = f"{inner.name} of {around.label}", around, around.within
     while around is not None:
         is_book = inner.kind is OriginKind.LORE
         words += f" of the lorebook “{around.id}”" if is_book else f" in {around.label}"
         inner, around = around, around.within
-    if under.origin.kind is OriginKind.GLUE and under.owner.kind is not OriginKind.GLUE:
-        words += f" in {under.owner.label}"
     return words
