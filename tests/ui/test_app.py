@@ -233,7 +233,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert app.workspace.state.session is not None
         assert app.workspace.state.session.title == "second"
         first = app.workspace.state.sessions[1].session_id
-        app.query_one(SessionList).post_message(SessionList.Opened(first))
+        app.sessions.action_open(first)
         await until(pilot, lambda: app.query_one(Composer).text == "unfinished")
 
 
@@ -301,16 +301,15 @@ async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
         workspace = app.workspace
         assert workspace is not None
         assert workspace.state.session is not None
-        sessions = app.query_one(SessionList)
-        sessions.post_message(SessionList.RenameRequested(workspace.state.session.session_id))
+        app.sessions.action_rename_listed()
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("ctrl+u", *"Novel", "enter")
         await until(pilot, lambda: workspace.state.sessions[0].title == "Novel")
-        sessions.post_message(SessionList.DeleteRequested((workspace.state.session.session_id,)))
+        app.sessions.action_delete()
         await until(
             pilot, lambda: workspace.state.sessions == () and workspace.state.session is None
         )
-        sessions.post_message(SessionList.UndoRequested())
+        app.sessions.action_undo()
         await until(
             pilot,
             lambda: (

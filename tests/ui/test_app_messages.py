@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,53 @@ async def test_a_deletion_can_be_undone(tmp_path: Path):
         await until(pilot, lambda: texts(app) == before)
         transcript = app.query_one(Transcript)
         await until(pilot, lambda: transcript.cursor == 0)  # there again, and not at the end
+
+
+async def test_a_pin_is_set_and_removed(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        workspace = app.workspace
+        assert workspace is not None
+        await pilot.press("k", "k", "p")
+        await until(pilot, lambda: workspace.state.entries[0].message.pinned)
+        await pilot.press("p")
+        await until(pilot, lambda: not workspace.state.entries[0].message.pinned)
+
+
+async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    said: list[str] = []
+    monkeypatch.setattr(TuiChat, "notify", lambda _, message, **more: said.append(message))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        user, reply = app.chat.pane.transcript.entries
+        app.chat.pane.transcript.show((user, replace(reply, status="streaming")), session_id="s")
+        said.clear()
+        keys = ("r", "C", "e", "f", "d", "i", "w", "E", "a", "x", "left", "right", "o", "v")
+        for count, key in enumerate(keys, 1):
+            await pilot.press(key)
+            await until(pilot, lambda count=count: len(said) == count)
+        await pilot.press("k", "k", "i", "S")
+        await until(pilot, lambda: len(said) == len(keys) + 2)
+        assert [sentence.partition(";")[0] for sentence in said] == [
+            *["This reply is still arriving"] * 8,
+            *["No tool call is waiting for a result here."] * 2,
+            *["There is one version of this message"] * 2,
+            "There is no link in this message.",
+            "There is no picture, sound or file in this message.",
+            "Only replies have their own request",
+            "There is no session of a subagent here.",
+        ]
+        said.clear()
+        last = replace(reply, sibling=1, siblings=2)
+        app.chat.pane.transcript.show((replace(user, siblings=2), last), session_id="s")
+        await pilot.press("end", "right", "k", "k", "left")
+        await until(pilot, lambda: len(said) == 2)
+        assert said == ["This is the newest version.", "This is the oldest version."]
+        app.chat.pane.transcript.show((), session_id="s")
+        said.clear()
+        await pilot.press("r", "p")
+        await until(pilot, lambda: len(said) == 2)
+        assert said == ["There is no message yet."] * 2
 
 
 @pytest.mark.parametrize("kind", ["chatgpt", "own"])

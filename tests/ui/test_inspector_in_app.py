@@ -23,7 +23,6 @@ from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import InspectRequested, RevealMessageRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.views import RowsView, View
@@ -150,7 +149,8 @@ async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path:
         await say(pilot, "Second")
         inspector = app.query_one(Inspector)
         transcript = app.query_one(Transcript)
-        transcript.post_message(InspectRequested(workspace.state.entries[1].message.id))
+        transcript.go_to(1)
+        app.conversation.action_inspect()
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
         assert inspector.composed is not None
@@ -278,7 +278,8 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         await say(pilot, "First")
         first = workspace.state.entries[0].message
         transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
-        transcript.post_message(RevealMessageRequested(first.id))
+        transcript.go_to(0)
+        app.conversation.action_reveal()
         await settle(pilot)
         under = inspector.view.under
         assert under is not None

@@ -14,7 +14,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import OpenLinkRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
@@ -182,7 +181,7 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
         app.copy_to_clipboard("\x1b[201~echo obeyed\n")
         await until(pilot, lambda: handed[1:] == ["␛[201~echo obeyed\n"])
         # A link that nothing can open is there to be pasted elsewhere.
-        app.query_one(Transcript).post_message(OpenLinkRequested("https://example.org/"))
+        app.conversation.action_open_link("https://example.org/")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("y")
         await until(pilot, lambda: "No browser" in told(app))

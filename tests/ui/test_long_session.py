@@ -17,8 +17,6 @@ from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.workspace import live_request, requests, sessions
 
 
@@ -80,8 +78,7 @@ async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
             return await branch(session_id, last=last)
 
         monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
-        rows = app.query_one(SessionRows)
-        rows.post_message(SessionList.Opened(long))
+        app.sessions.action_open(long)
         await until(pilot, lambda: composer.text == "kept")
         composer.text = "third"
         await pilot.press("enter")
@@ -107,7 +104,7 @@ async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
         await app.chat.drafts.restore()
         assert composer.text == "of the new chat"
         gate.clear()
-        rows.post_message(SessionList.Opened(long))
+        app.sessions.action_open(long)
         await until(pilot, lambda: composer.text == "")
         composer.text = "not sent"
         await pilot.press("enter")

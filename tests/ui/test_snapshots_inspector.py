@@ -11,8 +11,6 @@ from tests.ui.album import Album
 from tests.ui.app_under_test import asked, opened, say, settle, until
 from tests.ui.areas.presets.preset_app import app_with
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import InspectRequested
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import LoreView, View
 
@@ -42,9 +40,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
             await settle(pilot)
             await album.take(pilot, view.value)
         inspector.view_shown = View.PAYLOAD
-        app.query_one(Transcript).post_message(
-            InspectRequested(workspace.state.entries[1].message.id)
-        )
+        app.inspector.show_message_request(workspace.state.entries[1].message.id)
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")
         app.inspector.action_what_if()

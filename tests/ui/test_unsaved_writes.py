@@ -19,7 +19,6 @@ from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.header_footer import footer_lines
-from tui_chat.ui.areas.chat.transcript_messages import EditRequested
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace.workspace import Workspace
 
@@ -178,9 +177,8 @@ async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> 
         await opened(pilot)
         await say(pilot, "Hello")
         disk.is_full = True
-        app.chat.pane.transcript.post_message(
-            EditRequested(workspace_of(app).state.entries[0].message.id)
-        )
+        app.chat.pane.transcript.go_to(0)
+        app.conversation.action_edit()
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "much better"
         first = app.screen

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tui_chat.ui.panes import Panes
 
 
-WRITING_KEYS = frozenset(("retry", "continue", "edit", "answer", "run"))
-"""Actions of the conversation that a read-only app answers with a sentence only."""
-
 _MOVES = frozenset(
     (
         *("begin", "bottom", "down", "end", "first", "home", "item", "last", "move", "page"),
@@ -44,7 +41,7 @@ _CURSOR_ACTIONS = frozenset(
     (
         *("begin", "bottom", "choose", "choose_to", "down", "end", "first", "hit", "item", "last"),
         *("leave", "message", "move", "new_line", "open", "page", "piece", "question", "rows"),
-        *("run", "step", "step_view", "submit", "top", "up"),
+        *("step", "step_view", "submit", "top", "up", "conversation.run", "tool_calls.run"),
     )
 )
 """Actions of panes that move the cursor or answer the focused line, or that the app has too: no
@@ -163,12 +160,7 @@ class ActionIndex:
         return sorted(existing, key=lambda titled: not titled[1].has_focus_within)
 
     def _pane_keys(self, pane: Widget) -> Iterator[PaneKey]:
-        hidden = WRITING_KEYS if self._panes.chat.context.read_only else frozenset[str]()
-        return (
-            key
-            for key in keys_of(pane)
-            if key.action not in hidden and self._is_possible(key.action)
-        )
+        return (key for key in keys_of(pane) if self._is_possible(key.action))
 
     def _is_possible(self, action: str) -> bool:
         area, name, parameters = parse(action)

@@ -29,7 +29,7 @@ from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
-from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_bindings import KeyBindings, screen_errors
 from tui_chat.ui.key_clock import KeyClock
@@ -162,7 +162,7 @@ class TuiChat(App[None]):
 
     @on(KeyMarker)
     @on(SessionSwitched)
-    @on(SessionList.Stayed)
+    @on(SessionRows.Stayed)
     @on(Worker.StateChanged)
     async def _key_followed(self, message: Message) -> None:
         await self.key_queue.on_message(message)

@@ -37,7 +37,7 @@ from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
-from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -56,7 +56,9 @@ DIALOG_GROUPS = ("dialog", "open", "palette", "inspect")
 FOCUS_MOVING_ACTIONS = frozenset(
     (
         *(action.run for action in ACTIONS if action.moves_focus),
-        *("filter", "rename", "tags", "folder", "edit", "answer", "edit_arguments"),
+        *("filter", "sessions.rename_listed", "sessions.tag", "sessions.move_to_folder"),
+        *("conversation.edit", "conversation.answer"),
+        *("tool_calls.answer", "tool_calls.edit_arguments"),
         *("want('filter')", "want('add')", "want('more')"),
     )
 )
@@ -145,7 +147,7 @@ class KeyQueue:
                 await self._marker_came(message)
             case SessionSwitched() if not self._waiting_for:
                 await self._deliver_pending()
-            case SessionList.Stayed():
+            case SessionRows.Stayed():
                 self._end_focus_wait()
             case Worker.StateChanged():
                 ended = cast("Worker[object]", message.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual

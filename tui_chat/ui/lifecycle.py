@@ -98,8 +98,14 @@ class Lifecycle:
         """Why something was not saved when the workspace was closed; empty if everything was."""
         self._is_start_confirmed = False
         """True once the session that was opened at the start has been on the screen for a while."""
+        self._is_closed = False
         self._end: asyncio.Future[None] | None = None
         """The shutdown that a signal started."""
+
+    @property
+    def _workspace(self) -> Workspace | None:
+        """The workspace until it is closed. Areas keep it to the end: a key may still come."""
+        return None if self._is_closed else self._app.workspace
 
     # --- opening -------------------------------------------------------------------------
 
@@ -110,6 +116,7 @@ class Lifecycle:
     async def _open(self) -> None:
         """Open the workspace and show the last session."""
         app, main = self._app, self._app.main
+        self._is_closed = False
         await asyncio.to_thread(_import_the_rest)
         await app.inspector.open_pane()
         try:
@@ -119,6 +126,7 @@ class Lifecycle:
             await workspace.start(guarded=True)
         except TuiChatError as error:
             await self.close()
+            main.workspace = None
             if await self._recover(error):
                 self.open_soon()
             else:
@@ -135,7 +143,7 @@ class Lifecycle:
         """Show an event of the workspace; only errors while it is not open."""
         from tui_chat.workspace.events import Failed
 
-        app, workspace = self._app, self._app.workspace
+        app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
             app.notifications.handle(event, app.main.undo_key)
             if workspace is not None:
@@ -167,7 +175,7 @@ class Lifecycle:
 
     async def _check_external_changes(self) -> None:
         """Check for changes by other programs, now and from now on."""
-        if (workspace := self._app.workspace) is not None:
+        if (workspace := self._workspace) is not None:
             if not self._is_start_confirmed:
                 self._is_start_confirmed = True
                 await workspace.sessions.confirm_start()
@@ -203,7 +211,7 @@ class Lifecycle:
 
     async def _quit(self) -> None:
         await self._app.chat.drafts.save()
-        workspace = self._app.workspace
+        workspace = self._workspace
         if workspace is not None and (
             workspace.state.unsaved_presets
             or workspace.state.is_temporary
@@ -223,7 +231,8 @@ class Lifecycle:
 
     async def close(self) -> None:
         """Stop replies and close the store."""
-        workspace, self._app.main.workspace = self._app.workspace, None
+        workspace, self._is_closed = self._workspace, True
+        self._app.main.workspace_opened.clear()
         if workspace is not None:
             has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
             if not has_crashed and not self._is_start_confirmed:  # a signal is no fault
@@ -257,7 +266,7 @@ class Lifecycle:
         with app._context():  # pyright: ignore[reportPrivateUsage]  a signal has no active app
             try:
                 await self.wait_for_draft()
-                if app.workspace is not None:
+                if self._workspace is not None:
                     await app.chat.drafts.save()
                 await self.close()
             finally:

@@ -85,7 +85,7 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         if is_new and self.is_current:  # then everything visible has been drawn
             for widget in self._compositor.visible_widgets:
                 if isinstance(widget, OnePassWidget):
-                    widget.forgo_drawing()
+                    widget.cancel_repaint()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Apply no styles a second time at the start: mounting the widgets has just done so."""
@@ -98,14 +98,17 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
 
     # --- the workspace -------------------------------------------------------------------
 
-    async def opened_workspace(self) -> Workspace | None:
-        """Wait until the workspace is open; return None if it was closed meanwhile."""
+    async def opened_workspace(self) -> Workspace:
+        """Return the workspace once it is open and its last session is shown. After it was closed,
+        this waits until the app ends.
+        """
         await self.workspace_opened.wait()
+        assert self.workspace is not None
         return self.workspace
 
     @property
     def is_workspace_open(self) -> bool:
-        """True if the workspace is open and its last session is shown."""
+        """True from when the workspace is open and its last session is shown until it is closed."""
         return self.workspace_opened.is_set()
 
     @property
@@ -126,10 +129,11 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """Open another session: the draft stays with the old one, and that of the new one comes. If
         it `leaves` the active one, and that is a temporary session with messages, ask first.
         """
-        if leaves and self.workspace is not None:
+        workspace = self.workspace or await self.opened_workspace()
+        if leaves:
             from tui_chat.ui.dialogs.questions import confirm_leave
 
-            if not await confirm_leave(self._app, self.workspace):
+            if not await confirm_leave(self._app, workspace):
                 return
         await self.panes.chat.drafts.switch_session(opens)
 
@@ -138,14 +142,12 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """Show what replies cost."""
         from tui_chat.ui.dialogs.usage import show_usage
 
-        if (workspace := await self.opened_workspace()) is not None:
-            await show_usage(self._app, workspace)
+        await show_usage(self._app, await self.opened_workspace())
 
     @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:
         """Search all conversations, and go to what was found."""
         from tui_chat.ui.areas.search.area import search
 
-        if (workspace := await self.opened_workspace()) is not None:
-            typed = words or self._last_search
-            self._last_search = await search(self, self._app, workspace, self._now(), typed)
+        workspace, typed = await self.opened_workspace(), words or self._last_search
+        self._last_search = await search(self, self._app, workspace, self._now(), typed)

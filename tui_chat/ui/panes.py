@@ -34,8 +34,8 @@ from tui_chat.errors import InputError
 from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.area import ChatArea
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
@@ -195,7 +195,7 @@ class Panes(Horizontal, OnePassWidget):
         self._show_fitting(width)
         dividers = self._left_divider, self._right_divider
         for pane in (self.sessions, self._right, self.presets, self.inspector, *dividers):
-            pane.forgo_layout()
+            pane.cancel_layout()
 
     def on_mount(self) -> None:
         """Follow the height of what is below the transcript."""
@@ -383,8 +383,8 @@ class Panes(Horizontal, OnePassWidget):
         """Change the cache mark of an origin."""
         await self.presets.toggle_cache_mark(event.origin)
 
-    @on(messages.CursorMoved)
-    def _cursor_moved(self, event: messages.CursorMoved) -> None:
+    @on(Transcript.CursorMoved)
+    def _cursor_moved(self, event: Transcript.CursorMoved) -> None:
         origin = Origin(OriginKind.HISTORY, event.entry_id)
         self.inspector.highlight(origin, scroll=False)
 
@@ -399,14 +399,6 @@ class Panes(Horizontal, OnePassWidget):
     async def on_preset_pane_editor_left(self) -> None:
         """Return to the composer."""
         await self.chat.action_back()
-
-    @on(messages.RevealMessageRequested)
-    def _reveal_message(self, event: messages.RevealMessageRequested) -> None:
-        self.inspector.reveal_in_live(Origin(OriginKind.HISTORY, event.entry_id))
-
-    @on(messages.InspectRequested)
-    def _inspect(self, event: messages.InspectRequested) -> None:
-        self.inspector.show_message_request(event.entry_id)
 
     # --- what areas ask for (see `AreaLayout`) -----------------------------------------------
 
@@ -467,6 +459,14 @@ class Panes(Horizontal, OnePassWidget):
             self._forget_requested()
         if self.chat.pane.show_message(message_id, words):
             self.chat.pane.transcript.focus()
+
+    def show_request_of(self, message_id: str) -> None:
+        """Show the request that produced a reply."""
+        self.inspector.show_message_request(message_id)
+
+    def show_in_live_request(self, origin: Origin) -> None:
+        """Show where what came from an origin is in the live request."""
+        self.inspector.reveal_in_live(origin)
 
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""

@@ -99,7 +99,7 @@ COMMANDS = (
     Command(
         "continue",
         "Continue the last reply",
-        run="conversation.act_on_message('continue')",
+        run="conversation.act_on_message('conversation.continue')",
         aliases=("extend", "go-on"),
         kind="continue",
     ),
@@ -125,13 +125,15 @@ COMMANDS = (
         run="conversation.act_on_message('copy_code')",
     ),
     Command(
-        "save", "Save the last message's picture or file", run="conversation.act_on_message('save')"
+        "save",
+        "Save the last message's picture or file",
+        run="conversation.act_on_message('conversation.save')",
     ),
-    Command("fork", "Fork session from here", "TITLE", run="conversation.fork"),
+    Command("fork", "Fork session from here", "TITLE", run="conversation.fork_branch"),
     Command(
         "delete",
         "Delete the last message",
-        run="conversation.act_on_message('delete')",
+        run="conversation.act_on_message('conversation.delete')",
         aliases=("rewind",),
     ),
     Command("snippet", "Insert snippet", "NAME", run="composer.insert_snippet"),

@@ -67,6 +67,14 @@ class AreaLayout(Protocol):
         """Go to a message of the active branch and mark words in it, if it is there."""
         ...
 
+    def show_request_of(self, message_id: str) -> None:
+        """Show the request that produced a reply."""
+        ...
+
+    def show_in_live_request(self, origin: Origin) -> None:
+        """Show where what came from an origin is in the live request."""
+        ...
+
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""
         ...
@@ -87,13 +95,15 @@ class AreaHost(Protocol):
     workspace: Workspace | None
     """None until it is open."""
 
-    async def opened_workspace(self) -> Workspace | None:
-        """Wait until the workspace is open; return None if it was closed meanwhile."""
+    async def opened_workspace(self) -> Workspace:
+        """Return the workspace once it is open and its last session is shown. After it was closed,
+        this waits until the app ends.
+        """
         ...
 
     @property
     def is_workspace_open(self) -> bool:
-        """True if the workspace is open and its last session is shown."""
+        """True from when the workspace is open and its last session is shown until it is closed."""
         ...
 
     async def switch_session(
@@ -126,8 +136,12 @@ class Area(Vertical, OnePassWidget):
         return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
 
     @property
-    def workspace(self) -> Workspace | None:
-        """The workspace; None until it is open."""
+    def workspace(self) -> Workspace:
+        """The workspace, for what begins with something of it that is shown. Before it is open,
+        this raises RuntimeError: what may come earlier waits for `AreaHost.opened_workspace`.
+        """
+        if self.host.workspace is None:
+            raise RuntimeError("the workspace is not open yet")
         return self.host.workspace
 
     def focus(self, scroll_visible: bool = True) -> Self:

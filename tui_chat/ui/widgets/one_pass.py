@@ -39,11 +39,11 @@ class OnePassWidget(Widget):
         del layout
         return super()._size_updated(size, virtual_size, container_size, layout=False)
 
-    def forgo_layout(self) -> None:
+    def cancel_layout(self) -> None:
         """Withdraw a requested layout, because one is about to be made anyway."""
         self._layout_required = False  # the flag behind `refresh(layout=True)`; no public reset
 
-    def forgo_drawing(self) -> None:
+    def cancel_repaint(self) -> None:
         """Withdraw a requested repaint, because the widget was just drawn."""
         self._repaint_required = False  # the flag behind `refresh()`; no public reset
 

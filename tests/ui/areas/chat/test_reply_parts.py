@@ -54,7 +54,7 @@ async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Pa
         await replied(pilot)
         transcript = app.query_one(Transcript)
         transcript.focus()
-        transcript.action_save()
+        app.conversation.action_save()
         await until(pilot, lambda: bool(app.notifications.shown))
         assert "no picture" in str([each.message for each in app.notifications.shown])
         assert transcript.show_message(transcript.entries[0].message.id)

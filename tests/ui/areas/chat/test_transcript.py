@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
-from textual import events, on
+from textual import events
 from textual.app import App, ComposeResult
 from textual.geometry import Offset, Region
-from textual.message import Message as Posted
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
 from tests.ui.app_under_test import until
 from tests.ui.areas.chat.test_message_layout import SOURCES
+from tests.ui.areas.recorded_actions import RecordedActions
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
@@ -28,25 +28,19 @@ from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import (
-    ActionRefused,
-    CopyRequested,
-    EntryRequest,
-    OpenLinkRequested,
-    RegenerateRequested,
-    ToolQuestionRequested,
-)
 from tui_chat.ui.key_names import DEFAULT_KEYS
 from tui_chat.ui.themes import origin_defaults
 from tui_chat.ui.widgets.block_view import Viewport
 
 
 class Stage(App[None]):
-    """A chat pane, and a record of what it posts."""
+    """A chat pane, and a record of the area's actions, of copies and of notifications."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.posted: list[Posted] = []
+        self.actions = Actions(self, "conversation", self._current)
+        self.copied: list[str] = []
+        self.said: list[str] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return origin_defaults(dark=True)
@@ -67,13 +61,24 @@ class Stage(App[None]):
         view = self.transcript
         return [view.render_line(y).text[2:].rstrip() for y in range(view.size.height)]
 
-    @on(EntryRequest)
-    @on(CopyRequested)
-    @on(OpenLinkRequested)
-    @on(ActionRefused)
-    @on(ToolQuestionRequested)
-    def _record(self, event: Posted) -> None:
-        self.posted.append(event)
+    def _current(self, action: str) -> tuple[str, ...]:
+        del action
+        current = self.transcript.current
+        return () if current is None else (current.message.id,)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied.append(text)
+
+    def notify(self, message: str, **more: object) -> None:  # type: ignore[override]
+        del more
+        self.said.append(message)
+
+
+class Actions(RecordedActions):
+    """Of the area's actions, finding is done."""
+
+    async def action_find(self) -> None:
+        await self.app.query_one(ChatPane).find()
 
 
 def entry(index: int, text: str = "", **more: object) -> Entry:
@@ -299,8 +304,7 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
         await pilot.press("r")
         row = next(y for y, text in enumerate(app.rows()) if "Regenerate" in text)
         await pilot.click(Transcript, offset=(8, row))
-        asked = [event.entry_id for event in app.posted if isinstance(event, RegenerateRequested)]
-        assert asked == ["m1", "m1"]
+        assert app.actions.run == [("retry", "m1"), ("retry", "m1")]
 
 
 LONG = "\n\n".join(f"line {n}" for n in range(40))
@@ -374,8 +378,7 @@ async def test_wide_code_is_wrapped_or_cut_and_scrolled() -> None:
         await pilot.press("W")
         assert [row for row in app.rows() if row.strip()] == wrapped
         await pilot.press("c")
-        assert isinstance(app.posted[-1], CopyRequested)
-        assert app.posted[-1].text.splitlines()[1] == "y = 1"
+        assert app.copied[-1].splitlines()[1] == "y = 1"
 
 
 async def test_the_composer_scrolls_the_conversation() -> None:
@@ -410,25 +413,17 @@ async def test_a_hint_names_a_key_that_works_where_the_focus_is() -> None:
         assert any("Regenerate" in row for row in app.rows())
 
 
-async def test_only_what_can_be_done_is_asked_for() -> None:
+async def test_a_key_says_what_it_does_not_find() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), LIVE))
-        keys = ("r", "C", "e", "f", "d", "i", "a", "x", "left", "right", "c", "o", "n", "space")
-        await pilot.press(*keys, "k", "k", "i", "y")
-        refused, copied = app.posted[:-1], app.posted[-1]
-        assert all(isinstance(event, ActionRefused) for event in refused)
-        assert isinstance(copied, CopyRequested)
-        told = [event.why.partition(";")[0] for event in refused]  # type: ignore[attr-defined]
-        assert told == [
-            *["This reply is still arriving"] * 6,
-            *["No tool call is waiting for a result here."] * 2,
-            *["There is one version of this message"] * 2,
+        await pilot.press("c", "n", "space", "k", "k", "y")
+        assert app.said == [
             "There is no code block in this message.",
-            "There is no link in this message.",
             "Nothing was found. / searches this conversation.",
             "Nothing of this message is folded.",
-            "Only replies have their own request",
+            "Copied the message: 6 characters.",
         ]
+        assert app.copied == ["text 0"]
 
 
 async def test_reasoning_and_calls_unfold_by_key_and_click() -> None:
@@ -469,11 +464,9 @@ async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() ->
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, branch(20))
         await pilot.press("y", "k", "y")
-        copied = [e.text for e in app.posted if isinstance(e, CopyRequested)]
-        assert [text.split("\n")[0] for text in copied] == ["text 19", "text 18"]
+        assert [text.split("\n")[0] for text in app.copied] == ["text 19", "text 18"]
         await pilot.press("end", "y")
-        assert isinstance(app.posted[-1], CopyRequested)
-        assert app.posted[-1].text.startswith("text 19")
+        assert app.copied[-1].startswith("text 19")
 
 
 async def test_a_message_can_be_revealed() -> None:
@@ -489,7 +482,7 @@ async def test_links_are_reported_and_not_followed() -> None:
         app = await shown(pilot, (entry(1, "see [docs](https://a.b/c)"),))
         row = next(y for y, text in enumerate(app.rows()) if "docs" in text)
         await pilot.click(Transcript, offset=(7, row))
-        assert [e.url for e in app.posted if isinstance(e, OpenLinkRequested)] == ["https://a.b/c"]
+        assert app.actions.run == [("open_link", "https://a.b/c", "m1")]
 
 
 async def test_the_mouse_selects_text() -> None:
@@ -509,8 +502,7 @@ async def test_the_mouse_selects_text() -> None:
         ]
         assert "".join(lit).strip() == "words"
         await pilot.press("y")
-        assert isinstance(app.posted[-1], CopyRequested)
-        assert app.posted[-1].text == "words\n\nlast"
+        assert app.copied == ["words\n\nlast"]
 
 
 async def test_selected_whole_messages_are_copied_as_written() -> None:
@@ -642,8 +634,8 @@ async def test_a_shorter_branch_does_not_break_it() -> None:
             view.action_move(step)
             view.action_page(step)
             view.action_message(step)
-        view.action_retry()
-        assert app.posted == []
+        assert app.said[-1] == "There is nothing to copy yet."
+        assert app.copied == []
 
 
 async def test_the_wheel_scrolls() -> None:

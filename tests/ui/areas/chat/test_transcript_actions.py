@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import pytest
 from textual import events
-from textual.message import Message as Posted
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -24,22 +23,6 @@ from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.header_footer import token_rate
 from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import (
-    ActionRefused,
-    AnswerCallRequested,
-    ContinueRequested,
-    CopyRequested,
-    DeleteMessageRequested,
-    EditRequested,
-    EntryRequest,
-    ForkRequested,
-    InspectRequested,
-    OpenLinkRequested,
-    PinRequested,
-    RegenerateRequested,
-    ToolQuestionRequested,
-    VersionRequested,
-)
 from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
 
 CODE = """Two ways:
@@ -56,40 +39,26 @@ first = 1
 """
 
 
-def asked(app: Stage, kind: type[Posted]) -> list[Posted]:
-    return [event for event in app.posted if type(event) is kind]
-
-
-def copied(app: Stage) -> list[tuple[str, str]]:
-    return [(e.text, e.what) for e in app.posted if isinstance(e, CopyRequested)]
-
-
 @pytest.mark.parametrize(
-    ("key", "kind"),
+    ("key", "action"),
     [
-        ("r", RegenerateRequested),
-        ("C", ContinueRequested),
-        ("e", EditRequested),
-        ("f", ForkRequested),
-        ("d", DeleteMessageRequested),
-        ("i", InspectRequested),
+        *(("r", "retry"), ("C", "continue"), ("e", "edit"), ("f", "fork"), ("d", "delete")),
+        *(("p", "pin"), ("i", "inspect"), ("w", "reveal"), ("E", "export"), ("S", "subagent")),
+        *(("o", "open_link"), ("v", "view"), ("s", "save"), ("a", "answer"), ("x", "run")),
     ],
 )
-async def test_keys_act_on_the_message_under_the_cursor(key: str, kind: type[EntryRequest]) -> None:
+async def test_keys_act_on_the_message_under_the_cursor(key: str, action: str) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(6))
         await pilot.press("k", "k", key)
-        assert [e.entry_id for e in app.posted if type(e) is kind] == ["m3"]
+        assert app.actions.run == [(action, "m3")]
 
 
-async def test_a_pin_is_set_and_removed() -> None:
+async def test_a_pinned_message_is_marked() -> None:
     pinned = Entry(Message("user", "keep", id="p", pinned=True))
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), pinned))
         assert "◆ pinned" in "\n".join(app.rows())
-        await pilot.press("p", "k", "k", "p")
-        asked_for = [e for e in app.posted if isinstance(e, PinRequested)]
-        assert [(e.entry_id, e.pinned) for e in asked_for] == [("p", False), ("m0", True)]
 
 
 async def test_versions_are_counted_and_browsed_by_key_and_click() -> None:
@@ -102,26 +71,18 @@ async def test_versions_are_counted_and_browsed_by_key_and_click() -> None:
         at = rows[row].index("‹") + 2
         await pilot.click(Transcript, offset=(at, row))
         await pilot.click(Transcript, offset=(at + 6, row))
-        steps = [e.step for e in app.posted if isinstance(e, VersionRequested)]
-        assert steps == [-1, 1, -1, 1]
-
-
-async def test_there_is_nothing_beyond_the_first_and_last_version() -> None:
-    last = entry(1, "answer", sibling=1, siblings=2)
-    async with Stage().run_test(size=(60, 24)) as pilot:
-        app = await shown(pilot, (entry(0), last))
-        await pilot.press("right", "k", "k", "left")
-        assert [type(message) for message in app.posted] == 2 * [ActionRefused]  # and say why
+        assert app.actions.run == [("sibling", step, "m1") for step in (-1, 1, -1, 1)]
 
 
 async def test_code_is_copied_block_after_block_without_its_fences() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(1, CODE),))
         await pilot.press("c", "c", "c")
-        assert copied(app) == [
-            ("first = 1", "code block 1 of 2"),
-            ("second", "code block 2 of 2"),
-            ("first = 1", "code block 1 of 2"),
+        assert app.copied == ["first = 1", "second", "first = 1"]
+        assert app.said == [
+            "Copied the code block 1 of 2: 9 characters.",
+            "Copied the code block 2 of 2: 6 characters.",
+            "Copied the code block 1 of 2: 9 characters.",
         ]
 
 
@@ -130,7 +91,7 @@ async def test_a_click_on_the_line_above_code_copies_it() -> None:
         app = await shown(pilot, (entry(1, CODE),))
         row = next(y for y, text in enumerate(app.rows()) if text.strip().startswith("sh"))
         await pilot.click(Transcript, offset=(30, row))
-        assert copied(app) == [("second", "code block 2 of 2")]
+        assert app.copied == ["second"]
 
 
 async def test_code_that_was_cut_for_its_length_is_copied_whole() -> None:
@@ -138,21 +99,21 @@ async def test_code_that_was_cut_for_its_length_is_copied_whole() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(1, f"```\n{lines}\n```\n"),))
         await pilot.press("c")
-        assert copied(app) == [(lines, "code block")]
+        assert app.copied == [lines]
+        assert app.said == ["Copied the code block: 4,389 characters."]
 
 
 async def test_the_conversation_is_copied_whole() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0, "**q**"), entry(1, "a")))
         await pilot.press("Y")
-        assert copied(app) == [("You:\n\n**q**\n\nmodel-x:\n\na", "conversation")]
+        assert app.copied == ["You:\n\n**q**\n\nmodel-x:\n\na"]
 
 
 async def test_links_are_opened_one_after_the_other() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(1, "[one](http://a.b/1) and http://a.b/2"),))
-        await pilot.press("o", "o", "o")
-        urls = [e.url for e in app.posted if isinstance(e, OpenLinkRequested)]
+        urls = [app.transcript.next_link() for _ in range(3)]
         assert urls == ["http://a.b/1", "http://a.b/2", "http://a.b/1"]
 
 
@@ -191,20 +152,18 @@ async def test_tool_calls_show_whether_they_are_answered() -> None:
     async with Stage().run_test(size=(80, 30)) as pilot:
         app = await shown(pilot, calls)
         assert sum("● waiting for a result" in row for row in app.rows()) == 2
-        await pilot.press("a", "x")
+        assert app.transcript.waiting_call == ("calls", "c1")
         app.chat.show("Title", "", (*calls, answer))
         await pilot.pause()
         rows = app.rows()
         assert any("weather" in row and "✓ answered" in row for row in rows)
         assert any("search" in row and "● waiting for a result" in row for row in rows)
-        await pilot.press("a")
+        assert app.transcript.waiting_call == ("calls", "c2")
         app.chat.show("Title", "", (*calls, answer, entry(3, "Well.")))
         await pilot.pause()
         assert any("search" in row and "no answer" in row for row in app.rows())
-        await pilot.press("k", "k", "k", "a", "x")
-        asked_for = [e for e in app.posted if isinstance(e, AnswerCallRequested)]
-        assert [(e.entry_id, e.call_id) for e in asked_for] == [("calls", "c1"), ("calls", "c2")]
-        assert sum(isinstance(e, ToolQuestionRequested) for e in app.posted) == 1
+        await pilot.press("k", "k", "k")
+        assert app.transcript.waiting_call is None
 
 
 async def test_a_click_on_a_waiting_call_leads_to_the_question() -> None:
@@ -213,7 +172,7 @@ async def test_a_click_on_a_waiting_call_leads_to_the_question() -> None:
         rows = app.rows()
         row = next(y for y, text in enumerate(rows) if "waiting for a result" in text)
         await pilot.click(Transcript, offset=(rows[row].index("waiting") + 3, row))
-        assert [type(e) for e in app.posted] == [ToolQuestionRequested]
+        assert app.actions.run == [("run", "calls")]
 
 
 async def test_a_reply_shows_its_progress_and_result() -> None:
@@ -386,7 +345,8 @@ async def test_two_presses_select_a_word_and_three_a_line() -> None:
         await pilot.click(Transcript, offset=(10, row), times=2)
         assert app.screen.get_selected_text() == "some-word"
         await pilot.press("y")
-        assert copied(app) == [("some-word", "selection")]
+        assert app.copied == ["some-word"]
+        assert app.said == ["Copied the selection: 9 characters."]
         await pilot.click(Transcript, offset=(4, row + 1), times=3)
         assert app.screen.get_selected_text() == text.strip()
         await pilot.press("escape")

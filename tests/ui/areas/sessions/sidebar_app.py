@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
-from textual.message import Message
 from textual.pilot import Pilot
 
+from tests.ui.areas.recorded_actions import RecordedActions
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
@@ -37,13 +37,13 @@ class Stage(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.posted: list[tuple[object, ...]] = []
+        self.actions = RecordedActions(self, "sessions", self._take_targets)
 
     def compose(self) -> ComposeResult:
         yield SessionList()
 
     @property
-    def sessions(self) -> SessionList:
+    def list(self) -> SessionList:
         return self.query_one(SessionList)
 
     def lines(self) -> list[str]:
@@ -54,24 +54,14 @@ class Stage(App[None]):
         """Return headings, and of each session its first line, as far as there are any."""
         return [line for line in self.lines() if line and "model-x" not in line]
 
-    def note(self, event: Message) -> None:
-        session_id = getattr(event, "session_id", None)
-        ids = getattr(event, "session_ids", (session_id,) if session_id else ())
-        facts = [
-            (name, value)
-            for name in ("pinned", "archived", "unread")
-            if (value := getattr(event, name, None)) is not None
-        ]
-        self.posted.append((type(event).__name__, *ids, *facts))
-
-    on_session_list_opened = note
-    on_session_list_new_requested = note
-    on_session_list_rename_requested = note
-    on_session_list_mark_requested = note
-    on_session_list_tags_requested = note
-    on_session_list_folder_requested = note
-    on_session_list_delete_requested = note
-    on_session_list_undo_requested = note
+    def _take_targets(self, action: str) -> tuple[str, ...]:
+        """Return the ids of the chosen sessions, and clear the selection as the area does."""
+        if action in ("new", "open", "undo"):
+            return ()
+        if action == "rename_listed":
+            session = self.list.rows.under_cursor
+            return () if session is None else (session.session_id,)
+        return tuple(session.session_id for session in self.list.take_targets())
 
 
 async def shown(
@@ -79,8 +69,8 @@ async def shown(
 ) -> Stage:
     app = pilot.app
     assert isinstance(app, Stage)
-    app.sessions.show(summaries, current, NOW)
-    app.sessions.focus()
+    app.list.show(summaries, current, NOW)
+    app.list.focus()
     await pilot.pause()
     return app
 

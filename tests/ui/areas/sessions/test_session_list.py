@@ -42,7 +42,7 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
 async def test_sessions_with_arriving_replies_are_marked() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(1), summary(2)))
-        app.sessions.show((summary(1), summary(2)), None, NOW, {"s2"})
+        app.list.show((summary(1), summary(2)), None, NOW, {"s2"})
         assert [line[-4:] for line in app.titles()[1:]] == ["  1m", "● 2m"]
 
 
@@ -104,11 +104,11 @@ async def test_a_group_folds_and_unfolds() -> None:
         await press(pilot, "left")
         assert [line.split()[1] for line in app.titles()] == ["Today", "Yesterday", "3"]
         await press(pilot, "down", "enter", "up", "enter", "enter")
-        assert app.posted == [("Opened", "s3"), ("Opened", "s1")]
+        assert app.actions.run == [("open", "s3"), ("open", "s1")]
         await pilot.click(SessionRows, offset=(4, 0))
         assert app.lines()[0].split() == ["▸", "Today", "2"]
         await press(pilot, "d", "p", "t", "f", "e", "a", "r")
-        assert app.posted[2:] == []  # a heading is no session
+        assert all(len(run) == 1 + (run[0] == "mark") for run in app.actions.run[2:])  # no session
 
 
 async def test_archived_sessions_are_under_their_heading() -> None:
@@ -118,60 +118,62 @@ async def test_archived_sessions_are_under_their_heading() -> None:
         await press(pilot, "end", "enter")
         assert "Session 2" in app.lines()[4]
         await press(pilot, "a")
-        assert app.posted == [("MarkRequested", "s2", ("archived", False))]
+        assert app.actions.run == [("mark", "archived", "s2")]
 
 
 async def test_keys_move_and_open() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, tuple(map(summary, range(5))), "s1")
         await press(pilot, "enter", "down", "enter", "end", "k", "enter", "home", "enter")
-        assert app.posted == [("Opened", f"s{n}") for n in (1, 2, 3, 0)]
+        assert app.actions.run == [("open", f"s{n}") for n in (1, 2, 3, 0)]
 
 
 @pytest.mark.parametrize(
-    ("key", "posted"),
+    ("key", "run"),
     [
-        ("n", ("NewRequested",)),
-        ("e", ("RenameRequested", "s1")),
-        ("d", ("DeleteRequested", "s1")),
-        ("delete", ("DeleteRequested", "s1")),
-        ("t", ("TagsRequested", "s1")),
-        ("f", ("FolderRequested", "s1")),
-        ("p", ("MarkRequested", "s1", ("pinned", True))),
-        ("a", ("MarkRequested", "s1", ("archived", True))),
-        ("r", ("MarkRequested", "s1", ("unread", False))),
-        ("u", ("UndoRequested",)),
+        ("n", ("new",)),
+        ("e", ("rename_listed", "s1")),
+        ("d", ("delete", "s1")),
+        ("delete", ("delete", "s1")),
+        ("t", ("tag", "s1")),
+        ("f", ("move_to_folder", "s1")),
+        ("p", ("mark", "pinned", "s1")),
+        ("a", ("mark", "archived", "s1")),
+        ("r", ("mark", "unread", "s1")),
+        ("u", ("undo",)),
     ],
 )
-async def test_keys_post_their_requests(key: str, posted: tuple[object, ...]) -> None:
+async def test_keys_run_actions_on_the_session_under_the_cursor(
+    key: str, run: tuple[object, ...]
+) -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(0), summary(1, unread=True), summary(2)))
         await press(pilot, "down", key)
-        assert app.posted == [posted]
+        assert app.actions.run == [run]
 
 
 async def test_several_sessions_are_selected_and_changed_together() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, tuple(map(summary, range(6))))
         await press(pilot, "space", "down", "space")
-        assert "2 chosen" in app.sessions.new_session.render().plain
+        assert "2 chosen" in app.list.new_session.render().plain
         assert app.lines()[1].startswith(" ✓Session 0")
         await press(pilot, "d")
-        assert app.posted == [("DeleteRequested", "s0", "s2")]
-        assert app.sessions.rows.chosen == set()
+        assert app.actions.run == [("delete", "s0", "s2")]
+        assert app.list.rows.chosen == set()
         await press(pilot, "home", "shift+down", "shift+down", "shift+down", "shift+up", "p")
-        assert app.posted[1:] == [("MarkRequested", "s0", "s1", "s2", ("pinned", True))]
+        assert app.actions.run[1:] == [("mark", "pinned", "s0", "s1", "s2")]
         await press(pilot, "ctrl+a", "escape", "end", "d")
-        assert app.posted[2:] == [("DeleteRequested", "s5")]
+        assert app.actions.run[2:] == [("delete", "s5")]
 
 
 async def test_a_tag_that_all_have_is_removed_from_all() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(0, pinned=True), summary(1, pinned=True), summary(2)))
         await press(pilot, "ctrl+a", "p", "home", "space", "space", "p")
-        assert app.posted == [
-            ("MarkRequested", "s0", "s1", "s2", ("pinned", True)),
-            ("MarkRequested", "s0", "s1", ("pinned", False)),
+        assert app.actions.run == [
+            ("mark", "pinned", "s0", "s1", "s2"),
+            ("mark", "pinned", "s0", "s1"),
         ]
 
 
@@ -179,9 +181,9 @@ async def test_a_deleted_session_leaves_the_selection() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, tuple(map(summary, range(3))))
         await press(pilot, "ctrl+a")
-        app.sessions.show((summary(1),), None, NOW)
+        app.list.show((summary(1),), None, NOW)
         await press(pilot, "d")
-        assert app.posted == [("DeleteRequested", "s1")]
+        assert app.actions.run == [("delete", "s1")]
 
 
 async def test_clicks_open_select_and_create() -> None:
@@ -189,12 +191,12 @@ async def test_clicks_open_select_and_create() -> None:
         app = await shown(pilot, tuple(map(summary, range(5))))
         await pilot.click(SessionRows, offset=(5, 4))
         await pilot.click(SessionList, offset=(3, 0))
-        assert app.posted == [("Opened", "s1"), ("NewRequested",)]
+        assert app.actions.run == [("open", "s1"), ("new",)]
         await pilot.click(SessionRows, offset=(5, 1), control=True)
         await pilot.click(SessionRows, offset=(5, 5), control=True)
-        assert app.sessions.rows.chosen == {"s0", "s2"}
+        assert app.list.rows.chosen == {"s0", "s2"}
         await pilot.click(SessionRows, offset=(5, 9), shift=True)
-        assert app.sessions.rows.chosen == {"s2", "s3", "s4"}
+        assert app.list.rows.chosen == {"s2", "s3", "s4"}
 
 
 async def test_the_filter_narrows_while_typing() -> None:
@@ -213,25 +215,25 @@ async def test_the_filter_narrows_while_typing() -> None:
             *(["▾", "Today"], ["Cats", "and"], ["▾", "Archived"], ["Undoing", "2m"])
         ]
         await press(pilot, " ", "n", "d", "enter")
-        assert app.posted == [("Opened", "s0")]
+        assert app.actions.run == [("open", "s0")]
         await press(pilot, "escape")
-        assert app.sessions.filter.value == ""
+        assert app.list.filter.value == ""
         assert app.query_one(SessionRows).has_focus
         await press(pilot, "slash", *"#sci", "down", "enter")
-        assert app.posted[-1] == ("Opened", "s1")
-        app.sessions.filter.value = "zzz"
+        assert app.actions.run[-1] == ("open", "s1")
+        app.list.filter.value = "zzz"
         await pilot.pause()
         assert "Nothing matches." in "".join(app.lines())
         await press(pilot, "escape")  # from the rows, too
-        assert app.sessions.filter.value == ""
+        assert app.list.filter.value == ""
 
 
 async def test_letters_typed_into_the_filter_are_not_keys() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, tuple(map(summary, range(3))))
         await press(pilot, "slash", *"ned/ p")
-        assert app.sessions.filter.value == "ned/ p"
-        assert app.posted == []
+        assert app.list.filter.value == "ned/ p"
+        assert app.actions.run == []
 
 
 async def test_the_cursor_stays_on_its_session() -> None:
@@ -239,22 +241,22 @@ async def test_the_cursor_stays_on_its_session() -> None:
         summaries = tuple(map(summary, range(6)))
         app = await shown(pilot, summaries, "s0")
         await press(pilot, "down", "down")
-        app.sessions.show((*summaries[4:], *summaries[:4]), "s0", NOW)
+        app.list.show((*summaries[4:], *summaries[:4]), "s0", NOW)
         await press(pilot, "enter")
-        app.sessions.show(summaries, "s5", NOW)
+        app.list.show(summaries, "s5", NOW)
         await press(pilot, "enter")
-        assert app.posted == [("Opened", "s2"), ("Opened", "s5")]
+        assert app.actions.run == [("open", "s2"), ("open", "s5")]
 
 
 async def test_the_cursor_goes_to_a_new_session_as_soon_as_it_is_listed() -> None:
     old = [summary(n) for n in range(1, 4)]
     app = Stage()
     async with app.run_test(size=(30, 20)):
-        app.sessions.show(old, "s1", NOW)
-        app.sessions.show(old, None, NOW)
-        app.sessions.show(old, "s0", NOW)  # its reply begins before the list is read again
-        app.sessions.show([summary(0), *old], "s0", NOW)
-        rows = app.sessions.rows
+        app.list.show(old, "s1", NOW)
+        app.list.show(old, None, NOW)
+        app.list.show(old, "s0", NOW)  # its reply begins before the list is read again
+        app.list.show([summary(0), *old], "s0", NOW)
+        rows = app.list.rows
         assert rows.under_cursor is not None
         assert rows.under_cursor.session_id == "s0"
 
@@ -263,11 +265,11 @@ async def test_a_moved_cursor_stays_when_a_new_session_is_listed() -> None:
     old = [summary(n) for n in range(1, 4)]
     app = Stage()
     async with app.run_test(size=(30, 20)):
-        app.sessions.show(old, None, NOW)
-        app.sessions.show(old, "s0", NOW)
-        app.sessions.rows.set_cursor(2)
-        app.sessions.show([summary(0), *old], "s0", NOW)
-        rows = app.sessions.rows
+        app.list.show(old, None, NOW)
+        app.list.show(old, "s0", NOW)
+        app.list.rows.set_cursor(2)
+        app.list.show([summary(0), *old], "s0", NOW)
+        rows = app.list.rows
         assert rows.under_cursor is not None
         assert rows.under_cursor.session_id == "s3"
 
@@ -277,9 +279,9 @@ async def test_the_cursor_keeps_its_row_when_its_session_goes() -> None:
         summaries = tuple(map(summary, range(6)))
         app = await shown(pilot, summaries, "s0")
         await press(pilot, "down", "down", "d")
-        app.sessions.show((*summaries[:2], *summaries[3:]), "s0", NOW)
+        app.list.show((*summaries[:2], *summaries[3:]), "s0", NOW)
         await press(pilot, "d")
-        assert app.posted == [("DeleteRequested", "s2"), ("DeleteRequested", "s3")]
+        assert app.actions.run == [("delete", "s2"), ("delete", "s3")]
 
 
 async def test_an_empty_list_explains_how_to_start() -> None:
@@ -287,7 +289,7 @@ async def test_an_empty_list_explains_how_to_start() -> None:
         app = await shown(pilot, ())
         assert "Type below, or press Ctrl+N." in "".join(app.lines())
         await press(pilot, "enter", "d", "e", "space", "left", "shift+up", "ctrl+a", "down", "end")
-        assert app.posted == []
+        assert app.actions.run == [("delete",), ("rename_listed",)]  # about no session
 
 
 async def test_thousands_of_sessions_are_drawn_by_row() -> None:
@@ -304,7 +306,7 @@ async def test_a_title_that_is_cut_twice_has_one_ellipsis() -> None:
         fork = summary(0, "Whales", fork_of="A question about the blue whale", model="m" * 40)
         app = await shown(pilot, (fork,), "s0")
         for width in range(12, 50):
-            app.sessions.styles.width = width
+            app.list.styles.width = width
             await pilot.pause()
             assert "……" not in "".join(app.lines())
 
@@ -315,7 +317,7 @@ async def test_every_strip_fits(titles: list[str], width: int) -> None:
     async with Stage().run_test(size=(60, 14)) as pilot:
         app = pilot.app
         assert isinstance(app, Stage)
-        app.sessions.styles.width = width
+        app.list.styles.width = width
         rows = tuple(
             summary(n, t, role_name=t, status="failed", tags=(t, t), folder=t, pinned=n == 1)
             for n, t in enumerate(titles)

@@ -17,7 +17,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.area import Area, AreaContext
-from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
@@ -92,8 +91,8 @@ class ChatArea(Area):
                 self.drafts.compose_soon()
             case events.RequestComposed():
                 self.show_budget()
-                if self.workspace is not None:  # another role, profile or setting
-                    self.pane.transcript.set_speakers(self.workspace.state.speakers)
+                # another role, profile or setting
+                self.pane.transcript.set_speakers(self.workspace.state.speakers)
             case events.ReplyRetrying(pause):
                 # Without “The provider refused the request”: a narrow line has the cause.
                 why = _LABEL.sub(r"\1", str(pause.why))
@@ -103,7 +102,7 @@ class ChatArea(Area):
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
             case events.ReplyEnded(session_id):
-                if self.workspace is not None and session_id == self.workspace.state.session_id:
+                if session_id == self.workspace.state.session_id:
                     self._show_cost()
             case events.UnsavedWritesChanged():
                 self.pane.activity.is_saved = not event.reason
@@ -114,7 +113,7 @@ class ChatArea(Area):
 
     def _show_branch(self) -> None:
         workspace = self.workspace
-        if workspace is None or not workspace.state.is_branch_loaded:
+        if not workspace.state.is_branch_loaded:
             return
         self.drafts.adopt()
         self._show_entries(workspace.state.entries)
@@ -126,10 +125,7 @@ class ChatArea(Area):
 
     def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
         """Show the active session's branch, or the end of it."""
-        workspace = self.workspace
-        if workspace is None:
-            return
-        state = workspace.state
+        workspace, state = self.workspace, self.workspace.state
         model = state.effective_model
         role = state.role.name if state.role else "no role"
         original = one_line(state.session.fork_of) if state.session is not None else ""
@@ -161,18 +157,14 @@ class ChatArea(Area):
             elsewhere=not state.is_streaming,
         )
         if files is not None:
-            self.pane.transcript.set_subagents(
-                frozenset(files.subagents.calls_of(state.session_id)),
-                is_subagent=started_by is not None,
-            )
+            calls = files.subagents.calls_of(state.session_id)
+            self.pane.transcript.set_subagents(frozenset(calls))
         self.tool_calls.show()
 
     @work(group="cost", exclusive=True)
     async def _show_cost(self) -> None:
         """Show what the active session cost, if the prices of some of its replies are known."""
         workspace, title = self.workspace, self.pane.title_line
-        if workspace is None:
-            return
         self._cost_of = session_id = workspace.state.session_id
         title.cost = ""
         with suppress(TuiChatError):  # the database reports its own faults
@@ -182,12 +174,12 @@ class ChatArea(Area):
 
     def show_budget(self) -> None:
         """Show how many tokens Enter would send."""
-        live = self.workspace.state.request.live if self.workspace is not None else None
+        request = self.workspace.state.request
+        live = request.live
         budget = live.envelope.budget if live is not None else None
-        if self.workspace is None or live is None or budget is None:
+        if live is None or budget is None:
             return
         approximately = "" if budget.exact else "~"
-        request = self.workspace.state.request
         sent = budget if request.draft.strip() or self.drafts.attachments else None
         if request.command != "normal" and request.kind == request.command:
             shown = request.shown if not request.kind_fault else None
@@ -228,20 +220,16 @@ class ChatArea(Area):
                 return False
         return True
 
-    @on(messages.AnswerCallRequested)
-    def _answer_call(self, event: messages.AnswerCallRequested) -> None:
-        self.tool_calls.answer_call(event)
-
     # --- generation ----------------------------------------------------------------------
 
     @work(group="send", description="regenerate")
     async def action_regenerate(self, kind: Literal["regenerate", "swipe"] = "regenerate") -> None:
         """Generate the last reply again, or a missing one."""
         await self.drafts.wait_until_stored()  # it is about the message that was just sent
-        workspace = self.workspace
-        entries = workspace.state.entries if workspace is not None else ()
+        workspace = await self.host.opened_workspace()
+        entries = workspace.state.entries
         replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
-        if workspace is None or not replied:
+        if not replied:
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
             await workspace.replies.regenerate(replied[-1].id, kind)
@@ -250,31 +238,25 @@ class ChatArea(Area):
     async def action_impersonate(self) -> None:
         """Have the model write the user's next message, as a draft."""
         await self.drafts.wait_until_stored()
-        workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            await self.side_replies.impersonate(workspace)
+        await self.side_replies.impersonate(await self.host.opened_workspace())
 
     @work(group="dialog", exclusive=True)
     async def action_quiet(self, prompt: str = "") -> None:
         """Send an instruction whose answer is shown and not stored; without one, ask for it."""
         await self.drafts.wait_until_stored()
-        workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            await self.side_replies.quiet(workspace, prompt)
+        await self.side_replies.quiet(await self.host.opened_workspace(), prompt)
 
     @work(group="dialog", exclusive=True)
     async def action_compact(self) -> None:
         """Have a model sum up older messages, or show the summary that it wrote."""
-        workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            await self.compaction.begin(workspace)
+        await self.compaction.begin(await self.host.opened_workspace())
 
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
         """Close the area that covers the conversation, else stop the reply that is arriving, else
         return the inspector to the live request.
         """
-        workspace = self.workspace
+        workspace = self.host.workspace
         if not self.host.panes.close_overlay() and workspace is not None:
             self.compaction.stop()
             self.side_replies.stop()
@@ -284,22 +266,3 @@ class ChatArea(Area):
             elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
                 workspace.live_request.return_to_live()
         self.pane.focus()
-
-    @on(messages.RegenerateRequested)
-    @work(group="send")
-    async def _regenerate(self, event: messages.RegenerateRequested) -> None:
-        if self.workspace is not None and self.may_write:
-            await self.workspace.replies.regenerate(event.entry_id)
-
-    @on(messages.ContinueRequested)
-    @work(group="send")
-    async def _continue(self, event: messages.ContinueRequested) -> None:
-        workspace = self.workspace
-        if workspace is None or not self.may_write:
-            return
-        last = workspace.state.entries[-1:]
-        by_user = last and last[0].message.role == "user" and event.entry_id == last[0].message.id
-        if by_user and workspace.state.preset.policies.continues_user:
-            await self.side_replies.continue_message(workspace, event.entry_id)
-        else:
-            await workspace.replies.continue_reply(event.entry_id)

@@ -27,14 +27,6 @@ from tui_chat.ui.areas.chat.status_lines import (
 from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_messages import (
-    CursorMoved,
-    FindRequested,
-    FindStatus,
-    FocusChanged,
-    SearchLeft,
-    ToolQuestionRequested,
-)
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -78,11 +70,7 @@ class PaneContainers(NamedTuple):
 
 
 class ChatPane(Vertical, OnePassWidget):
-    """A conversation and the draft of its next message.
-
-    It shows what it is given. Requests of the user bubble up from its children: see `messages`
-    and the messages of `Composer`.
-    """
+    """A conversation and the draft of its next message. It shows what it is given."""
 
     DEFAULT_CSS = """
     ChatPane { background: $background; }
@@ -109,7 +97,6 @@ class ChatPane(Vertical, OnePassWidget):
             container.add_class("-" + name.replace("_", "-"))
         self.title_line = TitleLine()
         self.transcript = Transcript()
-        self.transcript.is_read_only = bool(read_only)
         self.token_strip = TokenStrip()
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
@@ -220,10 +207,6 @@ class ChatPane(Vertical, OnePassWidget):
         self.attachments.show(labels)
         self.composer.has_attachments = bool(labels)
 
-    @on(FindRequested)
-    async def _find_requested(self) -> None:
-        await self.find()
-
     async def find(self, words: str = "") -> None:
         """Open the find bar; without words it has the last ones."""
         if self.find_bar is None:
@@ -281,7 +264,6 @@ class ChatPane(Vertical, OnePassWidget):
         is_idle = self.composer.has_focus and not (self.composer.text or self.attachments.count)
         return self.screen.is_current and (is_idle or self.transcript.has_focus)
 
-    @on(ToolQuestionRequested)
     def focus_tool_question(self) -> None:
         """Focus the question about the waiting tool call, if there is one."""
         if self.tool_question.call is not None:
@@ -293,7 +275,7 @@ class ChatPane(Vertical, OnePassWidget):
         if event.typed:
             self.composer.insert_text(event.typed)
 
-    @on(CursorMoved)
+    @on(Transcript.CursorMoved)
     def _show_turn(self) -> None:
         self.token_strip.show_cursor(self.transcript.current_index)
 
@@ -302,8 +284,8 @@ class ChatPane(Vertical, OnePassWidget):
         self.transcript.go_to(event.index)
         self.transcript.focus()
 
-    @on(FindStatus)
-    def _show_find_status(self, event: FindStatus) -> None:
+    @on(Transcript.FindStatus)
+    def _show_find_status(self, event: Transcript.FindStatus) -> None:
         self._found = ""
         if self.find_bar is not None:
             self.find_bar.show(event.number, event.count, event.is_on)
@@ -311,12 +293,12 @@ class ChatPane(Vertical, OnePassWidget):
             self._found = FOUND.format(number=event.number, count=event.count)
         self._update_hint(in_transcript=self.transcript.has_focus)
 
-    @on(SearchLeft)
+    @on(Transcript.SearchLeft)
     def _search_left(self) -> None:
         self.focus()
 
-    @on(FocusChanged)
-    def _transcript_focus_changed(self, event: FocusChanged) -> None:
+    @on(Transcript.FocusChanged)
+    def _transcript_focus_changed(self, event: Transcript.FocusChanged) -> None:
         self._update_hint(in_transcript=event.has_focus)
 
     def focus(self, scroll_visible: bool = True) -> Self:

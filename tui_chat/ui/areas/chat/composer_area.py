@@ -101,7 +101,7 @@ class AttachmentArea(Area):
         if attached := self.chat.drafts.attachments:
             self.chat.pane.attachments.post_message(AttachmentLine.OpenRequested(len(attached) - 1))
         else:
-            self.chat.pane.transcript.action_view()
+            self.chat.conversation.action_view()
 
 
 class ComposerArea(Area):
@@ -131,8 +131,8 @@ class ComposerArea(Area):
     async def _use_key_found(self) -> None:
         """Make the provider whose key is there the default, as the first screen offers."""
         await self.chat.drafts.wait_until_stored()  # Enter may repeat the one that sent a message
-        workspace = self.workspace
-        if workspace is None or workspace.state.entries or not workspace.state.is_offline:
+        workspace = await self.host.opened_workspace()
+        if workspace.state.entries or not workspace.state.is_offline:
             return
         for endpoint in keys_found(workspace.state.config.endpoints, self.context.environ)[:1]:
             await workspace.settings.set_model(endpoint.name, endpoint.models[0])
@@ -201,7 +201,7 @@ class ComposerArea(Area):
         if is_about_paths(event.query):
             self._suggest_paths(event.query)
         else:
-            found = suggest(event.query, self.workspace, self.tui.available_themes)
+            found = suggest(event.query, self.host.workspace, self.tui.available_themes)
             self.chat.pane.composer.offer_suggestions(event.query, found)
 
     @work(group="paths", exclusive=True, description="suggest paths")
@@ -216,7 +216,8 @@ class ComposerArea(Area):
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         composer = self.chat.pane.composer
-        if self.workspace is not None and self.workspace.state.is_temporary:
+        workspace = self.host.workspace
+        if workspace is not None and workspace.state.is_temporary:
             why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
             self.show_error(InputError(why))
             return
@@ -235,8 +236,7 @@ class ComposerArea(Area):
         from tui_chat.library.snippets import Blank, expanded
         from tui_chat.ui.dialogs.questions import ask_snippet
 
-        if (workspace := await self.host.opened_workspace()) is None:
-            return
+        workspace = await self.host.opened_workspace()
         try:
             name = name or await ask_snippet(self.tui, workspace) or ""
             if not name:
@@ -257,8 +257,7 @@ class ComposerArea(Area):
         from tui_chat.library.library import file_name
         from tui_chat.ui.dialogs.questions import ask_text, confirm_replace_snippet
 
-        if (workspace := await self.host.opened_workspace()) is None:
-            return
+        workspace = await self.host.opened_workspace()
         text = self.chat.pane.composer.text
         if not text.strip():
             advice = "{{?name}} makes a blank in it."

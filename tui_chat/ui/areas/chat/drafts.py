@@ -106,7 +106,7 @@ class ComposerDrafts:
 
     def _compose_now(self) -> None:
         self._is_composing = False
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is None or not workspace.state.is_branch_loaded:
             return
         live = workspace.live_request
@@ -136,7 +136,7 @@ class ComposerDrafts:
         """Store the active session's draft."""
         # Before the workspace is open, and while a session is being opened, the composer does not
         # hold the active session's draft.
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is None or not self._area.host.is_workspace_open or not self.is_active:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
@@ -151,7 +151,7 @@ class ComposerDrafts:
     @property
     def is_active(self) -> bool:
         """True if the composer holds the active session's draft."""
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         return workspace is not None and self._session_id == workspace.state.session_id
 
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
@@ -167,7 +167,7 @@ class ComposerDrafts:
         """Open another session with `opens`: the draft stays with the old one, and that of the new
         one comes; for a long session before all of it is read.
         """
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is None:
             return
         self._switch = this = object()
@@ -197,13 +197,13 @@ class ComposerDrafts:
 
     def adopt(self) -> None:
         """Keep the composer's draft when another program's change switched the session."""
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is not None and self._area.host.is_workspace_open and not self.is_switching:
             self._session_id = workspace.state.session_id
 
     def restore_early(self, draft: str) -> None:
         """Put the draft of a session that is still being read into the composer."""
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is not None and self._session_id != workspace.state.session_id:
             self._session_id = workspace.state.session_id
             self._composer.text = draft
@@ -214,7 +214,7 @@ class ComposerDrafts:
         """Put the active session's draft into the composer; with `keep_typed`, in front of what
         was typed before the workspace was open.
         """
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         if workspace is None:
             return
         session_id = workspace.state.session_id
@@ -253,7 +253,7 @@ class ComposerDrafts:
             return
         if not text.startswith(typed) or not (typed.strip() or self.attachments):
             return  # Enter repeats, and the first one took the draft already
-        workspace = area.workspace
+        workspace = area.host.workspace
         is_open = workspace is not None and area.host.is_workspace_open
         session_id = workspace.state.session_id if workspace is not None and is_open else ""
         submission = Submission(session_id, typed, self.attachments)
@@ -277,8 +277,6 @@ class ComposerDrafts:
         async with self.submission_lock:
             # Enter may come before the workspace is open.
             workspace = await self._area.host.opened_workspace()
-            if workspace is None:
-                return
             if not submission.session_id:
                 self._remove(submission)
                 submission = replace(submission, session_id=workspace.state.session_id)
@@ -334,7 +332,7 @@ class ComposerDrafts:
 
     def _is_for_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""
-        workspace = self._area.workspace
+        workspace = self._area.host.workspace
         return (
             workspace is not None
             and self.is_active

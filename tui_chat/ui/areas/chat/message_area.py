@@ -6,39 +6,93 @@ from asyncio import to_thread
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
     from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.chat.transcript import Transcript
 
 NO_MESSAGE_YET = "There is no message in this session yet."
 
 
 class MessageArea(Area):
-    """Contains the transcript and does what its messages ask for; each handler does what the
-    message's class says.
-    """
+    """Contains the transcript; its actions are about the message under the transcript's cursor."""
 
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("add_system",))
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
+        (
+            *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "answer", "run"),
+            "add_system",
+        )
+    )
 
     def __init__(self, chat: ChatArea) -> None:
         super().__init__(chat.context, "conversation")
         self.chat = chat
+        self._inspected = ""
+        """The id of the message whose request was asked for last."""
 
-    @on(messages.EditRequested)
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation on the screen."""
+        return self.chat.pane.transcript
+
+    def _refuse(self, why: str) -> None:
+        self.notify(why, markup=False)
+
+    def _entry(self) -> Entry | None:
+        """Return the entry under the cursor; None, after saying so, if there is none."""
+        if self.transcript.current is None:
+            self._refuse("There is no message yet.")
+        return self.transcript.current
+
+    def _complete_entry(self) -> Entry | None:
+        """Return the entry under the cursor; None, after saying why, if it is still arriving."""
+        entry = self._entry()
+        if entry is not None and entry.status == "streaming":
+            self._refuse("This reply is still arriving; Esc stops it.")
+            return None
+        return entry
+
+    def action_explain_read_only(self) -> None:
+        """Say why nothing can be changed, if that is so."""
+        self.may_write  # noqa: B018  it notifies
+
+    # --- replies and versions ------------------------------------------------------------
+
+    @work(group="send")
+    async def action_retry(self) -> None:
+        """Generate a reply again, as another version of it."""
+        if entry := self._complete_entry():
+            await self.workspace.replies.regenerate(entry.message.id)
+
+    @work(group="send")
+    async def action_continue(self) -> None:
+        """Continue a reply from where it ended, or the user's last message where presets do so."""
+        entry = self._complete_entry()
+        if entry is None:
+            return
+        workspace = self.workspace
+        last = workspace.state.entries[-1:]
+        by_user = last and last[0].message.role == "user" and entry.message.id == last[0].message.id
+        if by_user and workspace.state.preset.policies.continues_user:
+            await self.chat.side_replies.continue_message(workspace, entry.message.id)
+        else:
+            await workspace.replies.continue_reply(entry.message.id)
+
     @work(group="dialog", exclusive=True)
-    async def _edit(self, event: messages.EditRequested) -> None:
+    async def action_edit(self) -> None:
+        """Edit a message; the edited text becomes another version of it."""
         from tui_chat.ui.dialogs.questions import ask_edit
 
-        entries = self.workspace.state.entries if self.workspace is not None else ()
-        entry = next((each for each in entries if each.message.id == event.entry_id), None)
-        if self.workspace is None or entry is None or not self.may_write:
+        entry = self._complete_entry()
+        if entry is None:
             return
         message, is_stored = entry.message, False
         while not is_stored:  # if storing fails, the text is not lost
@@ -46,27 +100,53 @@ class MessageArea(Area):
             if written is None or (not written.send and written.text == entry.message.content):
                 return
             is_stored = await self.workspace.branches.edit(
-                event.entry_id, written.text, send=written.send
+                message.id, written.text, send=written.send
             )
             message = replace(message, content=written.text)
 
-    @on(messages.VersionRequested)
     @work(group="branch")
-    async def _show_version(self, event: messages.VersionRequested) -> None:
-        if self.workspace is not None:
-            await self.workspace.branches.show_version(event.entry_id, event.step)
+    async def action_sibling(self, step: int) -> None:
+        """Show the previous or the next version of a message."""
+        entry = self._entry()
+        if entry is None:
+            return
+        if entry.siblings < 2:
+            self._refuse("There is one version of this message; r and e make others.")
+        elif 0 <= entry.sibling + step < entry.siblings:
+            await self.workspace.branches.show_version(entry.message.id, step)
+        else:
+            self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
-    @on(messages.ForkRequested)
     @work(group="dialog", exclusive=True)
-    async def _ask_fork(self, event: messages.ForkRequested) -> None:
+    async def action_branches(self) -> None:
+        """Compare the branches of the session, and switch to another."""
+        from tui_chat.ui.dialogs.branches import BranchScreen
+
+        workspace = await self.host.opened_workspace()
+        if workspace.state.session is None:
+            self.show_error(InputError(NO_MESSAGE_YET))
+            return
+        screen = BranchScreen(
+            await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to
+        )
+        chosen = await self.tui.push_screen_wait(screen)
+        if chosen is not None:
+            await workspace.branches.show(chosen)
+
+    # --- forking, deleting, pinning ------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def action_fork(self) -> None:
+        """Fork a session from the branch up to a message; ask for its title."""
         from tui_chat.ui.dialogs.questions import ask_fork_title
 
-        session = self.workspace.state.session if self.workspace is not None else None
-        if session is None or not self.may_write:
+        entry = self._complete_entry()
+        session = self.workspace.state.session if entry is not None else None
+        if entry is None or session is None:
             return
         title = await ask_fork_title(self.tui, session.title)
         if title is not None:
-            self._fork(event.entry_id, title)
+            self._fork(entry.message.id, title)
 
     @work(group="open", exclusive=True, description="fork")
     async def _fork(self, entry_id: str, title: str) -> None:
@@ -74,57 +154,81 @@ class MessageArea(Area):
             lambda workspace: workspace.branches.fork(entry_id, title), leaves=False
         )
 
-    async def action_fork(self, title: str = "") -> None:
+    async def action_fork_branch(self, title: str = "") -> None:
         """Fork a session from the whole branch; without a title, ask for it."""
         await self.chat.drafts.wait_until_stored()
-        workspace = self.workspace
-        if workspace is None or not workspace.state.entries:
+        entries = self.transcript.entries
+        if not entries:
             self.show_error(InputError(NO_MESSAGE_YET))
         elif title and self.may_write:
-            self._fork(workspace.state.entries[-1].message.id, title)
+            self._fork(entries[-1].message.id, title)
         else:
-            await self.action_act_on_message("fork")
+            await self.action_act_on_message("conversation.fork")
 
-    @on(messages.DeleteMessageRequested)
     @work(group="dialog", exclusive=True)
-    async def _ask_to_delete(self, event: messages.DeleteMessageRequested) -> None:
+    async def action_delete(self) -> None:
+        """Delete a message and all that follow it."""
         from tui_chat.ui.dialogs.questions import confirm_delete_message
 
-        if self.workspace is None:
+        entry = self._complete_entry()
+        if entry is None:
             return
-        is_own = await self.workspace.branches.was_made_here(event.entry_id)
-        if (is_own and not event.asks) or await confirm_delete_message(
-            self.tui, self.workspace.state.entries, event.entry_id
+        entry_id = entry.message.id
+        is_own = await self.workspace.branches.was_made_here(entry_id)
+        # `i d` means the inspector's Diff, where it has opened.
+        if (is_own and entry_id != self._inspected) or await confirm_delete_message(
+            self.tui, self.workspace.state.entries, entry_id
         ):
-            self._delete_message(event.entry_id)
+            self._delete(entry_id)
 
     @work(group="branch")
-    async def _delete_message(self, entry_id: str) -> None:
-        if self.workspace is not None:
-            await self.workspace.branches.delete(entry_id)
+    async def _delete(self, entry_id: str) -> None:
+        await self.workspace.branches.delete(entry_id)
 
-    @on(messages.UndoDeleteRequested)
     @work(group="branch")
-    async def _undo(self) -> None:
+    async def action_undo(self) -> None:
+        """Restore what was deleted last."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
-    @on(messages.PinRequested)
     @work(group="branch")
-    async def _pin(self, event: messages.PinRequested) -> None:
-        if self.workspace is not None:
-            await self.workspace.branches.pin(event.entry_id, event.pinned)
+    async def action_pin(self) -> None:
+        """Pin or unpin a message."""
+        if entry := self._entry():
+            await self.workspace.branches.pin(entry.message.id, not entry.message.pinned)
 
-    @on(messages.SummarySwitchRequested)
     @work(group="branch")
-    async def _switch_summary(self, event: messages.SummarySwitchRequested) -> None:
-        if self.workspace is not None and self.may_write:
-            await self.workspace.compaction.switch(event.entry_id, event.enabled)
+    async def action_switch_summary(self) -> None:
+        """Send a summary instead of the messages that it sums up, or send those again."""
+        entry = self._entry()
+        summary = entry.message.semantics.summary if entry is not None else None
+        if entry is not None and summary is not None and self.may_write:
+            await self.workspace.compaction.switch(entry.message.id, not summary.enabled)
+
+    # --- the request ---------------------------------------------------------------------
+
+    def action_inspect(self) -> None:
+        """Show the request that produced a reply."""
+        entry = self._complete_entry()
+        self._inspected = entry.message.id if entry is not None else ""
+        if entry is not None and entry.message.role != "assistant":
+            self._refuse(
+                "Only replies have their own request; w shows this message in the next one."
+            )
+        elif entry is not None:
+            self.host.panes.show_request_of(entry.message.id)
+
+    def action_reveal(self) -> None:
+        """Show where a message is in the live request."""
+        if entry := self._complete_entry():
+            self.host.panes.show_in_live_request(Origin(OriginKind.HISTORY, entry.message.id))
+
+    # --- the last message, and moving ----------------------------------------------------
 
     async def action_act_on_message(self, action: str) -> None:
-        """Show the last message, and run an action of the transcript on it."""
+        """Show the last message, and run an action on it."""
         await self.chat.drafts.wait_until_stored()
-        self.chat.pane.transcript.action_end()
-        await self.tui.run_action(action, self.chat.pane.transcript)
+        self.transcript.action_end()
+        await self.tui.run_action(action, self.transcript)
 
     async def action_find(self, words: str = "") -> None:
         """Open the find bar, with words to find."""
@@ -132,41 +236,18 @@ class MessageArea(Area):
 
     def action_first_message(self) -> None:
         """Show the beginning of the conversation."""
-        self.chat.pane.transcript.action_begin()
+        self.transcript.action_begin()
 
     def action_latest_message(self) -> None:
         """Show the end of the conversation, and follow it."""
-        self.chat.pane.transcript.action_end()
+        self.transcript.action_end()
 
-    async def action_add_system(self, text: str = "") -> None:
-        """Add a system message to the conversation; without a text, ask for it."""
-        if text:
-            self._add_system(text)
-        else:
-            self._ask_for_system()
-
-    @work(group="branch", description="add a system message")
-    async def _add_system(self, text: str) -> None:
-        workspace = await self.host.opened_workspace()
-        if workspace is not None and not await workspace.branches.add_system_message(text):
-            self._ask_for_system(text)  # it could not be stored, and must not be lost
-
-    @work(group="dialog", exclusive=True, description="ask for a system message")
-    async def _ask_for_system(self, text: str = "") -> None:
-        from tui_chat.ui.dialogs.base import TextAreaPrompt
-
-        await self.host.opened_workspace()
-        written = await self.tui.push_screen_wait(TextAreaPrompt("System message", text))
-        if written is not None:
-            self._add_system(written.text)
-
-    @on(messages.ContentsRequested)
     @work(group="dialog", exclusive=True)
     async def action_contents(self) -> None:
         """Show the turns of the conversation, and go to one."""
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
-        transcript = self.chat.pane.transcript
+        transcript = self.transcript
         entries = transcript.entries
         if not entries:
             self.show_error(InputError(NO_MESSAGE_YET))
@@ -188,50 +269,85 @@ class MessageArea(Area):
         if chosen is not None and transcript.show_message(chosen):
             self.host.panes.show_conversation(focus_composer=False)
 
-    @on(messages.BranchesRequested)
-    @work(group="dialog", exclusive=True)
-    async def action_branches(self) -> None:
-        """Compare the branches of the session, and switch to another."""
-        from tui_chat.ui.dialogs.branches import BranchScreen
+    # --- system messages -----------------------------------------------------------------
 
-        workspace = self.workspace
-        if workspace is None or workspace.state.session is None:
-            self.show_error(InputError(NO_MESSAGE_YET))
+    async def action_add_system(self, text: str = "") -> None:
+        """Add a system message to the conversation; without a text, ask for it."""
+        if text:
+            self._add_system(text)
+        else:
+            self._ask_for_system()
+
+    @work(group="branch", description="add a system message")
+    async def _add_system(self, text: str) -> None:
+        workspace = await self.host.opened_workspace()
+        if not await workspace.branches.add_system_message(text):
+            self._ask_for_system(text)  # it could not be stored, and must not be lost
+
+    @work(group="dialog", exclusive=True, description="ask for a system message")
+    async def _ask_for_system(self, text: str = "") -> None:
+        from tui_chat.ui.dialogs.base import TextAreaPrompt
+
+        await self.host.opened_workspace()
+        written = await self.tui.push_screen_wait(TextAreaPrompt("System message", text))
+        if written is not None:
+            self._add_system(written.text)
+
+    # --- tool calls and subagents --------------------------------------------------------
+
+    def action_answer(self) -> None:
+        """Enter the result of the waiting tool call by hand."""
+        if waiting := self._waiting_call():
+            self.chat.tool_calls.enter_result(*waiting)
+
+    def action_run(self) -> None:
+        """Focus the question about the waiting tool call."""
+        if self._waiting_call():
+            self.chat.pane.focus_tool_question()
+
+    def _waiting_call(self) -> tuple[str, str] | None:
+        """Return the ids of the entry and the call that waits; None, after saying so, without."""
+        if self.transcript.waiting_call is None:
+            self._refuse("No tool call is waiting for a result here.")
+        return self.transcript.waiting_call
+
+    @work(group="open", exclusive=True)
+    async def action_subagent(self, call_id: str = "") -> None:
+        """Open the session of the subagent that a call of the message started, or go back to the
+        call that started this session.
+        """
+        entry = self._entry()
+        if entry is None:
             return
-        screen = BranchScreen(
-            await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to
-        )
-        chosen = await self.tui.push_screen_wait(screen)
-        if chosen is not None:
-            await workspace.branches.show(chosen)
+        here, files = self.workspace.state.session_id, self.workspace.session_files
+        started = files.subagents.calls_of(here) if files is not None else {}
+        own = (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)
+        calls = [call_id] if call_id else [each for each in own if each in started]
+        started_by = files.subagents.started_by(here) if files is not None else None
+        if calls:
+            await self._open_subagent([started.get(call, "") for call in calls])
+        elif started_by is not None:
+            await self._open(started_by.session_id)
+            self._show_call(started_by.call_id)
+        elif started:
+            self._refuse("This message started no subagent. Calls that did are marked with “S”.")
+        else:
+            self._refuse("There is no session of a subagent here.")
 
-    @on(messages.SubagentRequested)
-    @work(group="open", exclusive=True, description="subagent")
-    async def _open_subagent(self, event: messages.SubagentRequested) -> None:
-        """Open the session of a subagent, or go back to the call that started it."""
+    async def _open_subagent(self, session_ids: list[str]) -> None:
+        """Open the session of a subagent; of several, ask which."""
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
-        workspace = self.workspace
-        if workspace is None or workspace.session_files is None:
-            return
-        subagents, here = workspace.session_files.subagents, workspace.state.session_id
-        if not event.call_ids:
-            started_by = subagents.started_by(here)
-            if started_by is not None:
-                await self._open(started_by.session_id)
-                self._show_call(started_by.call_id)
-            return
-        found = {call: subagents.calls_of(here).get(call, "") for call in event.call_ids}
-        chosen: str | None = found[event.call_ids[0]]
-        if len(found) > 1:
-            titles = {each.session_id: each.title for each in workspace.state.sessions}
-            choices = [Choice(each, titles.get(each, each)) for each in found.values()]
+        chosen: str | None = session_ids[0]
+        if len(session_ids) > 1:
+            titles = {each.session_id: each.title for each in self.workspace.state.sessions}
+            choices = [Choice(each, titles.get(each, each)) for each in session_ids]
             chosen = await self.tui.push_screen_wait(
                 ChoiceDialog("Subagents", choices, choices[0].id)
             )
         if chosen:
             await self._open(chosen)
-            self.chat.pane.transcript.action_begin()
+            self.transcript.action_begin()
 
     async def _open(self, session_id: str) -> None:
         await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
@@ -239,95 +355,84 @@ class MessageArea(Area):
 
     def _show_call(self, call_id: str) -> None:
         """Go to the message with a call, if it is in the branch."""
-        transcript = self.chat.pane.transcript
-        for entry in transcript.entries:
+        for entry in self.transcript.entries:
             if call_id and any(call.id == call_id for call in entry.message.tool_calls):
-                transcript.show_message(entry.message.id)
+                self.transcript.show_message(entry.message.id)
 
-    @on(messages.ExportPartRequested)
+    # --- files and links -----------------------------------------------------------------
+
     @work(group="dialog", exclusive=True)
-    async def _export_part(self, event: messages.ExportPartRequested) -> None:
+    async def action_export(self) -> None:
         """Export a part of the branch: ask which, in which format, and where to."""
         from tui_chat.ui.dialogs import file_questions as questions
 
-        workspace, entries = self.workspace, self.chat.pane.transcript.entries
-        ids = [entry.message.id for entry in entries]
-        if workspace is None or event.entry_id not in ids:
+        index, entries = self.transcript.current_index, self.transcript.entries
+        if self._complete_entry() is None or index is None:
             return
-        at = ids.index(event.entry_id)
         turns = user_turns(entries)
-        turn = turns[turn_at(turns, at)]
-        part = await questions.ask_part(self.tui, at, turn.first, turn.count, len(entries))
+        turn = turns[turn_at(turns, index)]
+        part = await questions.ask_part(self.tui, index, turn.first, turn.count, len(entries))
         kind = None if part is None else await questions.ask_format(self.tui)
         if part is None or kind is None:
             return
-        title = workspace.state.session.title if workspace.state.session else ""
+        session = self.workspace.state.session
+        title = session.title if session is not None else ""
         typed = await questions.ask_export_path(self.tui, title, kind)
         if not typed:
             return
         file = typed_path(typed)
         exists = await to_thread(file.exists)
         if not exists or await questions.confirm_overwrite(self.tui, file):
-            await workspace.import_export.export_part(
+            await self.workspace.import_export.export_part(
                 entries[part.start : part.stop], kind, file, overwrite=exists
             )
 
-    @on(messages.ActionRefused)
-    def _refused(self, event: messages.ActionRefused) -> None:
-        self.notify(event.why, markup=False)
-
-    @on(messages.CopyRequested)
-    def _copy(self, event: messages.CopyRequested) -> None:
-        self.tui.copy_to_clipboard(event.text)
-        count = len(event.text)
-        what = f"the {event.what}: " if event.what else ""
-        sentence = f"Copied {what}{count:,} character{'s' * (count != 1)}."
-        self.notify(sentence, markup=False)
-
-    @on(messages.SavePartRequested)
     @work(group="dialog", exclusive=True)
-    async def _save_part(self, event: messages.SavePartRequested) -> None:
-        """Save a picture, sound or file of a message where the user says."""
+    async def action_save(self) -> None:
+        """Save the message's picture, sound or file; again, its next one."""
         from tui_chat.ui.areas.file_views import save_file
 
-        file = await self._content_of(event)
-        if file is not None:
+        if (file := await self._file()) is not None:
             await save_file(self, *file)
 
-    @on(messages.ViewPartRequested)
     @work(group="dialog", exclusive=True)
-    async def _view_part(self, event: messages.ViewPartRequested) -> None:
-        """Show a picture, sound or file of a message."""
+    async def action_view(self, index: int | None = None) -> None:
+        """Show a part of the message by its index, else its picture or file; again, its next."""
         from tui_chat.ui.areas.file_views import view_file
 
-        file = await self._content_of(event)
-        if file is not None:
+        if (file := await self._file(index)) is not None:
             await view_file(self, *file)
 
-    async def _content_of(self, event: messages.PartRequest) -> tuple[str, bytes] | None:
-        """Return name and bytes of a part of a message; if they are not here, say so."""
-        entries = {each.message.id: each.message for each in self.chat.pane.transcript.entries}
-        message = entries.get(event.entry_id)
-        parts = message.parts if message is not None else ()
-        if event.index >= len(parts):
-            self.notify("This reply is still arriving.")
-            return None
+    async def _file(self, index: int | None = None) -> tuple[str, bytes] | None:
+        """Return name and bytes of a part of the message; if they are not here, say so."""
         from tui_chat.models.media import file_of
 
-        file = await to_thread(file_of, parts[event.index], event.index + 1)
+        entry = self.transcript.current
+        if index is None:
+            index = self.transcript.next_part()
+        if entry is None or index is None:
+            self._refuse("There is no picture, sound or file in this message.")
+            return None
+        if index >= len(entry.message.parts):
+            self._refuse("This reply is still arriving.")
+            return None
+        file = await to_thread(file_of, entry.message.parts[index], index + 1)
         if file is None:
             self.show_error(InputError("Its content is not here, so it cannot be shown or saved."))
         return file
 
-    @on(messages.OpenLinkRequested)
     @work(group="dialog", exclusive=True)
-    async def _open_link(self, event: messages.OpenLinkRequested) -> None:
-        """Open a web link, once the user has read and confirmed its address."""
+    async def action_open_link(self, url: str = "") -> None:
+        """Open a web link, once the user has read and confirmed its address: models write links
+        too. Without one, open the message's; again, its next.
+        """
         from tui_chat.ui.dialogs.questions import confirm_open_link
         from tui_chat.ui.terminal.external_programs import open_link
 
-        url = event.url
-        if not url.startswith(("https://", "http://")):
+        url = url or self.transcript.next_link()
+        if not url:
+            self._refuse("There is no link in this message.")
+        elif not url.startswith(("https://", "http://")):
             self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
         elif not await confirm_open_link(self.tui, url):
             return
@@ -335,5 +440,4 @@ class MessageArea(Area):
             self.tui.open_url(url)
         elif not await to_thread(open_link, url):
             self.tui.copy_to_clipboard(url)
-            sentence = "No browser can be opened from here; the link is copied."
-            self.notify(sentence, markup=False)
+            self.notify("No browser can be opened from here; the link is copied.", markup=False)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from rich.text import Text
-from textual import events, on, work
+from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -32,15 +32,6 @@ from textual.widgets import Static
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat import transcript_messages as messages
-from tui_chat.ui.areas.chat.transcript_messages import (
-    AlwaysRunRequested,
-    AnswerCallRequested,
-    DeclineCallRequested,
-    EditArgumentsRequested,
-    RunCallRequested,
-    ToolCallRequest,
-)
 from tui_chat.ui.key_clock import KeyClock
 
 if TYPE_CHECKING:
@@ -71,19 +62,18 @@ class Option(NamedTuple):
 
     key: str
     label: str
-    request: type[ToolCallRequest]
     runs: bool
     """True if the tool's command runs."""
 
 
 OPTIONS: dict[str, Option] = {
-    "run": Option("y", "Run once", RunCallRequested, True),
-    "always": Option("a", "Always in this session", AlwaysRunRequested, True),
-    "decline": Option("n", "Decline", DeclineCallRequested, False),
-    "edit_arguments": Option("e", "Edit arguments", EditArgumentsRequested, True),
-    "answer": Option("h", "Enter result by hand", AnswerCallRequested, False),
+    "run": Option("y", "Run once", True),
+    "always": Option("a", "Always in this session", True),
+    "decline": Option("n", "Decline", False),
+    "edit_arguments": Option("e", "Edit arguments", True),
+    "answer": Option("h", "Enter result by hand", False),
 }
-"""By action."""
+"""By the actions of `ToolCallArea`."""
 
 
 class ToolQuestion(Vertical, can_focus=True):
@@ -105,7 +95,12 @@ class ToolQuestion(Vertical, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(option.key, action, option.label, tooltip=f"{option.label} (tool call)")
+            Binding(
+                option.key,
+                f"tool_calls.{action}",
+                option.label,
+                tooltip=f"{option.label} (tool call)",
+            )
             for action, option in OPTIONS.items()
         ),
         Binding("escape", "leave", "Back to the draft", tooltip="Back to the draft"),
@@ -261,37 +256,9 @@ class ToolQuestion(Vertical, can_focus=True):
 
     # --- answers -------------------------------------------------------------------------
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the tool can do."""
-        option = OPTIONS.get(action)
-        if option is not None:
-            return self._call is not None and (bool(self._call.command) or not option.runs)
-        return super().check_action(action, parameters)
-
-    def action_run(self) -> None:
-        """Run the command once."""
-        self._answer("run")
-
-    def action_always(self) -> None:
-        """Run the command, now and whenever the model calls the tool in this session."""
-        self._answer("always")
-
-    def action_decline(self) -> None:
-        """Tell the model that the user declined."""
-        self._answer("decline")
-
-    def action_edit_arguments(self) -> None:
-        """Run the command with other arguments."""
-        self._answer("edit_arguments")
-
-    def action_answer(self) -> None:
-        """Enter the result by hand."""
-        self._answer("answer")
-
-    def _answer(self, action: str) -> None:
-        if self._call is not None:
-            option = OPTIONS[action]
-            self.post_message(option.request(self._call.entry_id, self._call.call.id))
+    def offers(self, action: str) -> bool:
+        """Return True if one of the `OPTIONS` answers the call."""
+        return self._call is not None and (bool(self._call.command) or not OPTIONS[action].runs)
 
     def action_leave(self) -> None:
         """Give the focus back."""
@@ -302,10 +269,10 @@ class ToolQuestion(Vertical, can_focus=True):
         """Scroll what would run."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Answer by a click on an option; a click elsewhere focuses the question."""
-        if (action := event.style.meta.get("option")) in OPTIONS and self.check_action(action, ()):
-            self._answer(action)
+        if (action := event.style.meta.get("option")) in OPTIONS:
+            await self.run_action(f"tool_calls.{action}")
 
     # --- drawing -------------------------------------------------------------------------
 
@@ -320,7 +287,7 @@ class ToolQuestion(Vertical, can_focus=True):
         chip = "reverse bold" if self._is_armed else "reverse dim"
         chunks: list[Text] = []
         for action, option in OPTIONS.items():
-            if self.check_action(action, ()):
+            if self.offers(action):
                 key = ((f" {option.key} ", chip), " ") if self.has_focus else ()
                 label = (option.label, "" if self.has_focus else "underline")
                 chunk = Text.assemble(*key, label)
@@ -398,7 +365,7 @@ class ToolCallArea(Area):
 
     def show(self) -> None:
         """Ask about the first tool call that waits, and say which ones run."""
-        calls = self.workspace.state.pending_calls if self.workspace is not None else ()
+        calls = self.workspace.state.pending_calls
         running = [call for call in calls if call.is_running]
         waiting = [call for call in calls if not call.is_running]
         if self.context.read_only:
@@ -418,52 +385,49 @@ class ToolCallArea(Area):
             state = f"Running {names} · Esc stops"
         self.chat.pane.activity.tool_state = state if names else ""
 
-    @work(group="dialog", exclusive=True)
-    async def answer_call(self, event: messages.AnswerCallRequested) -> None:
-        """Ask for the result of a tool call, and store it."""
-        from tui_chat.ui.dialogs.questions import ask_tool_result
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what answers the call that is asked about."""
+        if action in OPTIONS:
+            return self.chat.pane.tool_question.offers(action)
+        return super().check_action(action, parameters)
 
-        call = self._pending_call(event.call_id)
-        if self.workspace is None or call is None or not self.may_write:
-            return
-        text, is_stored = "", False
-        while not is_stored:  # if storing fails, the text is not lost
-            written = await ask_tool_result(self.tui, call.call, text)
-            if written is None:
-                return
-            text = written
-            is_stored = await self.workspace.tools.answer(event.entry_id, event.call_id, text)
+    @property
+    def _pending(self) -> PendingToolCall | None:
+        """The call that is asked about, while it waits."""
+        question = self.chat.pane.tool_question.call
+        return None if question is None else self._pending_call(question.call.id)
 
-    def action_answer_tool_call(self) -> None:
-        """Focus the question about the waiting tool call."""
-        if self.chat.pane.tool_question.call is None:
-            self.show_error(InputError("No tool call is waiting for a result."))
-            return
-        self.host.panes.show_conversation()
-        self.chat.pane.focus_tool_question()
+    def _pending_call(self, call_id: str) -> PendingToolCall | None:
+        calls = self.workspace.state.pending_calls
+        return next((each for each in calls if each.call.id == call_id), None)
 
-    @on(messages.RunCallRequested)
-    @on(messages.AlwaysRunRequested)
-    @work(group="tool", description="run call")
-    async def _run_call(self, event: messages.ToolCallRequest) -> None:
-        if self.workspace is not None and self.may_write:
-            always = isinstance(event, messages.AlwaysRunRequested)
-            await self.workspace.tools.run(event.entry_id, event.call_id, always=always)
+    def action_run(self) -> None:
+        """Run the command once."""
+        self._run(always=False)
 
-    @on(messages.DeclineCallRequested)
+    def action_always(self) -> None:
+        """Run the command, now and whenever the model calls the tool in this session."""
+        self._run(always=True)
+
     @work(group="tool")
-    async def _decline_call(self, event: messages.DeclineCallRequested) -> None:
-        if self.workspace is not None and self.may_write:
-            await self.workspace.tools.decline(event.entry_id, event.call_id)
+    async def _run(self, *, always: bool) -> None:
+        if call := self._pending:
+            await self.workspace.tools.run(call.entry_id, call.call.id, always=always)
 
-    @on(messages.EditArgumentsRequested)
+    @work(group="tool")
+    async def action_decline(self) -> None:
+        """Tell the model that the user declined."""
+        if call := self._pending:
+            await self.workspace.tools.decline(call.entry_id, call.call.id)
+
     @work(group="dialog", exclusive=True)
-    async def _edit_arguments(self, event: messages.EditArgumentsRequested) -> None:
+    async def action_edit_arguments(self) -> None:
+        """Run the command with other arguments."""
         from tui_chat.ui.dialogs.questions import ask_arguments
         from tui_chat.workspace.tool_runner import argument_fault
 
-        call = self._pending_call(event.call_id)
-        if self.workspace is None or call is None or not self.may_write:
+        call = self._pending
+        if call is None:
             return
         text, fault = call.call.arguments, ""
         while True:
@@ -473,13 +437,38 @@ class ToolCallArea(Area):
             text, fault = written, argument_fault(written)
             if not fault:
                 break
-        await self.workspace.tools.run(event.entry_id, event.call_id, arguments=text)
+        await self.workspace.tools.run(call.entry_id, call.call.id, arguments=text)
 
+    def action_answer(self) -> None:
+        """Enter the result by hand."""
+        if call := self._pending:
+            self.enter_result(call.entry_id, call.call.id)
+
+    @work(group="dialog", exclusive=True)
+    async def enter_result(self, entry_id: str, call_id: str) -> None:
+        """Ask for the result of a tool call, and store it."""
+        from tui_chat.ui.dialogs.questions import ask_tool_result
+
+        call = self._pending_call(call_id)
+        if call is None:
+            return
+        text, is_stored = "", False
+        while not is_stored:  # if storing fails, the text is not lost
+            written = await ask_tool_result(self.tui, call.call, text)
+            if written is None:
+                return
+            text = written
+            is_stored = await self.workspace.tools.answer(entry_id, call_id, text)
+
+    def action_answer_tool_call(self) -> None:
+        """Focus the question about the waiting tool call."""
+        if self.chat.pane.tool_question.call is None:
+            self.show_error(InputError("No tool call is waiting for a result."))
+            return
+        self.host.panes.show_conversation()
+        self.chat.pane.focus_tool_question()
+
+    @work(group="tool")
     async def action_ask_before_tools(self) -> None:
         """Ask again before every run of a tool in this session."""
-        if self.workspace is not None:
-            self.workspace.tools.forget_permissions()
-
-    def _pending_call(self, call_id: str) -> PendingToolCall | None:
-        calls = self.workspace.state.pending_calls if self.workspace is not None else ()
-        return next((each for each in calls if each.call.id == call_id), None)
+        (await self.host.opened_workspace()).tools.forget_permissions()

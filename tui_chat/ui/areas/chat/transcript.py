@@ -4,27 +4,29 @@ A widget for each message took 48 seconds for a thousand messages. Here only the
 screen exist: `BlockView` knows which they are, `BranchLayout` lays them out, `line_painter` paints
 them.
 
-What concerns only the screen is done here: moving, folding, finding, copying. What concerns the
-conversation is posted as a message (see `transcript_messages`) for the area to act on.
+What concerns only the screen is done here: moving, folding, finding, copying. Keys and clicks that
+concern the conversation run actions of `MessageArea`, which asks for the entry under the cursor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat import line_painter as painting
 from tui_chat.ui.areas.chat import selection as selecting
-from tui_chat.ui.areas.chat import transcript_messages as messages
 from tui_chat.ui.areas.chat.branch_layout import (
     BranchLayout,
     added_above,
@@ -33,7 +35,6 @@ from tui_chat.ui.areas.chat.branch_layout import (
 )
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
-from tui_chat.ui.areas.chat.transcript_messages import KEYS, WRITING_ACTIONS
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import welcome_lines
 from tui_chat.ui.widgets.block_view import START, BlockView, LinePosition
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry, SpeakerNames
     from tui_chat.ui.areas.chat.transcript_search import Hit
 
-NO_MESSAGE = "There is no message yet."
 REDRAW_INTERVAL = 1 / 30
 """Minimum seconds between two redraws of a growing reply; three times its cost, if that is more."""
 CODE_STEP = 16
@@ -54,25 +54,96 @@ EMPTY_TEXT_WIDTH = 64
 """Maximum cells of a line of the first screen."""
 
 
+def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
+    """Return the binding of an action; with a label, the footer shows it."""
+    return Binding(keys, action, label or title, show=bool(label), tooltip=title)
+
+
 class Transcript(BlockView[TextLine]):
     """A conversation that can be read, searched, copied from and acted on."""
 
     ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
     DEFAULT_CSS = painting.CSS
     COMPONENT_CLASSES = painting.COMPONENT_CLASSES
-    BINDINGS = KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("y", "copy", "Copy the message or the selection", "Copy"),
+        _key("c", "copy_code", "Copy a code block of this message; again, the next"),
+        _key("r", "conversation.retry", "Regenerate this reply", "Regenerate"),
+        _key("e", "conversation.edit", "Edit this message, as another version", "Edit"),
+        _key("f", "conversation.fork", "Fork session from here", "Fork"),
+        _key("d,delete", "conversation.delete", "Delete this message and what follows", "Delete"),
+        _key("C", "conversation.continue", "Continue this reply", "Continue"),
+        _key("b", "conversation.branches", "Compare the branches", "Branches"),
+        _key("left", "conversation.sibling(-1)", "Previous version"),
+        _key("right", "conversation.sibling(1)", "Next version"),
+        _key("enter", "unfold", "Unfold reasoning, calls, long text"),
+        _key("slash", "conversation.find", "Find"),
+        _key("up", "move(-1)", "Up"),
+        _key("down", "move(1)", "Down"),
+        _key("pageup", "page(-1)", "Page up"),
+        _key("pagedown", "page(1)", "Page down"),
+        _key("home,g", "begin", "Beginning"),
+        _key("end,G", "end", "End"),
+        _key("k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message"),
+        _key("j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message"),
+        _key("K,left_curly_bracket", "question(-1)", "Previous question"),
+        _key("J,right_curly_bracket", "question(1)", "Next question"),
+        _key("t", "conversation.contents", "Table of contents"),
+        _key("n", "hit(1)", "Next hit"),
+        _key("N", "hit(-1)", "Previous hit"),
+        _key("escape", "leave", "Stop finding"),
+        _key("space", "switch", "Unfold; a summary: switch on or off"),
+        _key("W", "wrap_code", "Wrap long lines of code, or cut them"),
+        _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left"),
+        _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
+        _key("Y", "copy_all", "Copy the conversation"),
+        _key("E", "conversation.export", "Export a part from or up to here"),
+        _key("o", "conversation.open_link", "Open a link of this message; again, the next"),
+        _key("v", "conversation.view", "View a picture or file of this message; again, the next"),
+        _key("s", "conversation.save", "Save a picture or file of this message; again, the next"),
+        _key("S", "conversation.subagent", "Open the subagent of this call, or go back"),
+        _key("u", "conversation.undo", "Undo the deletion"),
+        _key("p", "conversation.pin", "Pin message (always included)"),
+        _key("i", "conversation.inspect", "Show the request that made the reply"),
+        _key("w", "conversation.reveal", "Show where this message is in the request"),
+        _key("a", "conversation.answer", "Enter a tool call's result by hand"),
+        _key("x", "conversation.run", "Answer the waiting tool call"),
+    ]
+
+    @dataclass
+    class CursorMoved(Message):
+        """The cursor came to another message while the transcript has the focus."""
+
+        entry_id: str
+
+    @dataclass
+    class FocusChanged(Message):
+        """The transcript got or lost the focus."""
+
+        has_focus: bool
+
+    @dataclass
+    class FindStatus(Message):
+        """The hits, or the hit that is shown, changed."""
+
+        number: int
+        """The hit that is shown, from 1; 0 if none is."""
+        count: int
+        """The number of hits."""
+        is_on: bool
+        """True while words are being searched for."""
+
+    class SearchLeft(Message):
+        """The user ended the search that led to a message from elsewhere."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._layouts = BranchLayout()
         super().__init__(self._layouts, "transcript", id=id, classes=classes)
         self.cursor: int | None = None
         """Index of the message that keys act on; None if it follows from what is on the screen."""
-        self.is_read_only = False
-        """True if nothing can be sent or changed."""
         self._search = TranscriptSearch(self._layouts)
         self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
         self._session_id: str | None = None
-        self._is_subagent = False
         self._highlighted = ""
         """Id of the message that is highlighted from outside."""
         self._reported_cursor = ""
@@ -80,8 +151,6 @@ class Transcript(BlockView[TextLine]):
         self._has_unseen_text = False
         self._empty_text = ""
         self._empty_lines: list[TextLine] = []
-        self._inspected = ""
-        """The id of the message whose request was asked for last."""
         self._last_used: dict[str, tuple[str, int]] = {}
         """Entry and index of the code block, link and attachment that were used last."""
         self._find_start = START
@@ -261,9 +330,8 @@ class Transcript(BlockView[TextLine]):
         """Set the key that regenerates the last reply wherever the focus is."""
         self._layouts.options.regenerate = key
 
-    def set_subagents(self, calls: frozenset[str], *, is_subagent: bool) -> None:
-        """Set the calls that started subagents, and whether this is the session of one."""
-        self._is_subagent = is_subagent
+    def set_subagents(self, calls: frozenset[str]) -> None:
+        """Set the calls that started subagents."""
         if calls != self._layouts.options.subagents:
             self._layouts.set_subagents(calls)
             self.lay_out()
@@ -275,12 +343,7 @@ class Transcript(BlockView[TextLine]):
             self.lay_out()
 
     def _refuse(self, why: str) -> None:
-        self.post_message(messages.ActionRefused(why))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if self.is_read_only and action in WRITING_ACTIONS:
-            return False
-        return super().check_action(action, parameters)
+        self.notify(why, markup=False)
 
     # Moving
 
@@ -420,7 +483,7 @@ class Transcript(BlockView[TextLine]):
             self._reported_cursor = now
             if now:
                 self._highlighted = ""  # a bar now marks the cursor and nothing else
-                self.post_message(messages.CursorMoved(now))
+                self.post_message(self.CursorMoved(now))
 
     def repost_cursor(self) -> None:
         """Post `CursorMoved` again, for a receiver that has another request to point into."""
@@ -481,9 +544,6 @@ class Transcript(BlockView[TextLine]):
         self.post_find_status()
         self.refresh_changed()
 
-    def action_find(self) -> None:
-        self.post_message(messages.FindRequested())
-
     def action_hit(self, direction: int) -> None:
         if hit := self._search.step(direction):
             self._show_hit(hit)
@@ -498,7 +558,7 @@ class Transcript(BlockView[TextLine]):
         """
         if self._search.is_on:
             if self._is_found_elsewhere:
-                self.post_message(messages.SearchLeft())
+                self.post_message(self.SearchLeft())
             self.find("")
         elif self.text_selection:
             self.screen.clear_selection()
@@ -519,9 +579,8 @@ class Transcript(BlockView[TextLine]):
 
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
-        self.post_message(
-            messages.FindStatus(self._search.number, self._search.count, self._search.is_on)
-        )
+        search = self._search
+        self.post_message(self.FindStatus(search.number, search.count, search.is_on))
 
     # Copying and links
 
@@ -530,11 +589,16 @@ class Transcript(BlockView[TextLine]):
         selected = self.screen.get_selected_text() if self.text_selection else None
         current = self.current_index
         if selected:
-            self.post_message(messages.CopyRequested(selected, "selection"))
+            self._copy(selected, "selection")
         elif current is not None:
-            self.post_message(messages.CopyRequested(self._layouts.source(current), "message"))
+            self._copy(self._layouts.source(current), "message")
         else:
             self._refuse("There is nothing to copy yet.")
+
+    def _copy(self, text: str, what: str) -> None:
+        self._app.copy_to_clipboard(text)
+        count = len(text)
+        self.notify(f"Copied the {what}: {count:,} character{'s' * (count != 1)}.", markup=False)
 
     def action_copy_code(self) -> None:
         current = self.current_index
@@ -549,37 +613,32 @@ class Transcript(BlockView[TextLine]):
 
             names = self._layouts.options.speakers
             texts = [f"{speaker_of(e, names)}:\n\n{e.message.content}" for e in self.entries]
-            self.post_message(messages.CopyRequested("\n\n".join(texts), "conversation"))
+            self._copy("\n\n".join(texts), "conversation")
         else:
             self._refuse("There is nothing to copy yet.")
 
-    def action_open_link(self) -> None:
+    def next_link(self) -> str:
+        """Return the address of the next link of the current message; empty if it has none."""
         current = self.current_index
         parts = self._all_lines(current) if current is not None else []
         runs = (run for lines in parts for line in lines for run in line.runs)
         urls = list(dict.fromkeys(run.link for run in runs if run.link))
-        if current is None or not urls:
-            self._refuse("There is no link in this message.")
-            return
-        url = urls[self._next_index("link", current, len(urls))]
-        self.post_message(messages.OpenLinkRequested(url))
+        return (
+            urls[self._next_index("link", current, len(urls))]
+            if urls and current is not None
+            else ""
+        )
 
-    def action_save(self) -> None:
-        """Save the message's picture, sound or file; pressed again, its next one."""
-        self._request_part(messages.SavePartRequested)
-
-    def action_view(self) -> None:
-        self._request_part(messages.ViewPartRequested)
-
-    def _request_part(self, request: type[messages.PartRequest]) -> None:
+    def next_part(self) -> int | None:
+        """Return the index of the next picture, sound or file among the parts of the current
+        message; None if it has none.
+        """
         current = self.current_index
         parts = self.entries[current].message.parts if current is not None else ()
         with_content = [index for index, part in enumerate(parts) if part.data or part.text]
         if current is None or not with_content:
-            self._refuse("There is no picture, sound or file in this message.")
-            return
-        part = with_content[self._next_index("part", current, len(with_content))]
-        self.post_message(request(self.entries[current].message.id, part))
+            return None
+        return with_content[self._next_index("part", current, len(with_content))]
 
     def _next_index(self, kind: str, message: int, count: int) -> int:
         """Return the index after the last one used in a message; the first in another message."""
@@ -597,9 +656,9 @@ class Transcript(BlockView[TextLine]):
         self._viewport.show(LinePosition(message, block.part, 0))
         self.cursor = message
         self.scrolled()
-        self.post_message(messages.CopyRequested(block.source, what))
+        self._copy(block.source, what)
 
-    # Acting on messages
+    # Folding
 
     def action_unfold(self) -> None:
         """Unfold what the message has folded, or fold it again."""
@@ -618,126 +677,38 @@ class Transcript(BlockView[TextLine]):
         self.cursor = current  # the end may leave the screen, and the same key folds it again
         self._refold(current)
 
-    def action_switch(self) -> None:
+    async def action_switch(self) -> None:
         """Switch a summary on or off; unfold another message."""
         entry = self.current
-        summary = entry.message.semantics.summary if entry is not None else None
-        if entry is None or summary is None:
+        if entry is not None and entry.message.semantics.summary is not None:
+            await self._run("switch_summary")
+        else:
             self.action_unfold()
-        else:
-            self.post_message(
-                messages.SummarySwitchRequested(entry.message.id, not summary.enabled)
-            )
 
-    def _request(
-        self, request: Callable[[str], messages.EntryRequest], *, of_reply: bool = False
-    ) -> None:
-        """Post a request about the current entry, unless it is streaming or must be a reply."""
-        entry = self.current
-        if entry is None:
-            self._refuse(NO_MESSAGE)
-        elif entry.status == "streaming":
-            self._refuse("This reply is still arriving; Esc stops it.")
-        elif of_reply and entry.message.role != "assistant":
-            self._refuse(
-                "Only replies have their own request; w shows this message in the next one."
-            )
-        else:
-            self.post_message(request(entry.message.id))
+    # What the area's actions are about
 
-    def action_retry(self) -> None:
-        self._request(messages.RegenerateRequested)
-
-    def action_continue(self) -> None:
-        self._request(messages.ContinueRequested)
-
-    def action_edit(self) -> None:
-        self._request(messages.EditRequested)
-
-    def action_fork(self) -> None:
-        self._request(messages.ForkRequested)
-
-    def action_delete(self) -> None:
-        entry = self.current
-        # `i d` means the inspector's Diff, where it has opened.
-        asks = entry is not None and entry.message.id == self._inspected
-        self._request(partial(messages.DeleteMessageRequested, asks=asks))
-
-    def action_undo(self) -> None:
-        self.post_message(messages.UndoDeleteRequested())
-
-    def action_inspect(self) -> None:
-        entry = self.current
-        self._inspected = entry.message.id if entry is not None else ""
-        self._request(messages.InspectRequested, of_reply=True)
-
-    def action_reveal(self) -> None:
-        self._request(messages.RevealMessageRequested)
-
-    def action_pin(self) -> None:
-        entry = self.current
-        if entry is None:
-            self._refuse(NO_MESSAGE)
-        else:
-            self.post_message(messages.PinRequested(entry.message.id, not entry.message.pinned))
-
-    def action_sibling(self, step: int) -> None:
-        entry = self.current
-        if entry is None:
-            self._refuse(NO_MESSAGE)
-        elif entry.siblings < 2:
-            self._refuse("There is one version of this message; r and e make others.")
-        elif 0 <= entry.sibling + step < entry.siblings:
-            self.post_message(messages.VersionRequested(entry.message.id, step))
-        else:
-            self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
-
-    def action_contents(self) -> None:
-        self.post_message(messages.ContentsRequested())
-
-    def action_export(self) -> None:
-        self._request(messages.ExportPartRequested)
-
-    def action_branches(self) -> None:
-        self.post_message(messages.BranchesRequested())
-
-    def action_subagent(self) -> None:
-        """Open the session of the subagent that the message started, or go back from one."""
-        entry = self.current
-        if entry is None:
-            self._refuse(NO_MESSAGE)
-            return
-        started = self._layouts.options.subagents
-        own = (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)
-        calls = tuple(call_id for call_id in own if call_id in started)
-        if calls or self._is_subagent:
-            self.post_message(messages.SubagentRequested(entry.message.id, calls))
-        elif started:
-            self._refuse("This message started no subagent. Calls that did are marked with “S”.")
-        else:
-            self._refuse("There is no session of a subagent here.")
-
-    def action_answer(self) -> None:
-        if waiting := self._waiting_call():
-            self.post_message(messages.AnswerCallRequested(*waiting))
-
-    def action_run(self) -> None:
-        if self._waiting_call():
-            self.post_message(messages.ToolQuestionRequested())
-
-    def _waiting_call(self) -> tuple[str, str] | None:
-        """Return the ids of the entry and the call that waits; without one, say so."""
+    @property
+    def waiting_call(self) -> tuple[str, str] | None:
+        """The ids of an entry and its tool call that waits at the cursor; None without one."""
         current = self.current_index
         while current and self.entries[current].message.role == "tool":
             current -= 1  # some calls of the message above may have their results
         if current is not None and (call := self._layouts(current).waiting_call) is not None:
             return self.entries[current].message.id, call
-        self._refuse("No tool call is waiting for a result here.")
         return None
+
+    async def _run(self, action: str, *arguments: object) -> None:
+        """Run an action of the area, or have it say why it does not do this."""
+        if not await self._app.run_action(("conversation", action, arguments), self):
+            await self._app.run_action("conversation.explain_read_only", self)
+
+    @property
+    def _app(self) -> App[None]:
+        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
 
     # Clicks and focus
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Open links, do what a line offers, and move the cursor to the message."""
         meta = event.style.meta
         if meta.get("end"):
@@ -747,17 +718,17 @@ class Transcript(BlockView[TextLine]):
         if self._mouse.has_selected or not 0 <= row < len(self._viewport.rows):
             return
         if link := meta.get("link"):
-            self.post_message(messages.OpenLinkRequested(str(link)))
+            await self._run("open_link", str(link))
             return
         position, line = self._viewport.rows[row]
         self.cursor = position.block
         action = meta.get("action") or line.action
         if isinstance(action, ClickAction):
-            self._do(action, position)
+            await self._do(action, position)
         self.report_cursor()
         self.refresh_changed()
 
-    def _do(self, action: ClickAction, position: LinePosition) -> None:
+    async def _do(self, action: ClickAction, position: LinePosition) -> None:
         match action.name:
             case "toggle":
                 self._layouts.unfolded ^= {action.key}
@@ -767,28 +738,26 @@ class Transcript(BlockView[TextLine]):
                     if (block.part, str(block.number)) == (position.part, action.key):
                         self._copy_code(position.block, index)
             case "older":
-                self.action_sibling(-1)
+                await self._run("sibling", -1)
             case "newer":
-                self.action_sibling(1)
+                await self._run("sibling", 1)
             case "retry":
-                self.action_retry()
+                await self._run("retry")
             case "view":
-                entry_id = self.entries[position.block].message.id
-                self.post_message(messages.ViewPartRequested(entry_id, int(action.key)))
+                await self._run("view", int(action.key))
             case "subagent":
-                entry_id = self.entries[position.block].message.id
-                self.post_message(messages.SubagentRequested(entry_id, (action.key,)))
+                await self._run("subagent", action.key)
             case "answer":
-                self.post_message(messages.ToolQuestionRequested())
+                await self._run("run")
 
     def on_focus(self) -> None:
         self._layouts.set_focused(True)
-        self.post_message(messages.FocusChanged(True))
+        self.post_message(self.FocusChanged(True))
         self.lay_out()
 
     def on_blur(self) -> None:
         self._layouts.set_focused(False)
-        self.post_message(messages.FocusChanged(False))
+        self.post_message(self.FocusChanged(False))
         self.lay_out()
 
     def watch_has_focus(self, value: bool) -> None:

@@ -71,7 +71,7 @@ class InspectorArea(Area):
         from tui_chat.workspace import events
 
         pane, workspace = self.pane, self.workspace
-        if pane is None or workspace is None:
+        if pane is None:
             return
         match event:
             case events.RequestComposed():
@@ -179,7 +179,7 @@ class InspectorArea(Area):
         from tui_chat.ui.areas.inspector.tabs import View
 
         call, pane = event.call, self.pane
-        if self.workspace is None or pane is None:
+        if pane is None:
             return
         await self.host.switch_session(
             lambda opened: opened.sessions.open_at(call.session_id, call.message_id)
@@ -266,16 +266,15 @@ class InspectorArea(Area):
 
     def reveal_in_live(self, origin: Origin) -> None:
         """Go to the places in the live request, even if another one or none is shown."""
-        if (workspace := self.workspace) is not None:
-            request = workspace.state.request
-            if request.viewed or request.what_if or request.shown is None:
-                workspace.live_request.return_to_live()
+        request = self.workspace.state.request
+        if request.viewed or request.what_if or request.shown is None:
+            self.workspace.live_request.return_to_live()
         self.reveal_places(origin)
 
     async def reveal(self, origin: Origin) -> bool:
         """Go to a lore entry in the lore view, and say where it is kept; from there edit it."""
         pane, workspace, entry = self.pane, self.workspace, origin.lore_entry
-        if pane is None or workspace is None or entry is None or entry.within is None:
+        if pane is None or entry is None or entry.within is None:
             return False
         found = workspace.lorebooks.find(entry)
         if pane.shows_lore and found is not None and self.may_write:
@@ -306,12 +305,12 @@ class InspectorArea(Area):
 
     def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
         """Show the request in another protocol."""
-        if self.workspace is not None:
-            self.workspace.live_request.show_in(event.protocol)
+        if self.host.workspace is not None:
+            self.host.workspace.live_request.show_in(event.protocol)
 
     def on_inspector_view_changed(self) -> None:
         """Fill the view that is shown now."""
-        if self.pane is not None and self.workspace is not None:
+        if self.pane is not None and self.host.workspace is not None:
             with self.context.report_errors("The request cannot be shown."):
                 self._show_request(self.pane, self.workspace)
 
@@ -325,8 +324,6 @@ class InspectorArea(Area):
 
     def on_inspector_live_wanted(self) -> None:
         """Show the live request again; nothing can be sent from a viewer, which has none."""
-        if self.workspace is None:
-            return
         viewed = self.workspace.state.request.viewed
         if not (self.context.read_only and viewed is not None and viewed.is_automatic):
             self.workspace.live_request.return_to_live()
@@ -336,9 +333,7 @@ class InspectorArea(Area):
         """Ask what to compare with."""
         from tui_chat.ui.dialogs.questions import ask_diff_base
 
-        workspace = self.workspace
-        if workspace is None:
-            return
+        workspace = await self.host.opened_workspace()
         current = workspace.state.request.diff_base.choice
         chosen = await ask_diff_base(self.tui, workspace, current)
         if chosen is not None:
@@ -362,8 +357,6 @@ class InspectorArea(Area):
     async def show_message_request(self, entry_id: str) -> None:
         """Show the request that produced a reply, or where another message stands in it."""
         workspace = self.workspace
-        if workspace is None:
-            return
         entries = workspace.state.entries
         entry = next((each for each in entries if each.message.id == entry_id), None)
         if entry is None or entry.message.role != "assistant":
@@ -378,7 +371,7 @@ class InspectorArea(Area):
         from tui_chat.ui.dialogs.questions import ask_what_if
 
         workspace = await self.host.opened_workspace()
-        if workspace is None or self.pane is None:
+        if self.pane is None:
             return
         changes = await ask_what_if(self.tui, workspace, workspace.state.request.what_if)
         if changes is not None:
@@ -393,7 +386,7 @@ class InspectorArea(Area):
         from tui_chat.ui.dialogs.questions import ask_kind
 
         workspace = await self.host.opened_workspace()
-        if workspace is None or self.pane is None:
+        if self.pane is None:
             return
         sent = await workspace.side_requests.sent()
         chosen = await ask_kind(self.tui, workspace.state.request.kind, sent)
@@ -419,7 +412,7 @@ class InspectorArea(Area):
     async def show_captured(self, text: str) -> None:
         """Show a captured request, or an exported turn, given as text or as the path of a file."""
         workspace = await self.host.opened_workspace()
-        if workspace is not None and await workspace.captured_requests.open(text):
+        if await workspace.captured_requests.open(text):
             self._show_pane()
 
     @work(group="dialog", exclusive=True)
@@ -428,10 +421,10 @@ class InspectorArea(Area):
         from tui_chat.ui.dialogs.questions import ask_text
         from tui_chat.workspace.captured_requests import save_summary
 
-        workspace = self.workspace
-        viewed = workspace.state.request.viewed if workspace is not None else None
+        workspace = await self.host.opened_workspace()
+        viewed = workspace.state.request.viewed
         source = viewed.source if viewed is not None else None
-        if workspace is None or viewed is None or source is None:
+        if viewed is None or source is None:
             key = self.context.key_labels["palette"]
             advice = f"“Open captured request” is in the palette ({key})."
             self.show_error(InputError("No captured request is open.", advice=advice))
@@ -452,8 +445,9 @@ class InspectorArea(Area):
         """Send the context of the shown reply to any model; the reply is a version of it."""
         from tui_chat.ui.dialogs.questions import ask_model
 
-        workspace, entry = self.workspace, self._shown_reply()
-        if workspace is None or entry is None:
+        workspace = await self.host.opened_workspace()
+        entry = self._shown_reply()
+        if entry is None:
             return
         chosen = await ask_model(self.tui, workspace, self.context.environ)
         if chosen is not None:
@@ -466,8 +460,9 @@ class InspectorArea(Area):
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite
         from tui_chat.ui.dialogs.questions import ask_save_path
 
-        workspace, entry = self.workspace, self._shown_reply()
-        if workspace is None or entry is None:
+        workspace = await self.host.opened_workspace()
+        entry = self._shown_reply()
+        if entry is None:
             return
         text = await workspace.request_history.export_turn(entry.message.id)
         if text is None:
@@ -497,8 +492,6 @@ class InspectorArea(Area):
 
     def _shown_reply(self) -> Entry | None:
         """Return the reply that is viewed, else the last one; None, with an error, if none is."""
-        if self.workspace is None:
-            return None
         viewed = self.workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None
         entry = entry or last_reply(self.workspace.state.entries)

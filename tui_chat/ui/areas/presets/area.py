@@ -50,11 +50,10 @@ class PresetsArea(Area):
         """Show the active session's preset, and what the request says about it."""
         from tui_chat.workspace import events
 
-        workspace = self.workspace
         match event:
             case events.PresetChanged():
                 self._show_preset()
-            case events.BranchChanged() if workspace and workspace.state.is_branch_loaded:
+            case events.BranchChanged() if self.workspace.state.is_branch_loaded:
                 self._show_preset()
             case events.RequestComposed():
                 self._show_request()
@@ -63,13 +62,13 @@ class PresetsArea(Area):
 
     def _show_preset(self) -> None:
         workspace, pane = self.workspace, self.pane
-        if workspace is not None and pane is not None:
+        if pane is not None:
             name = workspace.state.preset_name
             is_ours = workspace.library.is_ours(name)
             pane.show(name, workspace.state.preset_edits, ours=is_ours)
 
     def _show_request(self) -> None:
-        live = self.workspace.state.request.live if self.workspace is not None else None
+        live = self.workspace.state.request.live
         if self.pane is not None and live is not None:
             self.pane.show_request(live)
 
@@ -94,8 +93,7 @@ class PresetsArea(Area):
 
     def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
         """Compose with the edited preset from now on."""
-        if self.workspace is not None:
-            self.workspace.presets.edit(event.name, event.edits)
+        self.workspace.presets.edit(event.name, event.edits)
 
     def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
         """Move to the row that a piece of the request came from."""
@@ -123,7 +121,7 @@ class PresetsArea(Area):
         The preset's history line places the mark of stored messages.
         """
         workspace = self.workspace
-        if workspace is None or origin is None:
+        if origin is None:
             return
         message = _preset_message(origin)
         if message is None and origin.outermost.kind is OriginKind.HISTORY:
@@ -154,8 +152,6 @@ class PresetsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_preset
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         chosen = name or await ask_preset(self.tui, workspace)
         names = workspace.library.names("presets")
         if chosen and chosen in names:
@@ -170,8 +166,6 @@ class PresetsArea(Area):
         from tui_chat.ui.dialogs.library_lists import ProfilesDialog
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         if name:
             await workspace.settings.set_profile(name)
         else:
@@ -184,8 +178,6 @@ class PresetsArea(Area):
         from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         if name:
             is_used = name in workspace.state.lorebook_names
             await workspace.lorebooks.use(name, is_used=not is_used)
@@ -202,10 +194,9 @@ class PresetsArea(Area):
         """Reload the preset if another program changed its file; if both were changed, ask which
         one to keep.
         """
-        workspace = self.workspace
-        is_open = workspace is not None and self.host.is_workspace_open
-        if workspace is None or not is_open or not self.screen.is_current:
+        if not self.host.is_workspace_open or not self.screen.is_current:
             return
+        workspace = self.workspace
         match workspace.presets.check_file():
             case "reloaded":
                 name = workspace.state.preset_name
@@ -229,8 +220,6 @@ class PresetsArea(Area):
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
 
         workspace = self.workspace
-        if workspace is None:
-            return
         name = workspace.state.preset_name
         if workspace.presets.would_overwrite() and not await confirm_overwrite_preset(
             self.tui, name
@@ -255,8 +244,6 @@ class PresetsArea(Area):
         from tui_chat.ui.dialogs import file_questions as questions
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         app, name = self.tui, workspace.state.preset_name
         chosen = await questions.ask_preset_command(app, workspace)
         match chosen:
@@ -371,8 +358,7 @@ class PresetsArea(Area):
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_file_requested(self) -> None:
         """Edit the whole preset as JSON in the user's editor."""
-        if self.workspace is not None:
-            await self._edit_file(self.workspace)
+        await self._edit_file(self.workspace)
 
     async def _edit_file(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.file_questions import confirm_edit_again

@@ -4,7 +4,6 @@ area            SessionsArea: opening, creating and organizing sessions, and fil
 session_list    SessionList: new-session row, filter and rows
 session_rows    SessionRows: the rows, their keys, and how a line looks
 session_groups  which sessions are shown, under which heading, on which line
-session_messages  what the user wants done with sessions
 """
 
 from tui_chat.ui.areas.sessions.session_list import SessionList

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 
 from tui_chat.errors import InputError
@@ -22,6 +21,8 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tui_chat.library.typed_fields import Values
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
@@ -50,7 +51,7 @@ class SessionsArea(Area):
         super().__init__(context, "sessions")
         self.pane = SessionList()
         self.pane.keys = context.key_labels
-        self.pane.begins = not context.read_only
+        self.pane.can_create_session = not context.read_only
         self._is_grouping_chosen = not context.read_only
         """False until a viewer has sessions, which are grouped by folder where they have any."""
 
@@ -62,20 +63,17 @@ class SessionsArea(Area):
         """Show the sessions when they, or the active one, changed."""
         from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
 
-        workspace = self.workspace
         if isinstance(event, FilesProgress):
             self.host.panes.show_status(event.sentence)
-        if workspace is None or not isinstance(event, SessionsChanged | BranchChanged):
+        if not isinstance(event, SessionsChanged | BranchChanged):
             return
-        state = workspace.state
+        state, files = self.workspace.state, self.workspace.session_files
         if not self._is_grouping_chosen and state.sessions:
             self._is_grouping_chosen = True
             if any(session.folder for session in state.sessions):
                 self.pane.grouping = "folder"
         current = state.session.session_id if state.session else None
-        sessions = state.sessions
-        if workspace.session_files is not None:
-            sessions = workspace.session_files.subagents.nested(sessions)
+        sessions = files.subagents.nested(state.sessions) if files is not None else state.sessions
         self.pane.show(sessions, current, self.context.now(), state.streaming_sessions)
 
     async def reveal(self, origin: Origin) -> bool:
@@ -98,15 +96,11 @@ class SessionsArea(Area):
 
     # --- opening and creating ------------------------------------------------------------
 
-    @on(SessionList.Opened)
     @work(group="open", exclusive=True, description="open")
-    async def _open(self, event: SessionList.Opened) -> None:
-        await self.host.switch_session(lambda workspace: workspace.sessions.open(event.session_id))
+    async def action_open(self, session_id: str) -> None:
+        """Open a session."""
+        await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
         self.host.panes.show_conversation()
-
-    @on(SessionList.NewRequested)
-    async def _new_requested(self) -> None:
-        await self.tui.run_action("sessions.new")
 
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
@@ -117,8 +111,6 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_role
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         role_id: str | None = None
         if sum(role.status == "enabled" for role in workspace.state.roles) > 1:
             role_id = await ask_role(self.tui, workspace, "New session: choose role")
@@ -144,16 +136,12 @@ class SessionsArea(Area):
     @work(group="organize")
     async def action_keep_temporary(self) -> None:
         """Store the temporary session like any other."""
-        workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            await workspace.temporary.keep()
+        await (await self.host.opened_workspace()).temporary.keep()
 
     @work(group="dialog", exclusive=True)
     async def action_choose_role(self, name: str = "") -> None:
         """Choose the role of a session without messages, or create a session with a role."""
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         has_begun = workspace.state.session is not None
         role_id = await self._role_id(workspace, name, has_begun=has_begun)
         if role_id is None:
@@ -185,9 +173,8 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
 
         workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            await workspace.sessions.branch_loaded()
-            await self.tui.push_screen_wait(SessionSettingsForm(workspace, name))
+        await workspace.sessions.branch_loaded()
+        await self.tui.push_screen_wait(SessionSettingsForm(workspace, name))
 
     def action_set_parameter(self, words: str = "") -> None:
         """Set a setting of the session (`NAME VALUE` or `NAME=VALUE`), reset it (`NAME inherit`),
@@ -204,8 +191,6 @@ class SessionsArea(Area):
     @work(group="parameter")
     async def _set_parameter(self, name: str, value: str) -> None:
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         if value and not await workspace.settings.set_parameter(name, value):
             return
         try:
@@ -223,8 +208,6 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_model
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         chosen = (
             self._named_model(workspace, name)
             if name
@@ -242,9 +225,8 @@ class SessionsArea(Area):
     async def action_set_default_model(self, is_set: bool) -> None:
         """Begin new sessions with the model of this one, or with the one that was chosen last."""
         workspace = await self.host.opened_workspace()
-        if workspace is not None:
-            endpoint = workspace.state.endpoint.name if is_set else ""
-            await workspace.settings.set_default_model(endpoint, workspace.state.effective_model)
+        endpoint = workspace.state.endpoint.name if is_set else ""
+        await workspace.settings.set_default_model(endpoint, workspace.state.effective_model)
 
     def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str] | None:
         """Return an endpoint and a model; None, with the error shown, if there is none."""
@@ -270,7 +252,7 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
 
         workspace = await self.host.opened_workspace()
-        if workspace is None or (role := await ask_role_to_edit(self.tui, workspace)) is None:
+        if (role := await ask_role_to_edit(self.tui, workspace)) is None:
             return
         picture = await workspace.roles.picture(role.role_id)
         role = await workspace.store.roles.get(role.role_id) or role
@@ -330,7 +312,7 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_title
 
         workspace = await self.host.opened_workspace()
-        if workspace is None or workspace.state.session is None:
+        if workspace.state.session is None:
             self.show_error(InputError(NO_TITLE_YET))
             return
         session = workspace.state.session
@@ -343,8 +325,6 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.questions import ask_title
 
         workspace = await self.host.opened_workspace()
-        if workspace is None:
-            return
         session_id = workspace.state.session_id
         suggested = await workspace.titles.suggest()
         if suggested and (title := await ask_title(self.tui, suggested)):
@@ -354,71 +334,72 @@ class SessionsArea(Area):
     async def _store_title(self, workspace: Workspace, session_id: str, title: str) -> None:
         await workspace.organization.rename(session_id, title)
 
-    @on(SessionList.RenameRequested)
+    # --- organizing the sessions that are chosen in the list -------------------------------
+
     @work(group="dialog", exclusive=True)
-    async def _rename(self, event: SessionList.RenameRequested) -> None:
+    async def action_rename_listed(self) -> None:
+        """Give the session under the cursor another title."""
         from tui_chat.ui.dialogs.questions import ask_title
 
-        sessions = self._listed((event.session_id,))
-        if self.workspace is not None and sessions:
-            title = await ask_title(self.tui, sessions[0].title)
-            if title:
-                self._store_title(self.workspace, event.session_id, title)
+        session = self.pane.rows.under_cursor
+        if session is not None and (title := await ask_title(self.tui, session.title)):
+            self._store_title(self.workspace, session.session_id, title)
 
-    @on(SessionList.DeleteRequested)
     @work(group="organize")
-    async def _delete(self, event: SessionList.DeleteRequested) -> None:
-        await self.host.switch_session(
-            lambda workspace: workspace.organization.delete(event.session_ids), leaves=False
-        )
+    async def action_delete(self) -> None:
+        """Delete sessions; this can be undone."""
+        if session_ids := _ids(self.pane.take_targets()):
+            await self.host.switch_session(
+                lambda workspace: workspace.organization.delete(session_ids), leaves=False
+            )
 
-    @on(SessionList.UndoRequested)
     @work(group="organize")
     async def action_undo(self) -> None:
         """Restore what was deleted or archived last."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
-    @on(SessionList.MarkRequested)
-    @work(group="organize")
-    async def _mark(self, event: SessionList.MarkRequested) -> None:
-        if self.workspace is not None:
+    @work(group="organize", description="mark sessions")
+    async def action_mark(self, mark: Literal["pinned", "archived", "unread"]) -> None:
+        """Mark sessions, or remove the mark: of pinned and archived ones if all have it, of unread
+        ones if one has it.
+        """
+        targets = self.pane.take_targets()
+        marks = [getattr(session, mark) for session in targets]
+        is_marked = any(marks) if mark == "unread" else all(marks)
+        if targets:
+            changed = {mark: not is_marked}
             await self.workspace.organization.organise(
-                event.session_ids,
-                pinned=event.pinned,
-                archived=event.archived,
-                unread=event.unread,
+                _ids(targets),
+                pinned=changed.get("pinned"),
+                archived=changed.get("archived"),
+                unread=changed.get("unread"),
             )
 
-    @on(SessionList.TagsRequested)
     @work(group="dialog", exclusive=True)
-    async def _tag(self, event: SessionList.TagsRequested) -> None:
+    async def action_tag(self) -> None:
         """Ask for the tags that all of the sessions have; what only some have stays."""
         from tui_chat.ui.dialogs.questions import ask_tags
 
-        sessions = self._listed(event.session_ids)
-        if self.workspace is None or not sessions:
+        sessions = self.pane.take_targets()
+        if not sessions:
             return
         shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
         tags = await ask_tags(self.tui, shared)
         if tags is not None and tags != tuple(shared):
-            await self.workspace.organization.retag(event.session_ids, add=tags, drop=shared)
+            await self.workspace.organization.retag(_ids(sessions), add=tags, drop=shared)
 
-    @on(SessionList.FolderRequested)
     @work(group="dialog", exclusive=True)
-    async def _move_to_folder(self, event: SessionList.FolderRequested) -> None:
+    async def action_move_to_folder(self) -> None:
+        """Ask for a folder, and move the sessions there."""
         from tui_chat.ui.dialogs.questions import ask_folder
 
-        sessions = self._listed(event.session_ids)
-        if self.workspace is None or not sessions:
+        sessions = self.pane.take_targets()
+        if not sessions:
             return
         folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
         folder = await ask_folder(self.tui, folders, sessions[0].folder)
         if folder is not None:
-            await self.workspace.organization.organise(event.session_ids, folder=folder)
-
-    def _listed(self, session_ids: Collection[str]) -> list[SessionSummary]:
-        sessions = self.workspace.state.sessions if self.workspace else ()
-        return [session for session in sessions if session.session_id in session_ids]
+            await self.workspace.organization.organise(_ids(sessions), folder=folder)
 
     # --- finding -------------------------------------------------------------------------
 
@@ -437,7 +418,7 @@ class SessionsArea(Area):
 
         workspace = await self.host.opened_workspace()
         path = path or await ask_import_path(self.tui) or ""
-        if workspace is not None and path:
+        if path:
             self._import(workspace, path)
 
     @work(group="files", description="import")
@@ -473,9 +454,9 @@ class SessionsArea(Area):
         """View the conversations of a file, read-only."""
         from tui_chat.ui.dialogs.file_questions import ask_view_path
 
-        workspace = await self.host.opened_workspace()
+        await self.host.opened_workspace()
         path = path or await ask_view_path(self.tui) or ""
-        if workspace is not None and path:
+        if path:
             self._view(typed_path(path))
 
     @work(group="files", description="view")
@@ -502,7 +483,7 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs import file_questions as questions
 
         workspace = await self.host.opened_workspace()
-        if workspace is None or workspace.state.session is None:
+        if workspace.state.session is None:
             self.show_error(InputError(NO_MESSAGE_YET))
             return
         kind: str | None
@@ -526,3 +507,7 @@ class SessionsArea(Area):
         self, workspace: Workspace, session_id: str, kind: str, file: Path, *, overwrite: bool
     ) -> None:
         await workspace.import_export.export(session_id, kind, file, overwrite=overwrite)
+
+
+def _ids(sessions: Iterable[SessionSummary]) -> tuple[str, ...]:
+    return tuple(session.session_id for session in sessions)

@@ -15,7 +15,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_chat.ui.areas.sessions import session_messages as messages
 from tui_chat.ui.areas.sessions.session_groups import (
     GROUPINGS,
     Grouping,
@@ -46,9 +45,6 @@ class NewSessionRow(OnePassWidget):
     }
     """
 
-    class Clicked(Message):
-        """It was clicked."""
-
     def __init__(self) -> None:
         super().__init__()
         self._count_text = ""
@@ -68,9 +64,9 @@ class NewSessionRow(OnePassWidget):
             return Content.styled(words[: max(width, 1)], "bold")
         return Content.assemble((words, "bold"), " " * gap, (self._count_text, "$foreground 72%"))
 
-    def on_click(self) -> None:
-        """Post the click."""
-        self.post_message(self.Clicked())
+    async def on_click(self) -> None:
+        """Start a session."""
+        await self.run_action("sessions.new")
 
 
 class SessionFilterInput(Input):
@@ -111,36 +107,28 @@ NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches\nall mess
 
 
 class SessionList(Vertical, OnePassWidget):
-    """The sidebar. It shows sessions and posts what the user wants done with them."""
+    """The sidebar. Keys that change sessions run actions of `SessionsArea`, which asks for the
+    chosen ones.
+    """
 
     DEFAULT_CSS = """
     SessionList { background: $surface; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "new", "New session", tooltip="New session"),
+        Binding("n", "sessions.new", "New session", tooltip="New session"),
         Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
-        Binding("e", "rename", "Rename", tooltip="Rename"),
-        Binding("p", "pin", "Pin", show=False, tooltip="Pin at the top, or unpin"),
-        Binding("t", "tags", "Tags", show=False, tooltip="Tag"),
-        Binding("f", "folder", "Folder", show=False, tooltip="Put into a folder"),
-        Binding("a", "archive", "Archive", show=False, tooltip="Archive, or restore"),
-        Binding("r", "unread", "Unread", show=False, tooltip="Mark as read or unread"),
-        Binding("d,delete", "delete", "Delete", tooltip="Delete"),
-        Binding("u", "undo", "Undo", show=False, tooltip="Undo delete or archive"),
+        Binding("e", "sessions.rename_listed", "Rename", tooltip="Rename"),
+        Binding("p", "sessions.mark('pinned')", show=False, tooltip="Pin at the top, or unpin"),
+        Binding("t", "sessions.tag", show=False, tooltip="Tag"),
+        Binding("f", "sessions.move_to_folder", show=False, tooltip="Put into a folder"),
+        Binding("a", "sessions.mark('archived')", show=False, tooltip="Archive, or restore"),
+        Binding("r", "sessions.mark('unread')", show=False, tooltip="Mark as read or unread"),
+        Binding("d,delete", "sessions.delete", "Delete", tooltip="Delete"),
+        Binding("u", "sessions.undo", show=False, tooltip="Undo delete or archive"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
-        Binding("escape", "let_go", "Choose none", show=False),
+        Binding("escape", "clear_selection", "Clear selection", show=False),
     ]
-
-    Opened = messages.Opened
-    Stayed = messages.Stayed
-    NewRequested = messages.NewRequested
-    RenameRequested = messages.RenameRequested
-    MarkRequested = messages.MarkRequested
-    TagsRequested = messages.TagsRequested
-    FolderRequested = messages.FolderRequested
-    DeleteRequested = messages.DeleteRequested
-    UndoRequested = messages.UndoRequested
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -161,12 +149,12 @@ class SessionList(Vertical, OnePassWidget):
         self._now = 0.0
         self.keys: Mapping[str, str] = DEFAULT_KEYS
         """ One key of each action, for texts that name keys."""
-        self.begins = True
+        self.can_create_session = True
         """False if no session can be started here."""
 
     def compose(self) -> ComposeResult:
         """Stack new-session row, filter and rows."""
-        self.new_session.display = self.begins
+        self.new_session.display = self.can_create_session
         yield self.new_session
         yield self.filter
         yield self.rows
@@ -236,22 +224,14 @@ class SessionList(Vertical, OnePassWidget):
             self.rows.set_cursor(0)
 
     @on(Input.Submitted)
-    def _filter_submitted(self, event: Input.Submitted) -> None:
+    async def _filter_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self.rows.under_cursor is not None:
-            self.post_message(self.Opened(self.rows.under_cursor.session_id))
-        else:
-            self.post_message(self.Stayed())
+        await self.rows.open_session()
 
     @on(SessionFilterInput.SessionFilterClosed)
     def _filter_left(self, event: SessionFilterInput.SessionFilterClosed) -> None:
         event.stop()
         self.rows.focus()
-
-    @on(NewSessionRow.Clicked)
-    def _new_pressed(self, event: NewSessionRow.Clicked) -> None:
-        event.stop()
-        self.action_new()
 
     def on_key(self, event: events.Key) -> None:
         """Keep letters that are typed into the filter from the app's keys."""
@@ -259,15 +239,6 @@ class SessionList(Vertical, OnePassWidget):
             event.stop()
 
     # Keys
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the key for a new session if none can be started here."""
-        del parameters
-        return action != "new" or self.begins
-
-    def action_new(self) -> None:
-        """Request a new session."""
-        self.post_message(self.NewRequested())
 
     def action_filter(self) -> None:
         """Focus the filter, and prepare the texts that its first letter searches."""
@@ -279,7 +250,7 @@ class SessionList(Vertical, OnePassWidget):
         self.grouping = GROUPINGS[(GROUPINGS.index(self.grouping) + 1) % len(GROUPINGS)]
         self._show_rows()
 
-    def action_let_go(self) -> None:
+    def action_clear_selection(self) -> None:
         """Clear the selection, else the filter, else leave Esc to the app."""
         if self.rows.chosen:
             self.rows.choose(set())
@@ -288,50 +259,8 @@ class SessionList(Vertical, OnePassWidget):
         else:
             raise SkipAction
 
-    def action_rename(self) -> None:
-        """Request another title."""
-        if self.rows.under_cursor is not None:
-            self.post_message(self.RenameRequested(self.rows.under_cursor.session_id))
-
-    def action_pin(self) -> None:
-        """Pin the sessions, or unpin them if all are pinned."""
-        if targets := self.rows.targets:
-            pinned = not all(session.pinned for session in targets)
-            self.post_message(self.MarkRequested(self._take_targets(), pinned=pinned))
-
-    def action_archive(self) -> None:
-        """Archive the sessions, or restore them if all are archived."""
-        if targets := self.rows.targets:
-            archived = not all(session.archived for session in targets)
-            self.post_message(self.MarkRequested(self._take_targets(), archived=archived))
-
-    def action_unread(self) -> None:
-        """Mark the sessions as unread, or as read if one is unread."""
-        if targets := self.rows.targets:
-            unread = not any(session.unread for session in targets)
-            self.post_message(self.MarkRequested(self._take_targets(), unread=unread))
-
-    def action_tags(self) -> None:
-        """Request tags."""
-        if self.rows.targets:
-            self.post_message(self.TagsRequested(self._take_targets()))
-
-    def action_folder(self) -> None:
-        """Request a folder."""
-        if self.rows.targets:
-            self.post_message(self.FolderRequested(self._take_targets()))
-
-    def action_delete(self) -> None:
-        """Request that the sessions are deleted."""
-        if self.rows.targets:
-            self.post_message(self.DeleteRequested(self._take_targets()))
-
-    def action_undo(self) -> None:
-        """Request the last deleted sessions back."""
-        self.post_message(self.UndoRequested())
-
-    def _take_targets(self) -> tuple[str, ...]:
-        """Return the ids that a key acts on, and clear the selection."""
-        ids = tuple(session.session_id for session in self.rows.targets)
+    def take_targets(self) -> Sequence[SessionSummary]:
+        """Return the sessions that a key acts on, and clear the selection."""
+        targets = self.rows.targets
         self.rows.choose(set())
-        return ids
+        return targets

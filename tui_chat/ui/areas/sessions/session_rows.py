@@ -25,7 +25,6 @@ from tui_chat.ui.areas.sessions.session_groups import (
     SessionGroup,
     SessionLine,
 )
-from tui_chat.ui.areas.sessions.session_messages import Opened, Stayed
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
 
@@ -78,6 +77,9 @@ class SessionRows(RowList):
             tooltip="Fold or unfold side calls, or the group",
         ),
     ]
+
+    class Stayed(Message):
+        """Enter was pressed where no session could be opened; the focus stays."""
 
     class SelectionChanged(Message):
         """The selection changed, possibly to none."""
@@ -259,13 +261,19 @@ class SessionRows(RowList):
         self._anchor = None
         super().action_move(step)
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Open the session under the cursor, or unfold the group."""
-        if self.under_cursor is None:
+        is_heading = self.under_cursor is None
+        await self.open_session()
+        if is_heading:
             self.action_fold()
-            self.post_message(Stayed())
+
+    async def open_session(self) -> None:
+        """Open the session under the cursor; without one, the focus stays."""
+        if self.under_cursor is None:
+            self.post_message(self.Stayed())
         else:
-            self.post_message(Opened(self.under_cursor.session_id))
+            await self.run_action(f"sessions.open({self.under_cursor.session_id!r})")
 
     def action_choose(self) -> None:
         """Select or deselect the session under the cursor, and go to the next one."""
@@ -338,7 +346,7 @@ class SessionRows(RowList):
                 else:
                     self._anchor = None
                     self.set_cursor(row)
-                    self.action_open()
+                    self.call_later(self.action_open)
             case _:
                 pass
 
