@@ -28,9 +28,9 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, forecast_sentences
 from tui_chat.ui.areas.inspector.views import ContextView, View, ViewTabs
+from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.rows import PresetRows
-from tui_chat.ui.areas.presets.view import PresetToolbar
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.workspace.state import ViewedRequest
 

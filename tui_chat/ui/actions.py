@@ -53,7 +53,7 @@ class Action:
 
 
 AREAS = (
-    *("main", "panes", "sessions", "presets", "inspector"),
+    *("main", "panes", "sessions", "presets", "preset_editor", "inspector"),
     *("chat", "conversation", "composer", "attachments", "tool_calls"),
 )
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,

@@ -22,6 +22,7 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.errors import TuiChatError
@@ -133,6 +134,11 @@ class TuiChat(App[None]):
     def is_workspace_open(self) -> bool:
         """True if the workspace is open and its last session is shown."""
         return self.main.is_workspace_open
+
+    @property
+    def preset_editor(self) -> Widget:
+        """The pane of the preset editor, for its actions; the area until it is opened."""
+        return self.presets.pane or self.presets
 
     # --- keys, help and palette ----------------------------------------------------------
 

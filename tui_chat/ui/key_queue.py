@@ -59,7 +59,7 @@ FOCUS_MOVING_ACTIONS = frozenset(
         *("filter", "sessions.rename_listed", "sessions.tag", "sessions.move_to_folder"),
         *("conversation.edit", "conversation.answer"),
         *("tool_calls.answer", "tool_calls.edit_arguments"),
-        *("want('filter')", "want('add')", "want('more')"),
+        *("preset_editor.filter", "preset_editor.add"),
     )
 )
 """Actions, of the app and of panes, that open a dialog or move the focus."""

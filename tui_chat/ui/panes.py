@@ -392,14 +392,6 @@ class Panes(Horizontal, OnePassWidget):
         """Highlight what became of a preset message."""
         self.inspector.highlight(event.origin, scroll=True)
 
-    def on_preset_pane_places_requested(self, event: PresetPane.PlacesRequested) -> None:
-        """Go to the places of a preset message in the live request."""
-        self.inspector.reveal_in_live(event.origin)
-
-    async def on_preset_pane_editor_left(self) -> None:
-        """Return to the composer."""
-        await self.chat.action_back()
-
     # --- what areas ask for (see `AreaLayout`) -----------------------------------------------
 
     def toggle_area(self, area: Area) -> None:

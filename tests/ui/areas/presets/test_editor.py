@@ -565,7 +565,7 @@ async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -
         assert before.index("Be brief.") < before.index("Hi.")
         assert body(pane).index("Be brief.") < body(pane).index("Hi.")
         assert "stay in front" in told(pane)
-        pane.action_want("undo")
+        pane.action_undo()
         await settle(pilot)
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
 

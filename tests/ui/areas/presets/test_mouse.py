@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.ui.app_under_test import settle
 from tests.ui.areas.presets.preset_app import body, editing, ids, line_of, message
+from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.rows import PresetRows
-from tui_chat.ui.areas.presets.view import PresetToolbar
 
 
 async def test_a_click_on_the_box_enables(tmp_path: Path) -> None:

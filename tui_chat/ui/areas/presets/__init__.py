@@ -1,8 +1,8 @@
 """The preset editor: the preset as a list that looks like the context it makes.
 
 area           PresetsArea: the preset, its file, and the profile and lorebooks beside it
-pane           PresetPane: makes the edits
-view           PresetView: its layout: title, toolbar, filter, list and form
+pane           PresetPane: shows the preset with its forms, and makes the edits
+header         title, toolbar and filter
 rows           PresetRows: the list, its keys and dragging by mouse
 row_drawing    a row as text with styles
 request_facts  what a composed request says about the rows: tokens, the history between them

@@ -116,6 +116,12 @@ class PresetsArea(Area):
                 return False
         return True
 
+    def action_show_places(self) -> None:
+        """Show where the message under the cursor is in the live request."""
+        if self.pane is not None and (message := self.pane.message) is not None:
+            origin = Origin(OriginKind.PRESET, message.id, message.name)
+            self.host.panes.show_in_live_request(origin)
+
     async def toggle_cache_mark(self, origin: Origin | None) -> None:
         """Give what a piece of the request came from the next cache mark, as an edit of the preset.
         The preset's history line places the mark of stored messages.
@@ -131,10 +137,10 @@ class PresetsArea(Area):
                 message = Origin(OriginKind.PRESET, anchor.id, anchor.name)
         pane = await self._open_pane()
         if message is None or not pane.reveal(message):
-            sentence = "A cache mark is placed by a line of the preset; this comes from none."
+            sentence = "Only text from a preset message can carry a cache mark."
             self.notify(sentence, severity="warning", markup=False)
             return
-        pane.action_want("mark")
+        pane.action_edit("mark")
         preset = pane.edits.preset if pane.edits is not None else workspace.state.preset
         marked = next((each for each in preset.messages if each.id == message.id), None)
         lifetime = marked.cache_control if marked is not None else None
@@ -215,7 +221,7 @@ class PresetsArea(Area):
             workspace.presets.revert()
 
     @work(group="dialog", exclusive=True)
-    async def on_preset_pane_save_requested(self) -> None:
+    async def action_save(self) -> None:
         """Save the preset."""
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
 
@@ -233,10 +239,6 @@ class PresetsArea(Area):
         if path is not None:
             why = "It came with the program; your copy is used now.\n" if is_ours else ""
             self.notify(f"Saved.\n{why}{path}", markup=False)
-
-    def on_preset_pane_more_requested(self) -> None:
-        """Open the menu of preset files."""
-        self.action_files()
 
     @work(group="dialog", exclusive=True)
     async def action_files(self) -> None:
@@ -276,7 +278,7 @@ class PresetsArea(Area):
             case "settings":
                 pane = await self._open_pane()
                 self.host.panes.show_area(self)
-                self.call_after_refresh(pane.open_settings)
+                self.call_after_refresh(pane.action_settings)
             case "file":
                 await self._edit_file(workspace)
             case _:
@@ -356,7 +358,7 @@ class PresetsArea(Area):
     # --- the user's own editor -----------------------------------------------------------
 
     @work(group="dialog", exclusive=True)
-    async def on_preset_pane_file_requested(self) -> None:
+    async def action_edit_file(self) -> None:
         """Edit the whole preset as JSON in the user's editor."""
         await self._edit_file(self.workspace)
 
@@ -381,16 +383,18 @@ class PresetsArea(Area):
             self.show_error(error)
 
     @work(group="dialog", exclusive=True)
-    async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
-        """Edit a message's content in the user's editor."""
+    async def action_edit_content(self) -> None:
+        """Edit the content of the message under the cursor in the user's editor."""
         from tui_chat.models.text import clean
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
+        pane = self.pane
+        message = pane.message if pane is not None else None
+        if pane is None or message is None:
+            return
         try:
-            before = event.message.content
-            text = clean(await edit_in_editor(self.tui, before))
-            pane = self.pane
-            if text != before and pane is not None and not pane.rewrite(event.message, text):
+            text = clean(await edit_in_editor(self.tui, message.content))
+            if text != message.content and not pane.rewrite(message, text):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as error:
             self.show_error(error)

@@ -1,54 +1,92 @@
-"""The preset editor: edits the preset it shows, and requests what needs the workspace."""
+"""The preset editor: title, toolbar and filter over the list, the forms, and the edits."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from textual import on
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import Input, Static
 
-from tui_chat.library.editing import EditHistory, change_message, first_changed, put_in_slot
+from tui_chat.compose import Composed
+from tui_chat.library.editing import (
+    EditHistory,
+    OutlineRow,
+    change_message,
+    first_changed,
+    outline_preset,
+    put_in_slot,
+)
 from tui_chat.models.preset import PresetMessage
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.message_form import ContentEditor
+from tui_chat.ui.areas.presets.header import PresetFilterInput, PresetTitle, PresetToolbar
+from tui_chat.ui.areas.presets.message_form import ContentEditor, MessageForm
+from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
+from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.row_edits import (
     KINDS,
     after_delete,
     edit_for,
     keep_shown_order,
+    placement_sentence,
     quoted,
     switch_heading,
     why_not_moved,
     with_new,
 )
 from tui_chat.ui.areas.presets.rows import PresetRows
-from tui_chat.ui.areas.presets.view import PresetView
+from tui_chat.ui.areas.presets.settings_form import SettingsForm
+
+_EMPTY = "Nothing in this preset yet.\na adds a message."
 
 
 def _app(pane: Widget) -> App[None]:
     return cast("App[None]", pane.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
 
-class PresetPane(PresetView):
-    """The editor. It posts the edits the user makes, and requests the rest."""
+class PresetPane(Vertical):
+    """Shows a preset and the facts of its last request, and makes the edits that keys, toolbar,
+    mouse and forms ask for. What needs the workspace are actions of `PresetsArea`.
+    """
+
+    DEFAULT_CSS = """
+    PresetPane {
+        background: $background;
+        #preset-status {
+            height: auto;
+            min-height: 1;
+            max-height: 3;
+            padding: 0 1;
+            background: $surface;
+            color: $foreground 70%;
+        }
+        &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
+        &.-form EditForm { height: 2fr; }
+        &.-form #preset-status { display: none; }
+        &.-form.-done #preset-status { display: block; }
+        &.-form.-low PresetRows { max-height: 4; }
+        &.-wide #preset-body { layout: horizontal; }
+        &.-wide EditForm { border-top: none; border-left: solid $foreground 20%; }
+        &.-wide.-form EditForm { height: 1fr; width: 1fr; }
+        &.-wide.-form PresetRows { width: 1fr; max-height: 100%; }
+        &.-filter PresetFilterInput { display: block; }
+    }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "want('save')", "Save", tooltip="Save the preset"),
-        Binding(UNDO_KEYS, "want('undo')", "Undo", show=False),
-        Binding("ctrl+y", "want('redo')", "Redo", show=False),
+        Binding("ctrl+s", "presets.save", "Save", tooltip="Save the preset"),
+        Binding(UNDO_KEYS, "undo", "Undo", show=False),
+        Binding("ctrl+y", "redo", "Redo", show=False),
     ]
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._switched_off: dict[tuple[str, str], frozenset[str]] = {}
-        """The ids of the messages that were on when a group was switched off, by preset and
-        heading."""
 
     class Edited(Message):
         """The user edited the preset."""
@@ -58,22 +96,6 @@ class PresetPane(PresetView):
             self.name = name
             self.edits = edits
 
-    class SaveRequested(Message):
-        """Requests that the preset is saved."""
-
-    class MoreRequested(Message):
-        """Requests the menu for preset files."""
-
-    class FileRequested(Message):
-        """Requests the whole preset in the user's own editor."""
-
-    class ContentRequested(Message):
-        """Requests a message's content in the user's own editor; the answer goes to `rewrite`."""
-
-        def __init__(self, message: PresetMessage) -> None:
-            super().__init__()
-            self.message = message
-
     class OriginLit(Message):
         """The cursor moved to a row; its text is to be highlighted in other panes."""
 
@@ -81,74 +103,255 @@ class PresetPane(PresetView):
             super().__init__()
             self.origin = origin
 
-    class PlacesRequested(Message):
-        """Requests the inspector to go to the places of a row."""
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.edits: EditHistory | None = None
+        """What is shown; None if the preset cannot be read."""
+        self.shown_name = ""
+        self._ours: bool = False
+        self._title = PresetTitle()
+        self._status = Static(id="preset-status")
+        self.filter = PresetFilterInput(placeholder="show what contains …", select_on_focus=False)
+        self.rows = PresetRows()
+        self.form = MessageForm()
+        self.settings = SettingsForm()
+        self._composed: Composed | None = None
+        self._facts = NO_FACTS
+        self._done = ""
+        """What was undone or redone, shown until the cursor moves."""
+        self._done_at: PresetMessage | None = None
+        self._switched_off: dict[tuple[str, str], frozenset[str]] = {}
+        """The ids of the messages that were on when a group was switched off, by preset and
+        heading."""
 
-        def __init__(self, origin: Origin) -> None:
-            super().__init__()
-            self.origin = origin
+    def compose(self) -> ComposeResult:
+        """Put title, toolbar and filter over the list, and the forms below it."""
+        yield self._title
+        yield PresetToolbar()
+        yield self.filter
+        with Vertical(id="preset-body"):
+            yield self.rows
+            yield self.form
+            yield self.settings
+        yield self._status
 
-    class EditorLeft(Message):
-        """Esc was pressed in the list."""
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the list, or the message form if it is open."""
+        of_message = self.has_class("-form") and self.has_class("-of-message")
+        (self.form.content if of_message else self.rows).focus(scroll_visible)
+        return self
+
+    @property
+    def index(self) -> int:
+        """List index of the message under the cursor; -1 for none."""
+        row = self.rows.chosen
+        return row.index if row is not None else -1
+
+    def show(
+        self, name: str, edits: EditHistory | None, *, ours: bool = False, fault: str = ""
+    ) -> None:
+        """Show a preset with its edits; if `edits` is None, `fault` says why."""
+        other = name != self.shown_name
+        if edits is self.edits and not other and ours == self._ours:
+            return
+        before = self.edits.preset if self.edits and not other else None
+        self.shown_name, self._ours, self.edits = name, ours, edits
+        if edits is None:
+            self.close_form()
+            empty = fault or "This preset cannot be read.\nE opens its file."
+            self.rows.show(None, frozenset(), None, empty)
+        else:
+            at = 0 if other else self.index
+            if other:
+                self._facts = NO_FACTS  # those at hand are another preset's
+                self.close_form()
+            elif before is not None and before is not edits.preset:
+                at = first_changed(before, edits.preset, at)
+            self._draw(edits, at)
+        self._update_title()
+
+    def show_request(self, composed: Composed) -> None:
+        """Take the facts of a request. While the editor is hidden this costs nothing."""
+        self._composed = composed
+        if self.is_on_screen:
+            self._take_facts()
+
+    def _take_facts(self) -> None:
+        composed = self._composed
+        if composed is None:
+            return
+        before, self._facts = self._facts, facts_of(composed)
+        shown_facts = before.notes, len(before.history)
+        if self.edits is not None and shown_facts != (self._facts.notes, len(self._facts.history)):
+            self._draw(self.edits, self.index)
+        self.rows.show_facts(self._facts)
+        if self.rows.has_focus or self.form.has_focus_within:
+            self.rows.cursor_moved()  # another request: the inspector highlights the row in it too
+        self._update_title()
+
+    def on_show(self) -> None:
+        """Catch up with the requests composed while the editor was hidden."""
+        self._take_facts()
+
+    def on_resize(self) -> None:
+        """Put the form beside the list if there is room; make the list low if not."""
+        self.set_class(self.size.width >= 110, "-wide")
+        self.set_class(self.size.height < 20, "-low")
+
+    def show_step(self, edits: EditHistory, at: int) -> None:
+        """Show the preset after an edit, the cursor on the message with list index `at`."""
+        self.edits = edits
+        self._draw(edits, at)
+        self._update_title()
+
+    def _draw(self, edits: EditHistory, at: int) -> None:
+        outline = outline_preset(edits.preset, self._facts.notes, len(self._facts.history))
+        self.rows.show(outline, edits.changed_messages(), at, _EMPTY)
+        if self.has_class("-form"):
+            if edits.preset.messages or self.has_class("-of-preset"):
+                self._fill_form()
+            else:
+                self.close_form()
+
+    def _update_title(self) -> None:
+        self._title.show(self.shown_name, self.edits, self._facts.total, ours=self._ours)
 
     @on(PresetRows.OutlineRowHighlighted)
     def _row_highlighted(self, event: PresetRows.OutlineRowHighlighted) -> None:
         event.stop()
-        self.describe_row(event.row)
+        self._describe_row(event.row)
         message = event.row.message if event.row is not None else None
         if message is not None and (self.rows.has_focus or self.form.has_focus_within):
             self.post_message(self.OriginLit(Origin(OriginKind.PRESET, message.id, message.name)))
 
-    @on(PresetRows.ActionRequested)
-    def _action_requested(self, event: PresetRows.ActionRequested) -> None:
+    def _describe_row(self, row: OutlineRow | None) -> None:
+        """Describe a row in the status line, and fill the form with its message."""
+        if row is None or row.message is None:
+            self._status.update("")
+            return
+        if self._done_at is not None and self._done_at is not row.message:
+            self.show_status("")
+        if self._done:
+            self._done_at = row.message
+        words = " ".join(note.sentence for note in row.notes) or placement_sentence(
+            row, self.rows.names
+        )
+        words = self._done or self._joined_words(row) or words
+        self._status.update(Content(one_line(words)))
+        if self.has_class("-form") and row.message is not self.form.message:
+            self._fill_form()
+
+    def _joined_words(self, row: OutlineRow) -> str:
+        """Return with which other messages a row is sent as one, or what its group is; else
+        nothing.
+        """
+        group = self.rows.groups.get(row.index)
+        if group is not None and not row.notes:
+            count = len(group.members)
+            title = one_line(group.title, 40)
+            return f"“{title}”: Space switches its {count} messages together, z folds them."
+        message, edits = row.message, self.edits
+        if message is None or edits is None or row.disabled or row.notes:
+            return ""
+        ids = next((ids for ids in self._facts.joined if message.id in ids), ())
+        names = {each.id: one_line(display_name(each), 30) for each in edits.preset.messages}
+        others = [f"“{names.get(each, each)}”" for each in ids if each != message.id]
+        if not others:
+            return ""
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        return f"It is sent as one message with {', '.join(others[:3])}{more}."
+
+    def show_status(self, words: str) -> None:
+        """Show what was done in the status line until the cursor moves; empty for nothing."""
+        self._done, self._done_at = words, None
+        self.set_class(bool(words), "-done")
+        if words:
+            self._status.update(Content(one_line(words)))
+
+    def reveal(self, origin: Origin) -> bool:
+        """Highlight the row that an origin names or lies in; return False if there is none."""
+        around: Origin | None = origin
+        while around is not None and around.kind is not OriginKind.PRESET:
+            around = around.within
+        if around is None or self.edits is None:
+            return False
+        for index, message in enumerate(self.edits.preset.messages):
+            if message.id == around.id:
+                self.rows.light(index)
+                return True
+        return False
+
+    def action_open(self) -> None:
+        """Open the form of the message under the cursor, and focus its content or anchor name."""
+        if self.message is None or self.rows.drop is not None:
+            return
+        self.set_class(False, "-of-preset").add_class("-form", "-of-message")
+        self._fill_form()
+        message = self.form.message
+        fields = self.form.query(Input)
+        target = fields.first() if message is not None and message.is_anchor else self.form.content
+        target.focus()
+
+    def action_settings(self) -> None:
+        """Open the form of the preset's settings."""
+        if self.edits is None:
+            _app(self).bell()
+        else:
+            self.set_class(False, "-of-message").add_class("-form", "-of-preset")
+            self._fill_form()
+            self.settings.name_field.focus()
+
+    def _fill_form(self) -> None:
+        row = self.rows.chosen
+        if self.edits is not None and self.has_class("-of-preset"):
+            self.settings.show(self.edits.preset, self.edits.saved)
+            return
+        if self.edits is not None and row is not None and row.index >= 0:
+            self.form.show(self.edits.preset, row.index, row.notes)
+
+    def close_form(self) -> None:
+        """Close the form, and return to the list from it."""
+        if self.form.has_focus_within or self.settings.has_focus_within:
+            self.screen.set_focus(self.rows)  # before the focused field is hidden
+        self.remove_class("-form")
+        self.form.message = None
+
+    @on(EditForm.FormClosed)
+    def _form_left(self, event: EditForm.FormClosed) -> None:
         event.stop()
-        self.action_want(event.action)
+        self.close_form()
 
-    def action_want(self, action: str) -> None:
-        """Do an action of the list, or request it from the area."""
-        edits, index = self.edits, self.index
-        match action:
-            case "save":
-                self.post_message(self.SaveRequested())
-            case "more":
-                self.post_message(self.MoreRequested())
-            case "file":
-                self.post_message(self.FileRequested())
-            case "back" if self.filter.value:
-                self.filter.value = ""
-                self.remove_class("-filter")
-            case "back":
-                self.post_message(self.EditorLeft())
-            case _ if edits is None:
-                _app(self).bell()
-            case "undo":
-                words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
-                self._take(edits.undo(), words=words)
-            case "redo":
-                words = f"Redone: {edits.future[0].label}." if edits.future else ""
-                self._take(edits.redo(), words=words or "Nothing to redo.")
-            case "filter":
-                self.open_filter()
-            case "add":
-                self._ask_what_to_add()
-            case "settings":
-                self.open_settings()
-            case _ if index < 0:
-                _app(self).bell()
-            case "open":
-                self.open_form()
-            case "where":
-                message = edits.preset.messages[index]
-                origin = Origin(OriginKind.PRESET, message.id, message.name)
-                self.post_message(self.PlacesRequested(origin))
-            case "outside":
-                self.post_message(self.ContentRequested(edits.preset.messages[index]))
-            case _:
-                self._edit_message(edits, index, action)
+    def action_filter(self) -> None:
+        """Focus the filter."""
+        self.add_class("-filter")
+        self.filter.focus()
 
-    def _edit_message(self, edits: EditHistory, index: int, action: str) -> None:
-        outline = self.rows.outline
-        assert outline is not None
+    @on(Input.Changed)
+    def _filter_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.rows.filter(event.value)
+
+    @on(PresetFilterInput.FilterClosed)
+    def _filter_left(self, event: PresetFilterInput.FilterClosed) -> None:
+        event.stop()
+        self.set_class(bool(self.filter.value), "-filter")
+        self.rows.focus()
+
+    # --- actions -------------------------------------------------------------------------
+
+    @property
+    def message(self) -> PresetMessage | None:
+        """The message under the cursor; a bell without one."""
+        if self.edits is None or self.index < 0:
+            _app(self).bell()
+            return None
+        return self.edits.preset.messages[self.index]
+
+    def action_edit(self, action: str) -> None:
+        """Make an edit of the message under the cursor: see `row_edits.edit_for`."""
+        edits, index, outline = self.edits, self.index, self.rows.outline
+        if self.message is None or edits is None or outline is None:
+            return
         if action == "enable" and (group := self.rows.groups.get(index)):
             heading = self.shown_name, edits.preset.messages[index].id
             edit, on = switch_heading(
@@ -166,9 +369,27 @@ class PresetPane(PresetView):
         at = after_delete(outline, index) if action == "delete" else None
         self._take(edits.record(edit.preset, edit.label), at)
 
-    def _ask_what_to_add(self) -> None:
+    def action_undo(self) -> None:
+        """Undo the last edit, and say which."""
+        if self.edits is not None:
+            past = self.edits.past
+            words = f"Undone: {past[-1].label}." if past else "Nothing to undo."
+            self._take(self.edits.undo(), words=words)
+
+    def action_redo(self) -> None:
+        """Make the edit again that was undone last, and say which."""
+        if self.edits is not None:
+            future = self.edits.future
+            words = f"Redone: {future[0].label}." if future else "Nothing to redo."
+            self._take(self.edits.redo(), words=words)
+
+    def action_add(self) -> None:
+        """Ask what to add, and add it after the message under the cursor."""
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
+        if self.edits is None:
+            _app(self).bell()
+            return
         choices = [Choice(kind, label, detail) for kind, label, detail in KINDS]
         _app(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
 
@@ -176,7 +397,15 @@ class PresetPane(PresetView):
         if self.edits is not None and kind is not None:
             after = with_new(self.edits.preset, self.rows.chosen, kind)
             self._take(self.edits.record(after, f"add a {kind}"))
-            self.open_form()
+            self.action_open()
+
+    async def action_back(self) -> None:
+        """Clear the filter, else return to the composer."""
+        if self.filter.value:
+            self.filter.value = ""
+            self.remove_class("-filter")
+        else:
+            await self.run_action("chat.back")
 
     @on(PresetRows.MessageDropped)
     def _dropped(self, event: PresetRows.MessageDropped) -> None:
@@ -234,7 +463,7 @@ class PresetPane(PresetView):
     @on(ContentEditor.PresetUndoRequested)
     def _undo_requested(self, event: ContentEditor.PresetUndoRequested) -> None:
         event.stop()
-        self.action_want("undo")
+        self.action_undo()
 
     def _take(self, edits: EditHistory, at: int | None = None, words: str = "") -> None:
         """Go on with other edits, the cursor on the message `at`, else on what they touched;

@@ -84,38 +84,51 @@ class PresetRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "first", show=False),
         Binding("G", "last", show=False),
-        Binding("enter", "want('open')", "Edit", tooltip="Edit the message"),
-        Binding("space", "want('enable')", "On/off", tooltip="Enable or disable the message"),
-        Binding("a", "want('add')", "Add", tooltip="Add a message or an anchor"),
-        Binding("d", "want('duplicate')", show=False, tooltip="Duplicate the message"),
-        Binding("delete,x", "want('delete')", show=False, tooltip="Delete the message"),
-        Binding("alt+up,K", "want('up')", show=False, tooltip="Move the message up"),
-        Binding("alt+down,J", "want('down')", show=False, tooltip="Move the message down"),
-        Binding("less_than_sign", "want('higher')", show=False, tooltip="One deeper"),
-        Binding("greater_than_sign", "want('lower')", show=False, tooltip="One less deep"),
+        Binding("enter", "preset_editor.open", "Edit", tooltip="Edit the message"),
+        Binding(
+            "space",
+            "preset_editor.edit('enable')",
+            "On/off",
+            tooltip="Enable or disable the message",
+        ),
+        Binding("a", "preset_editor.add", "Add", tooltip="Add a message or an anchor"),
+        Binding(
+            "d", "preset_editor.edit('duplicate')", show=False, tooltip="Duplicate the message"
+        ),
+        Binding(
+            "delete,x", "preset_editor.edit('delete')", show=False, tooltip="Delete the message"
+        ),
+        Binding("alt+up,K", "preset_editor.edit('up')", show=False, tooltip="Move the message up"),
+        Binding(
+            "alt+down,J", "preset_editor.edit('down')", show=False, tooltip="Move the message down"
+        ),
+        Binding("less_than_sign", "preset_editor.edit('higher')", show=False, tooltip="One deeper"),
+        Binding(
+            "greater_than_sign", "preset_editor.edit('lower')", show=False, tooltip="One less deep"
+        ),
         Binding("z", "fold", show=False, tooltip="Fold or unfold the group"),
         Binding("Z", "fold_all", show=False, tooltip="Fold or unfold all groups"),
         Binding("left", "fold(True)", show=False, tooltip="Fold the group"),
         Binding("right", "fold(False)", show=False, tooltip="Unfold the group"),
-        Binding("r", "want('role')", show=False, tooltip="Another role"),
-        Binding("c", "want('mark')", show=False, tooltip="Cache mark: 5 minutes, an hour, none"),
-        Binding("u", "want('undo')", show=False, tooltip="Undo"),
-        Binding("U", "want('redo')", show=False, tooltip="Redo"),
-        Binding("e", "want('outside')", show=False, tooltip="Edit the content in $EDITOR"),
-        Binding("E", "want('file')", show=False, tooltip="Edit the whole preset in $EDITOR"),
-        Binding("w", "want('where')", show=False, tooltip="Where it is in the request"),
-        Binding("slash", "want('filter')", show=False, tooltip="Show what contains …"),
-        Binding("p", "want('settings')", show=False, tooltip="Name, variables, system messages"),
-        Binding("m", "want('more')", "More", tooltip="Switch, copy, compare, rename presets"),
+        Binding("r", "preset_editor.edit('role')", show=False, tooltip="Another role"),
+        Binding(
+            "c",
+            "preset_editor.edit('mark')",
+            show=False,
+            tooltip="Cache mark: 5 minutes, an hour, none",
+        ),
+        Binding("u", "preset_editor.undo", show=False, tooltip="Undo"),
+        Binding("U", "preset_editor.redo", show=False, tooltip="Redo"),
+        Binding("e", "presets.edit_content", show=False, tooltip="Edit the content in $EDITOR"),
+        Binding("E", "presets.edit_file", show=False, tooltip="Edit the whole preset in $EDITOR"),
+        Binding("w", "presets.show_places", show=False, tooltip="Where it is in the request"),
+        Binding("slash", "preset_editor.filter", show=False, tooltip="Show what contains …"),
+        Binding(
+            "p", "preset_editor.settings", show=False, tooltip="Name, variables, system messages"
+        ),
+        Binding("m", "presets.files", "More", tooltip="Switch, copy, compare, rename presets"),
         Binding("escape", "back", show=False),
     ]
-
-    class ActionRequested(Message):
-        """The user wants something done with the row under the cursor."""
-
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
 
     class MessageDropped(Message):
         """A message was dragged to another slot."""
@@ -360,18 +373,12 @@ class PresetRows(RowList):
 
     # Keys
 
-    def action_want(self, action: str) -> None:
-        """Request an action on the row under the cursor."""
-        if action == "open" and self.drop is not None:
-            return
-        self.post_message(self.ActionRequested(action))
-
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Cancel a drag; else leave the list."""
         if self._drag is not None:
             self._end_drag()
         else:
-            self.post_message(self.ActionRequested("back"))
+            await self.run_action("preset_editor.back")
 
     def action_page(self, direction: int) -> None:
         """Move the cursor by a page of lines, to the nearest message."""
@@ -434,7 +441,7 @@ class PresetRows(RowList):
         drag.to(line, offset.x / max(self.scrollable_content_region.width, 1), self._lines)
         self.refresh_changed()
 
-    def on_mouse_up(self, event: events.MouseUp) -> None:
+    async def on_mouse_up(self, event: events.MouseUp) -> None:
         """Drop the dragged row, or toggle a row whose checkbox was clicked."""
         drag = self._drag
         if drag is None:
@@ -443,7 +450,7 @@ class PresetRows(RowList):
         if drag.free is None:
             x = event.get_content_offset_capture(self).x
             if CHECKBOX[0] <= x < CHECKBOX[1]:
-                self.post_message(self.ActionRequested("enable"))
+                await self.run_action("preset_editor.edit('enable')")
             elif drag.row.index in self.groups and self._is_on_fold(x, drag.row):
                 self.action_fold()
         elif drag.drop is not None:
@@ -453,7 +460,7 @@ class PresetRows(RowList):
         """Open a message on a double click. The first press has moved the cursor."""
         del line
         if event.chain == 2 and event.get_content_offset_capture(self).x >= CHECKBOX[1]:
-            self.post_message(self.ActionRequested("open"))
+            self.call_later(self.run_action, "preset_editor.open")
 
     def _is_on_fold(self, x: int, row: OutlineRow) -> bool:
         """True if a column is that of the sign of a folded or unfolded group."""

@@ -1,0 +1,117 @@
+"""The lines above the preset's list: title, toolbar and filter."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from tui_chat.library.editing import EditHistory
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.widgets.row_list import clipped
+
+_TOOLBAR = (
+    ("+ Add", "preset_editor.add"),
+    ("Edit", "preset_editor.open"),
+    ("Delete", "preset_editor.edit('delete')"),
+    ("Undo", "preset_editor.undo"),
+    ("Redo", "preset_editor.redo"),
+    ("Save", "presets.save"),
+    ("Preset", "preset_editor.settings"),
+    ("More …", "presets.files"),
+)
+
+
+class PresetTitle(Static):
+    """Name and cost of the preset, and a mark if it is not saved."""
+
+    DEFAULT_CSS = "PresetTitle { height: 1; padding: 0 1; background: $panel; color: $foreground; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._preset_name = ""
+        self._rest = ""
+        self._mark = ""
+
+    def show(self, name: str, edits: EditHistory | None, tokens: int, *, ours: bool) -> None:
+        """Show a preset; `ours` is True for one that comes with the program."""
+        words: list[str] = []
+        if edits is not None:
+            count = len(edits.preset.messages)
+            words.append(f"{count:,} message{'s' * (count != 1)}, {tokens:,} tokens")
+            if edits.preset.system_placement == "in_place":
+                words.append("system in place")
+            if ours:
+                words.append("built-in (saving creates your copy)")
+        self._preset_name, self._rest = one_line(name, 60), "".join(f" · {word}" for word in words)
+        self._mark = "● " if edits is not None and edits.is_changed else ""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Fit the title to the width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        room = max(self.size.width - len(self._mark), 1)
+        text = clipped(self._preset_name + self._rest, room)
+        name, rest = text[: len(self._preset_name)], text[len(self._preset_name) :]
+        self.update(
+            Content.assemble(
+                (self._mark, "bold $text-warning"),
+                (name, "bold $text-primary"),
+                (rest, "$foreground 75%"),
+            )
+        )
+
+
+class PresetToolbar(Static):
+    """The actions, to be clicked."""
+
+    DEFAULT_CSS = """
+    PresetToolbar {
+        height: 1;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground 70%;
+        link-style: none;
+        link-color: $foreground 75%;
+        link-background-hover: $primary 40%;
+        link-style-hover: bold;
+    }
+    """
+
+    def on_mount(self) -> None:
+        """Write the labels once."""
+        words = (f"[@click={action}]{label}[/]" for label, action in _TOOLBAR)
+        self.update("  ".join(words))
+
+
+class PresetFilterInput(Input):
+    """Filters the messages; Esc clears it and returns to the rows."""
+
+    DEFAULT_CSS = """
+    PresetFilterInput {
+        display: none;
+        height: 1;
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        &:focus { border: none; background: $foreground 8%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave(True)", show=False),
+        Binding("down,enter", "leave(False)", show=False),
+    ]
+
+    class FilterClosed(Message):
+        """The rows get the focus."""
+
+    def action_leave(self, clear: bool) -> None:
+        """Return to the rows."""
+        if clear:
+            self.value = ""
+        self.post_message(self.FilterClosed())
