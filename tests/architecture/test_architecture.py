@@ -106,7 +106,7 @@ def test_package_docstrings_list_modules_that_exist():
     [
         *("tui_chat.context", "tui_chat.protocols", "tui_chat.store", "tui_chat.providers"),
         *("tui_chat.workspace.workspace", "tui_chat.ui.areas.inspector.inspector"),
-        *("tui_chat.ui.areas.presets.pane", "tui_chat.ui.dialogs.questions", "httpx", "aiosqlite"),
+        *("tui_chat.ui.areas.presets.pane", "tui_chat.ui.dialogs.base", "httpx", "aiosqlite"),
     ],
 )
 def test_the_first_frame_does_not_wait_for(module: str, loaded_by_the_app: set[str]):

@@ -82,13 +82,13 @@ async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
         rows.set_cursor(30)
         before, line = app.lines(), rows.scroll_y
         assert line
-        app.sessions.show((summary(1), *many), None, app.sessions._now)
+        app.list.show((summary(1), *many), None, app.list._now)
         assert app.lines() == before
         assert rows.scroll_y == line + 2
-        app.sessions.show(many[1:], None, app.sessions._now)
+        app.list.show(many[1:], None, app.list._now)
         assert app.lines() == before
         rows.scroll_to(y=0, animate=False, immediate=True)
-        app.sessions.show(many, None, app.sessions._now)
+        app.list.show(many, None, app.list._now)
         assert rows.scroll_y == 0, "one has scrolled away from the cursor"
         assert app.titles()[1].startswith("  Session 5 ")
 

@@ -22,7 +22,7 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.branches import BranchScreen, branch_lines
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.ui.dialogs.file_questions import format_and_path
+from tui_chat.ui.dialogs.export import format_and_path
 
 
 def told(app: TuiChat) -> str:

@@ -16,8 +16,9 @@ from tui_chat.models.settings import Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.file_views import ImagePreview
 from tui_chat.ui.dialogs.base import Confirm
-from tui_chat.ui.dialogs.forms import FieldsForm, RoleForm
+from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.lorebooks import EntriesDialog
+from tui_chat.ui.dialogs.roles import RoleForm
 
 
 async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):

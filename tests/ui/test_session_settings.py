@@ -14,7 +14,7 @@ from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.dialogs.choices import ModelChoiceDialog
+from tui_chat.ui.dialogs.model_choice import ModelChoiceDialog
 from tui_chat.ui.dialogs.session_settings import LABELS, SessionSettingsForm, SettingRow
 
 

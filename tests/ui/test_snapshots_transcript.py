@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import NOON
+from tests.ui.areas.chat.test_transcript import Actions
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, advance
@@ -144,6 +145,7 @@ class Stage(App[None]):
         for known in load_themes((bundled("themes"),))[0]:
             self.register_theme(known)
         self.chat = ChatPane()
+        Actions(self, "conversation")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return origin_defaults(self.current_theme.dark)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -21,6 +21,7 @@ from tui_chat.files import write_private
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.questions import ask, confirm
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -65,6 +66,24 @@ class CrashLog:
             show_error(self._app, error)
         except Exception:
             show_error(self._app, InputError(sentence, advice=self.write()))
+
+
+async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
+    """Ask whether to keep a temporary session that is about to end, and keep it; return False to
+    stay in it. True at once for another session, or one without messages.
+    """
+    state = workspace.state
+    if not (state.is_temporary and state.entries):
+        return True
+    count = len(state.entries)
+    messages = f"{count:,} message{'s' * (count != 1)}"
+    choices = [
+        ("stay", "Stay in it"),
+        ("keep", "Keep it", "it is stored like any other session"),
+        ("drop", "Discard it", f"{messages}, which cannot be restored"),
+    ]
+    chosen = await ask(app, "Leave temporary session?", choices, "stay")
+    return chosen == "drop" or (chosen == "keep" and await workspace.temporary.keep())
 
 
 def _import_the_rest() -> None:
@@ -154,9 +173,14 @@ class Lifecycle:
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
-        from tui_chat.ui.dialogs.questions import confirm_rescue, confirm_retry_open
-
-        if isinstance(error, StoreDamaged) and await confirm_rescue(self._app, error):
+        rescue_question = (
+            f"{error}\n\nEverything readable can be saved to a new file that tui-chat then uses; "
+            "the damaged file is kept beside it. A backup may have more."
+        )
+        title, yes = "The database is damaged", "Save what is readable"
+        if isinstance(error, StoreDamaged) and await confirm(
+            self._app, title, rescue_question, yes=yes, no="Not now"
+        ):
             from tui_chat.store.maintenance.salvage import rescue
 
             path = database_file(self._config.data_dir)
@@ -167,7 +191,8 @@ class Lifecycle:
             else:
                 self._app.notify(str(rescued), markup=False)
                 return True
-        return await confirm_retry_open(self._app, f"{error}\n\n{error.advice}".strip())
+        title, fault = "The conversations cannot be opened", f"{error}\n\n{error.advice}".strip()
+        return await confirm(self._app, title, fault, yes="Try again", no="Quit")
 
     def _check_soon(self) -> None:
         check = self._check_external_changes()
@@ -224,10 +249,37 @@ class Lifecycle:
             self._app.exit()
 
     async def _confirm_quit(self, workspace: Workspace) -> None:
-        from tui_chat.ui.dialogs.questions import confirm_quit
+        """Ask about streaming replies, edited presets and what could not be saved, stop the
+        replies, and quit.
+        """
+        app, state = self._app, workspace.state
+        if not await confirm_leave(app, workspace):
+            return
+        if count := len(state.streaming_sessions):
+            what = "A reply is" if count == 1 else f"{count} replies are"
+            question = (
+                f"{what} still streaming. The text received so far is kept; the rest is lost."
+            )
+            if not await confirm(app, "Quit now?", question, yes="Quit", no="Stay"):
+                return
+        if state.unsaved_presets and not await self._saves_or_drops_presets(workspace):
+            return
+        await workspace.replies.stop_all()
+        question = (
+            f"{workspace.unsaved_writes.reason}\n\n"
+            "The end of a reply or a draft exists only in memory and would be lost."
+        )
+        if await workspace.store.database.write_deferred() or await confirm(
+            app, "Quit without saving?", question, yes="Quit", no="Stay"
+        ):
+            app.exit()
 
-        if await confirm_quit(self._app, workspace):
-            self._app.exit()
+    async def _saves_or_drops_presets(self, workspace: Workspace) -> bool:
+        """Ask what to do with the edits of presets; return False to stay."""
+        listed = ", ".join(f"“{name}”" for name in workspace.state.unsaved_presets)
+        choices = ("save", "Save and quit"), ("leave", "Quit without saving"), ("stay", "Stay")
+        chosen = await ask(self._app, f"Unsaved presets: {listed}", choices, "save")
+        return chosen == "leave" or (chosen == "save" and workspace.presets.save_all())
 
     async def close(self) -> None:
         """Stop replies and close the store."""

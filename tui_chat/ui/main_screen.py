@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tui_chat.ui.lifecycle import confirm_leave
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -130,11 +131,8 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         it `leaves` the active one, and that is a temporary session with messages, ask first.
         """
         workspace = self.workspace or await self.opened_workspace()
-        if leaves:
-            from tui_chat.ui.dialogs.questions import confirm_leave
-
-            if not await confirm_leave(self._app, workspace):
-                return
+        if leaves and not await confirm_leave(self._app, workspace):
+            return
         await self.panes.chat.drafts.switch_session(opens)
 
     @work(group="dialog", exclusive=True)

@@ -22,6 +22,7 @@ from tui_chat.files import read_toml, write_private
 from tui_chat.models.text import OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -237,10 +238,16 @@ class ThemeFiles:
 
     async def choose_or_ask(self, name: str) -> None:
         """Switch to a theme; without a name ask which, with a preview."""
-        from tui_chat.ui.dialogs.questions import ask_theme
+        before, themes = self._app.theme, self._app.available_themes
+        choices = (
+            (each, each, "dark" if themes[each].dark else "light")
+            for each in sorted_theme_names(themes)
+        )
 
-        before = self._app.theme
-        chosen = name or await ask_theme(self._app)
+        def show(chosen: str) -> None:
+            self._app.theme = chosen
+
+        chosen = name or await ask(self._app, "Theme", choices, before, show)
         if chosen is None:
             self._app.theme = before
         else:

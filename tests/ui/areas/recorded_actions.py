@@ -11,7 +11,12 @@ from textual.dom import DOMNode
 class RecordedActions(DOMNode):
     """Stands where an app has an area: `run` holds each action's name, arguments and target."""
 
-    def __init__(self, app: App[None], area: str, target: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        app: App[None],
+        area: str,
+        target: Callable[[str], tuple[str, ...]] = lambda action: (),
+    ) -> None:
         """`target` returns the ids of what an action is about, by its name."""
         super().__init__()
         self.run: list[tuple[object, ...]] = []

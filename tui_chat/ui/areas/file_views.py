@@ -24,8 +24,8 @@ from tui_chat.errors import InputError
 from tui_chat.files import write_bytes
 from tui_chat.models.media import detect_mime, format_size, kind_of
 from tui_chat.models.sanitize import one_line
-from tui_chat.paths import typed_path
 from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.questions import ask_new_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -111,17 +111,12 @@ def _renderable(picture: Image, width: int, height: int) -> RenderableType:
 
 async def save_file(area: Area, name: str, content: bytes) -> None:
     """Save a file where the user says."""
-    from tui_chat.ui.dialogs import file_questions as questions
-
-    typed = await questions.ask_attachment_path(area.tui, name)
-    if not typed:
+    target = await ask_new_file(area.tui, "Save attachment to file", name)
+    if target is None:
         return
-    path = typed_path(typed)
-    exists = await to_thread(path.exists)
-    if exists and not await questions.confirm_overwrite(area.tui, path):
-        return
+    path, replaces = target
     try:
-        await to_thread(write_bytes, content, path, "private", overwrite=exists)
+        await to_thread(write_bytes, content, path, "private", overwrite=replaces)
     except InputError as error:
         area.show_error(error)
         return

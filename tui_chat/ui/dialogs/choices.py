@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Column, Table
@@ -62,13 +61,14 @@ class ChoiceDialog(Dialog[str | None]):
         current: str,
         preview: Callable[[str], None] | None = None,
         *,
-        makes: str = "",
+        new_item_label: str = "",
     ) -> None:
-        """`preview` is called with the id of each choice that gets highlighted. With `makes`, the
-        typed text is offered as a new choice under this label; its id is `TYPED` plus the text.
+        """`preview` is called with the id of each choice that gets highlighted. With a
+        `new_item_label`, the typed text is offered as a new choice under it; its id is `TYPED` plus
+        the text.
         """
         super().__init__()
-        self._makes = makes
+        self._new_item_label = new_item_label
         self._title = title
         self._preview = preview
         self.choices: Sequence[Choice] = ()
@@ -92,7 +92,7 @@ class ChoiceDialog(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show all choices with the current one highlighted."""
-        self._narrow("")
+        self._filter("")
 
     def offer(self, choices: Sequence[Choice]) -> None:
         """Replace the choices; the filter and the highlighted choice stay."""
@@ -100,7 +100,7 @@ class ChoiceDialog(Dialog[str | None]):
         if options.highlighted is not None:
             self._current = options.get_option_at_index(options.highlighted).id or self._current
         self._take(choices)
-        self._narrow(self.query_one(Input).value)
+        self._filter(self.query_one(Input).value)
 
     def _take(self, choices: Sequence[Choice]) -> None:
         self.choices = choices
@@ -108,27 +108,28 @@ class ChoiceDialog(Dialog[str | None]):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        self._narrow(event.value)
+        self._filter(event.value)
 
-    def _narrow(self, words: str) -> None:
+    def _filter(self, words: str) -> None:
         matching = self.matching(words)
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options(self.option(choice) for choice in matching)
         ids = [choice.id for choice in matching]
         name = words.strip()
-        if self._makes and name and all(choice.label != name for choice in self.choices):
-            options.add_option(Option(Text(f"  {self._makes} “{one_line(name)}”"), id=TYPED + name))
+        label = self._new_item_label
+        if label and name and all(choice.label != name for choice in self.choices):
+            options.add_option(Option(Text(f"  {label} “{one_line(name)}”"), id=TYPED + name))
             ids.append(TYPED + name)
         if not ids:
             options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
         else:
             by_id = {choice.id: choice for choice in matching}
             current = by_id.get(self._current)
-            meant = current is not None and (
+            keep_current = current is not None and (
                 not matching or self._rank(current, name) <= self._rank(matching[0], name)
             )
-            options.highlighted = ids.index(self._current) if meant else 0
+            options.highlighted = ids.index(self._current) if keep_current else 0
 
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that have all these words, the likeliest first. A group that is typed
@@ -179,59 +180,16 @@ class ChoiceDialog(Dialog[str | None]):
             options.action_cursor_up()
 
     @on(Input.Submitted)
-    def _entered(self) -> None:
+    def _submitted(self) -> None:
         options = self.query_one(OptionList)
         if options.highlighted is not None:
             self.dismiss(options.get_option_at_index(options.highlighted).id)
 
     @on(OptionList.OptionHighlighted)
-    def _marked(self, event: OptionList.OptionHighlighted) -> None:
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if self._preview is not None and event.option.id is not None:
             self._preview(event.option.id)
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
-
-
-class ModelChoiceDialog(ChoiceDialog):
-    """Offers models; one of them can be made the default of new sessions."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "make_default", show=False, priority=True)
-    ]
-    hint = "Enter chooses · Ctrl+D default of new sessions · Esc cancels"
-
-    def __init__(
-        self,
-        choices: Sequence[Choice],
-        current: str,
-        default: str,
-        set_default: Callable[[str], None],
-    ) -> None:
-        """`default` is the id of the default model, empty for none; `set_default` is called with
-        the id of another one.
-        """
-        self._default = default
-        self._set_default = set_default
-        super().__init__("Switch model", choices, current)
-
-    def matching(self, words: str) -> list[Choice]:
-        """Return the models that have all these words; `ENDPOINT/MODEL` has two."""
-        return super().matching(words.replace("/", " "))
-
-    def option(self, choice: Choice) -> Option:
-        """Return the line of a model; it says which is the default."""
-        is_default = choice.id == self._default
-        return super().option(
-            replace(choice, detail=f"{choice.detail} · default") if is_default else choice
-        )
-
-    def action_make_default(self) -> None:
-        """Make the highlighted model the default, or no model if it is."""
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            chosen = options.get_option_at_index(options.highlighted).id or ""
-            self._default = "" if chosen == self._default else chosen
-            self._set_default(self._default)
-            self.offer(self.choices)

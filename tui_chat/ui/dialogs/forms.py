@@ -1,11 +1,9 @@
-"""Dialogs with fields: any value's, role, captured request, and what-if."""
+"""Dialogs with fields."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -15,18 +13,18 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
 from tui_chat.errors import ChangedElsewhere, InputError
-from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
-from tui_chat.models.message import Part
-from tui_chat.models.role import Role
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Field, FieldRows, Values
-    from tui_chat.workspace.state import WhatIf
-    from tui_chat.workspace.workspace import Workspace
+
+
+def number_text(number: float | None) -> str:
+    """Return a number as an input shows it; empty for none."""
+    return "" if number is None else f"{number:g}"
 
 
 class Form(Dialog[T]):
@@ -194,211 +192,3 @@ class FieldsForm(Form[bool | None]):
             self.show_fault(" ".join(filter(None, (str(error), error.advice))), there)
         else:
             self.dismiss(True)
-
-
-MAX_NOTES = 4_000
-"""Characters of a card's creator's notes that are shown."""
-
-
-class RoleForm(Form[Role | Literal["delete"] | None]):
-    """Edits a role. The result is the role with its id unchanged, "delete", or None."""
-
-    def __init__(
-        self,
-        role: Role,
-        presets: tuple[str, ...],
-        picture: bytes = b"",
-        open_part: Callable[[str], None] = lambda part: None,
-    ) -> None:
-        """`open_part` is called with `picture`, `character` or `lorebook` to show that part of a
-        stored role.
-        """
-        super().__init__()
-        self._role = role
-        self._presets = presets
-        self._picture = picture
-        self._open_part = open_part
-
-    def compose(self) -> ComposeResult:
-        """Lay out the fields."""
-        role = self._role
-        with Vertical() as box:
-            set_title(box, f"Role: {role.name}" if role.role_id else "New role")
-            with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Name", classes="label -first")
-                yield Input(sanitize(role.name), id="name")
-                yield Static("System prompt", classes="label")
-                yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Model (empty: the endpoint's)", classes="label")
-                        yield Input(sanitize(role.model), id="model")
-                    with Vertical():
-                        yield Static("Preset (empty: plain)", classes="label")
-                        yield Input(role.preset, id="preset")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Temperature (empty: not sent)", classes="label")
-                        yield Input(_number_text(role.settings.temperature), id="temperature")
-                    with Vertical():
-                        yield Static("Max output tokens", classes="label")
-                        yield Input(_number_text(role.settings.max_tokens), id="max-tokens")
-                yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
-                if role.role_id:
-                    yield Static("Character card", classes="label")
-                    if self._picture:
-                        yield Static(_picture_facts(self._picture), id="picture")
-                    with Horizontal(classes="parts"):
-                        yield Button("Character…", id="part-character", compact=True)
-                        yield Button("Lorebook…", id="part-lorebook", compact=True)
-                        if self._picture:
-                            yield Button("Picture", id="part-picture", compact=True)
-                if role.character is not None and role.character.creator_notes.strip():
-                    by = one_line(role.character.creator, 60)
-                    yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
-                    yield Static(Text(sanitize(role.character.creator_notes[:MAX_NOTES])))
-            yield from self.buttons()
-
-    def more_buttons(self) -> ComposeResult:
-        """Offer to delete an existing role."""
-        if self._role.role_id:
-            yield Button("Delete…", id="delete", variant="error", compact=True)
-
-    @on(Button.Pressed, ".parts Button")
-    def _show_part(self, event: Button.Pressed) -> None:
-        self._open_part((event.button.id or "").removeprefix("part-"))
-
-    @on(Button.Pressed, "#delete")
-    def _delete(self) -> None:
-        self.dismiss("delete")
-
-    def action_save(self) -> None:
-        """Answer with the role if its fields are valid."""
-        name = self.value("name")
-        preset = self.value("preset")
-        if not name:
-            self.show_fault("A role needs a name.", "name")
-            return
-        if preset and preset not in self._presets:
-            known = ", ".join(self._presets)
-            self.show_fault(f"There is no preset “{preset}”. Known presets: {known}.", "preset")
-            return
-        try:
-            temperature = float(text) if (text := self.value("temperature")) else None
-        except ValueError:
-            self.show_fault("The temperature must be a number, such as 0.7.", "temperature")
-            return
-        try:
-            max_tokens = int(text) if (text := self.value("max-tokens")) else None
-        except ValueError:
-            self.show_fault("Max output tokens must be a whole number, such as 2000.", "max-tokens")
-            return
-        self.dismiss(
-            replace(
-                self._role,
-                name=name,
-                system_prompt=self.query_one("#prompt", TextArea).text,
-                model=self.value("model"),
-                preset=preset,
-                settings=replace(
-                    self._role.settings, temperature=temperature, max_tokens=max_tokens
-                ),
-                status="enabled" if self.query_one("#enabled", Checkbox).value else "disabled",
-            )
-        )
-
-
-def _picture_facts(content: bytes) -> str:
-    """Return type, size and pixels of a picture: `PNG · 34 kB · 400 × 600`."""
-    facts = [detect_mime(content).rpartition("/")[2].upper(), format_size(len(content))]
-    data = b64encode(content[:HEADER_BYTES]).decode()
-    if (pixels := pixels_of(Part("image", data=data))) is not None:
-        facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
-    return " · ".join(facts)
-
-
-class CapturedRequestForm(Form[str | None]):
-    """Asks for a captured request: a body, a curl command, a log line or a file's path."""
-
-    def compose(self) -> ComposeResult:
-        """Lay out the box."""
-        with Vertical() as box:
-            box.border_title = "Open a captured request"
-            words = (
-                "Paste a request body of any protocol, a curl command, a log line, "
-                "an exported turn, or the path of a file with one."
-            )
-            yield Static(words, classes="label")
-            yield SafeTextArea(id="body", tab_behavior="focus")
-            yield from self.buttons()
-
-    def action_save(self) -> None:
-        """Answer with the pasted text."""
-        text = self.query_one(TextArea).text
-        if text.strip():
-            self.dismiss(text)
-        else:
-            self.show_fault("Paste a request first.", "body")
-
-
-class WhatIfForm(Form["WhatIf | None"]):
-    """Asks which of limit, model, endpoint and history length to change in a what-if request."""
-
-    hint = "Enter shows the request · Esc cancels · Tab next field"
-    save_label = "Show"
-
-    def __init__(self, workspace: Workspace, now: WhatIf | None) -> None:
-        super().__init__()
-        self._endpoints = {endpoint.name for endpoint in workspace.state.config.endpoints}
-        self._now = now
-
-    def compose(self) -> ComposeResult:
-        """Lay out the fields."""
-        now = self._now
-        with Vertical() as box:
-            box.border_title = "What if"
-            with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Empty fields keep the session's value.", classes="label")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Context limit, in tokens", classes="label")
-                        yield Input(_number_text(now.limit if now else None), id="limit")
-                    with Vertical():
-                        yield Static("Only the newest messages", classes="label")
-                        yield Input(_number_text(now.messages if now else None), id="messages")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Model", classes="label")
-                        yield Input(now.model if now else "", id="model")
-                    with Vertical():
-                        yield Static("Endpoint", classes="label")
-                        yield Input(now.endpoint if now else "", id="endpoint")
-            yield from self.buttons()
-
-    @on(Input.Submitted)
-    def _submit(self) -> None:
-        self.action_save()
-
-    def action_save(self) -> None:
-        """Answer with the changes if they are valid."""
-        from tui_chat.workspace.state import WhatIf
-
-        numbers: dict[str, int | None] = {}
-        for field in ("limit", "messages"):
-            digits = self.value(field).replace(",", "").replace("_", "")
-            if digits and not (digits.isascii() and digits.isdigit()):
-                self.show_fault("This must be a whole number.", field)
-                return
-            numbers[field] = int(digits) if digits else None
-        endpoint = self.value("endpoint")
-        if endpoint and endpoint not in self._endpoints:
-            known = ", ".join(sorted(self._endpoints))
-            self.show_fault(
-                f"There is no endpoint “{endpoint}”. Known endpoints: {known}.", "endpoint"
-            )
-            return
-        self.dismiss(WhatIf(numbers["limit"], endpoint, self.value("model"), numbers["messages"]))
-
-
-def _number_text(number: float | None) -> str:
-    return "" if number is None else f"{number:g}"

@@ -3,7 +3,7 @@
 area              ChatArea: shows the session, and has replies generated
 message_area what is done with a message: edit, fork, delete, copy, export
 composer_area     what the composer asks for: sending, commands, suggestions, snippets
-tool_question     the question about a waiting tool call, and its answers
+tool_question     the question about a waiting tool call; tool_call_area acts on its answer
 drafts            which session the composer's text belongs to, and its way into the store
 command_suggestions  suggestions for `/` commands and `@`
 chat_pane         ChatPane: title, transcript, find bar, activity line and composer

@@ -25,7 +25,7 @@ from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
 from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.areas.chat.tool_question import ToolCallArea
+from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import keys_found, welcome
 
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")

@@ -19,11 +19,13 @@ from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.welcome import keys_found
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import ErrorOutdated
+from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.area import ChatArea
     from tui_chat.ui.areas.chat.completion import CompletionQuery
+    from tui_chat.workspace.workspace import Workspace
 
 
 class AttachmentArea(Area):
@@ -234,11 +236,10 @@ class ComposerArea(Area):
     async def action_insert_snippet(self, name: str = "") -> None:
         """Insert a snippet into the draft; without a name, ask which one."""
         from tui_chat.library.snippets import Blank, expanded
-        from tui_chat.ui.dialogs.questions import ask_snippet
 
         workspace = await self.host.opened_workspace()
         try:
-            name = name or await ask_snippet(self.tui, workspace) or ""
+            name = name or await self._ask_snippet(workspace) or ""
             if not name:
                 return
             snippet = await to_thread(workspace.library.snippet, name)
@@ -251,11 +252,31 @@ class ComposerArea(Area):
             for each in pieces
         )
 
+    async def _ask_snippet(self, workspace: Workspace) -> str | None:
+        """Ask for a snippet by its name. Raises InputError if there is none."""
+        library, config = workspace.library, workspace.state.config
+
+        def about(name: str) -> str:
+            try:
+                return library.snippet(name).description
+            except InputError as error:
+                path = str(library.files("snippets").get(name))
+                return str(error).removeprefix(path).lstrip(": ")
+
+        def read() -> list[tuple[str, str, str]]:
+            return [(name, name, about(name)) for name in library.names("snippets")]
+
+        choices = await to_thread(read)
+        if not choices:
+            folder = config.config_dir / "snippets"
+            advice = f"Put text into {folder}/NAME.md, or save a draft as one."
+            raise InputError("There are no snippets yet.", advice=advice)
+        return await ask(self.tui, "Insert snippet", choices, choices[0][0])
+
     @work(group="dialog", exclusive=True)
     async def action_save_snippet(self) -> None:
         """Write the draft to a snippet, asking for its name."""
         from tui_chat.library.library import file_name
-        from tui_chat.ui.dialogs.questions import ask_text, confirm_replace_snippet
 
         workspace = await self.host.opened_workspace()
         text = self.chat.pane.composer.text
@@ -263,13 +284,14 @@ class ComposerArea(Area):
             advice = "{{?name}} makes a blank in it."
             self.show_error(InputError("Type the text of the snippet first.", advice=advice))
             return
-        typed = await ask_text(self.tui, "Name of the snippet", "")
+        typed = await ask_line(self.tui, "Name of the snippet")
         if not typed:
             return
         try:
             name = file_name(typed)
             exists = name in workspace.library.names("snippets")
-            if not exists or await confirm_replace_snippet(self.tui, name):
+            question = f"There is a snippet “{one_line(name, 60)}” already."
+            if not exists or await confirm(self.tui, "Replace it?", question, yes="Replace"):
                 path = await to_thread(workspace.library.save_snippet, text, name, overwrite=exists)
                 self.notify(f"Saved {one_line(str(path))}.", markup=False)
         except InputError as error:

@@ -10,20 +10,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from textual.app import App
 from textual.message import Message
 from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, parse_command
 
 if TYPE_CHECKING:
+    from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
     from tui_chat.models.session import Session
     from tui_chat.ui.areas.chat.area import ChatArea
@@ -308,8 +311,6 @@ class ComposerDrafts:
         """Send a draft to its session, unless the user left the session meanwhile or does not
         consent to send it; `stored` is called as soon as it is on disk.
         """
-        from tui_chat.ui.dialogs.questions import confirm_send
-
         pane = self._area.pane
         if not self._switched.is_set():
             session_id = workspace.state.session_id
@@ -374,6 +375,12 @@ class ComposerDrafts:
         if all(each.session_id != session_id for each in self._submissions):
             others = {key: each for key, each in self._remaining.items() if key != session_id}
             self._remaining = others
+
+
+async def confirm_send(app: App[None], faults: Sequence[Note]) -> bool:
+    """Ask whether to send a request that has faults; True at once without any."""
+    sentences = "\n\n".join(note.sentence for note in faults)
+    return not faults or await confirm(app, "Send anyway?", sentences, yes="Send")
 
 
 def joined_drafts(*drafts: str) -> str:

@@ -10,9 +10,9 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
+from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
@@ -89,14 +89,15 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_edit(self) -> None:
         """Edit a message; the edited text becomes another version of it."""
-        from tui_chat.ui.dialogs.questions import ask_edit
+        from tui_chat.ui.dialogs.base import TextAreaPrompt
 
         entry = self._complete_entry()
         if entry is None:
             return
         message, is_stored = entry.message, False
         while not is_stored:  # if storing fails, the text is not lost
-            written = await ask_edit(self.tui, message)
+            dialog = TextAreaPrompt("Edit message", message.content, sends=message.role == "user")
+            written = await self.tui.push_screen_wait(dialog)
             if written is None or (not written.send and written.text == entry.message.content):
                 return
             is_stored = await self.workspace.branches.edit(
@@ -138,13 +139,11 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_fork(self) -> None:
         """Fork a session from the branch up to a message; ask for its title."""
-        from tui_chat.ui.dialogs.questions import ask_fork_title
-
         entry = self._complete_entry()
         session = self.workspace.state.session if entry is not None else None
         if entry is None or session is None:
             return
-        title = await ask_fork_title(self.tui, session.title)
+        title = await ask_line(self.tui, "Title of the fork", session.title, enter="forks")
         if title is not None:
             self._fork(entry.message.id, title)
 
@@ -168,18 +167,18 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_delete(self) -> None:
         """Delete a message and all that follow it."""
-        from tui_chat.ui.dialogs.questions import confirm_delete_message
-
-        entry = self._complete_entry()
-        if entry is None:
+        entry, index = self._complete_entry(), self.transcript.current_index
+        if entry is None or index is None:
             return
-        entry_id = entry.message.id
-        is_own = await self.workspace.branches.was_made_here(entry_id)
+        is_sure = await self.workspace.branches.was_made_here(entry.message.id)
         # `i d` means the inspector's Diff, where it has opened.
-        if (is_own and entry_id != self._inspected) or await confirm_delete_message(
-            self.tui, self.workspace.state.entries, entry_id
-        ):
-            self._delete(entry_id)
+        if not is_sure or entry.message.id == self._inspected:
+            after = len(self.transcript.entries) - index - 1
+            what = "this message" + (f" and what follows it ({after:,} more)" if after else "")
+            question = f"Delete {what}? “Undo” (u in the conversation) brings it back."
+            is_sure = await confirm(self.tui, "Delete?", question, yes="Delete")
+        if is_sure:
+            self._delete(entry.message.id)
 
     @work(group="branch")
     async def _delete(self, entry_id: str) -> None:
@@ -245,8 +244,6 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_contents(self) -> None:
         """Show the turns of the conversation, and go to one."""
-        from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
-
         transcript = self.transcript
         entries = transcript.entries
         if not entries:
@@ -255,7 +252,7 @@ class MessageArea(Area):
         turns = user_turns(entries)
         tokens, is_reported = tokens_of(turns)
         choices = [
-            Choice(
+            (
                 entries[turn.first].message.id,
                 f"{number:,}  {words_of(entries[turn.first])}",
                 facts_of(turn, count, is_reported=is_reported),
@@ -264,8 +261,7 @@ class MessageArea(Area):
         ]
         current = turn_at(turns, transcript.current_index or 0)
         title = f"Contents: {len(turns):,} turn{'s' * (len(turns) != 1)}"
-        dialog = ChoiceDialog(title, choices, choices[current].id)
-        chosen = await self.tui.push_screen_wait(dialog)
+        chosen = await ask(self.tui, title, choices, choices[current][0])
         if chosen is not None and transcript.show_message(chosen):
             self.host.panes.show_conversation(focus_composer=False)
 
@@ -286,12 +282,10 @@ class MessageArea(Area):
 
     @work(group="dialog", exclusive=True, description="ask for a system message")
     async def _ask_for_system(self, text: str = "") -> None:
-        from tui_chat.ui.dialogs.base import TextAreaPrompt
-
         await self.host.opened_workspace()
-        written = await self.tui.push_screen_wait(TextAreaPrompt("System message", text))
+        written = await ask_text(self.tui, "System message", text)
         if written is not None:
-            self._add_system(written.text)
+            self._add_system(written)
 
     # --- tool calls and subagents --------------------------------------------------------
 
@@ -336,15 +330,11 @@ class MessageArea(Area):
 
     async def _open_subagent(self, session_ids: list[str]) -> None:
         """Open the session of a subagent; of several, ask which."""
-        from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
-
         chosen: str | None = session_ids[0]
         if len(session_ids) > 1:
             titles = {each.session_id: each.title for each in self.workspace.state.sessions}
-            choices = [Choice(each, titles.get(each, each)) for each in session_ids]
-            chosen = await self.tui.push_screen_wait(
-                ChoiceDialog("Subagents", choices, choices[0].id)
-            )
+            choices = [(each, titles.get(each, each)) for each in session_ids]
+            chosen = await ask(self.tui, "Subagents", choices, session_ids[0])
         if chosen:
             await self._open(chosen)
             self.transcript.action_begin()
@@ -364,27 +354,33 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_export(self) -> None:
         """Export a part of the branch: ask which, in which format, and where to."""
-        from tui_chat.ui.dialogs import file_questions as questions
+        from tui_chat.ui.dialogs.export import ask_export_file, ask_format
 
         index, entries = self.transcript.current_index, self.transcript.entries
         if self._complete_entry() is None or index is None:
             return
         turns = user_turns(entries)
         turn = turns[turn_at(turns, index)]
-        part = await questions.ask_part(self.tui, index, turn.first, turn.count, len(entries))
-        kind = None if part is None else await questions.ask_format(self.tui)
-        if part is None or kind is None:
+        parts = {
+            "message": ("This message", entries[index : index + 1]),
+            "turn": ("This turn", entries[turn.first : turn.first + turn.count]),
+            "after": ("From here to the end", entries[index:]),
+            "before": ("From the beginning to here", entries[: index + 1]),
+        }
+        choices = [
+            (key, label, f"{len(part):,} message{'s' * (len(part) != 1)}")
+            for key, (label, part) in parts.items()
+        ]
+        chosen = await ask(self.tui, "Export which part?", choices, "turn")
+        kind = None if chosen is None else await ask_format(self.tui)
+        if chosen is None or kind is None:
             return
         session = self.workspace.state.session
         title = session.title if session is not None else ""
-        typed = await questions.ask_export_path(self.tui, title, kind)
-        if not typed:
-            return
-        file = typed_path(typed)
-        exists = await to_thread(file.exists)
-        if not exists or await questions.confirm_overwrite(self.tui, file):
+        if target := await ask_export_file(self.tui, title, kind):
+            file, replaces = target
             await self.workspace.import_export.export_part(
-                entries[part.start : part.stop], kind, file, overwrite=exists
+                parts[chosen][1], kind, file, overwrite=replaces
             )
 
     @work(group="dialog", exclusive=True)
@@ -426,7 +422,6 @@ class MessageArea(Area):
         """Open a web link, once the user has read and confirmed its address: models write links
         too. Without one, open the message's; again, its next.
         """
-        from tui_chat.ui.dialogs.questions import confirm_open_link
         from tui_chat.ui.terminal.external_programs import open_link
 
         url = url or self.transcript.next_link()
@@ -434,7 +429,7 @@ class MessageArea(Area):
             self._refuse("There is no link in this message.")
         elif not url.startswith(("https://", "http://")):
             self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
-        elif not await confirm_open_link(self.tui, url):
+        elif not await confirm(self.tui, "Open this link?", url, yes="Open"):
             return
         elif self.tui.is_web:
             self.tui.open_url(url)

@@ -18,7 +18,9 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.areas.chat.drafts import confirm_send
 from tui_chat.ui.key_names import key_name
+from tui_chat.ui.questions import ask_text, confirm
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
@@ -54,18 +56,36 @@ class HistoryCompaction:
 
     async def begin(self, workspace: Workspace) -> None:
         """Ask whether a model shall sum up older messages; show a summary that is ready."""
-        from tui_chat.ui.dialogs.questions import confirm_compaction
-
         if self._writing is not None:
             return
         if self._ready is not None:
             await self._read(workspace, *self._ready)
             return
         plan = await workspace.compaction.plan()
-        if plan is not None and await confirm_compaction(self._area.tui, plan):
+        if plan is not None and await self._confirm(plan):
             self._writing = self._area.run_worker(
                 self._write(workspace, plan), group="compact", description="compact"
             )
+
+    async def _confirm(self, plan: CompactionPlan) -> bool:
+        """Ask whether to have older messages summed up, with what that sends and costs."""
+        composed, budget = plan.composed, plan.composed.envelope.budget
+        size = f"{budget.total:,} tokens" if budget is not None else "them"
+        cost = f", ${plan.cost:.4f} without the reply" if plan.cost is not None else ""
+        part = (
+            ""
+            if plan.is_whole
+            else " Older messages do not fit into one request: repeat it for them."
+        )
+        question = (
+            f"{composed.model} at {composed.endpoint.name} sums up the first {plan.messages:,} "
+            f"messages ({plan.tokens:,} tokens in each request).{part} It gets {size}{cost}, with "
+            "the preset “compact”.\n\nYou read and edit the summary before it counts. The messages "
+            "stay in the session; Space on the summary sends them again."
+        )
+        return await confirm(
+            self._area.tui, "Compact history", question, yes="Sum up", asked_for=True
+        )
 
     async def _write(self, workspace: Workspace, plan: CompactionPlan) -> None:
         area = self._area
@@ -89,9 +109,9 @@ class HistoryCompaction:
 
     async def _read(self, workspace: Workspace, plan: CompactionPlan, text: str) -> None:
         """Show a summary to be edited, and store it; if that fails, it is not lost."""
-        from tui_chat.ui.dialogs.questions import ask_summary
-
-        while (written := await ask_summary(self._area.tui, plan, text)) is not None:
+        about = f"It is sent instead of {plan.messages:,} messages ({plan.tokens:,} tokens)."
+        title = f"Summary of {plan.messages:,} messages"
+        while (written := await ask_text(self._area.tui, title, text, about=about)) is not None:
             text = written
             if await workspace.compaction.accept(plan, text):
                 break
@@ -158,17 +178,15 @@ class SideReplies:
 
     async def quiet(self, workspace: Workspace, prompt: str) -> None:
         """Send an instruction, and show the answer; without one, ask for it."""
-        from tui_chat.ui.dialogs.base import TextAreaPrompt
         from tui_chat.ui.dialogs.quiet_reply import QuietReply
 
         area = self._area
         if not prompt:
             about = "It is sent after the conversation; neither it nor the answer is stored there."
-            dialog = TextAreaPrompt("Quiet prompt", "", about=about, enter="Enter sends")
-            written = await area.tui.push_screen_wait(dialog)
+            written = await ask_text(area.tui, "Quiet prompt", about=about, enter="Enter sends")
             if written is None:
                 return
-            prompt = written.text
+            prompt = written
         composed = await self._request(workspace, "quiet", prompt)
         if composed is None:
             return
@@ -197,8 +215,6 @@ class SideReplies:
         """Return the request to send, the one that the inspector shows. Return None if the user
         decides not to send one with errors, and, after reporting why, if nothing can be sent now.
         """
-        from tui_chat.ui.dialogs.questions import confirm_send
-
         await workspace.sessions.branch_loaded()
         await workspace.requests.search_lore()
         if not workspace.replies.may_send():

@@ -7,8 +7,6 @@
    seconds without a key, and a further question after an answer for `QUIET`. A character that is
    typed before that goes to the draft if the question took the focus by itself.
 3. Nothing is preselected: Enter does nothing.
-
-`ToolCallArea` shows the question about the call that waits, and acts on the answer.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from rich.text import Text
-from textual import events, work
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -29,15 +27,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.areas.area import Area
 from tui_chat.ui.key_clock import KeyClock
 
 if TYPE_CHECKING:
     from tui_chat.models.message import ToolCall
-    from tui_chat.ui.areas.chat.area import ChatArea
-    from tui_chat.workspace.state import PendingToolCall
 
 QUIET = 0.5
 """Seconds without a key before the question takes the focus."""
@@ -352,123 +346,3 @@ def _arguments(arguments: str) -> str:
     if len(shown) > MOST_SHOWN:
         shown = f"{shown[:MOST_SHOWN]} … ({len(arguments):,} characters)"
     return sanitize(shown)
-
-
-class ToolCallArea(Area):
-    """Contains the question about the waiting tool call, and answers the call."""
-
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
-
-    def __init__(self, chat: ChatArea) -> None:
-        super().__init__(chat.context, "tool-calls")
-        self.chat = chat
-
-    def show(self) -> None:
-        """Ask about the first tool call that waits, and say which ones run."""
-        calls = self.workspace.state.pending_calls
-        running = [call for call in calls if call.is_running]
-        waiting = [call for call in calls if not call.is_running]
-        if self.context.read_only:
-            waiting = []
-        asked = next(iter(waiting), None)
-        command = asked.tool.command if asked is not None and asked.tool is not None else ()
-        self.chat.pane.tool_question.show(
-            None if asked is None else WaitingCall(asked.entry_id, asked.call, command),
-            len(calls) - len(waiting) + 1,
-            len(calls),
-        )
-        names = ", ".join(one_line(call.call.name, 30) for call in (running or waiting)[:3])
-        key = self.context.key_labels["tool-call"]
-        verb = "is" if len(waiting) == 1 else "are"
-        state = f"{names} {verb} waiting for you · {key}"
-        if running:
-            state = f"Running {names} · Esc stops"
-        self.chat.pane.activity.tool_state = state if names else ""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what answers the call that is asked about."""
-        if action in OPTIONS:
-            return self.chat.pane.tool_question.offers(action)
-        return super().check_action(action, parameters)
-
-    @property
-    def _pending(self) -> PendingToolCall | None:
-        """The call that is asked about, while it waits."""
-        question = self.chat.pane.tool_question.call
-        return None if question is None else self._pending_call(question.call.id)
-
-    def _pending_call(self, call_id: str) -> PendingToolCall | None:
-        calls = self.workspace.state.pending_calls
-        return next((each for each in calls if each.call.id == call_id), None)
-
-    def action_run(self) -> None:
-        """Run the command once."""
-        self._run(always=False)
-
-    def action_always(self) -> None:
-        """Run the command, now and whenever the model calls the tool in this session."""
-        self._run(always=True)
-
-    @work(group="tool")
-    async def _run(self, *, always: bool) -> None:
-        if call := self._pending:
-            await self.workspace.tools.run(call.entry_id, call.call.id, always=always)
-
-    @work(group="tool")
-    async def action_decline(self) -> None:
-        """Tell the model that the user declined."""
-        if call := self._pending:
-            await self.workspace.tools.decline(call.entry_id, call.call.id)
-
-    @work(group="dialog", exclusive=True)
-    async def action_edit_arguments(self) -> None:
-        """Run the command with other arguments."""
-        from tui_chat.ui.dialogs.questions import ask_arguments
-        from tui_chat.workspace.tool_runner import argument_fault
-
-        call = self._pending
-        if call is None:
-            return
-        text, fault = call.call.arguments, ""
-        while True:
-            written = await ask_arguments(self.tui, call, text, fault)
-            if written is None:
-                return
-            text, fault = written, argument_fault(written)
-            if not fault:
-                break
-        await self.workspace.tools.run(call.entry_id, call.call.id, arguments=text)
-
-    def action_answer(self) -> None:
-        """Enter the result by hand."""
-        if call := self._pending:
-            self.enter_result(call.entry_id, call.call.id)
-
-    @work(group="dialog", exclusive=True)
-    async def enter_result(self, entry_id: str, call_id: str) -> None:
-        """Ask for the result of a tool call, and store it."""
-        from tui_chat.ui.dialogs.questions import ask_tool_result
-
-        call = self._pending_call(call_id)
-        if call is None:
-            return
-        text, is_stored = "", False
-        while not is_stored:  # if storing fails, the text is not lost
-            written = await ask_tool_result(self.tui, call.call, text)
-            if written is None:
-                return
-            text = written
-            is_stored = await self.workspace.tools.answer(entry_id, call_id, text)
-
-    def action_answer_tool_call(self) -> None:
-        """Focus the question about the waiting tool call."""
-        if self.chat.pane.tool_question.call is None:
-            self.show_error(InputError("No tool call is waiting for a result."))
-            return
-        self.host.panes.show_conversation()
-        self.chat.pane.focus_tool_question()
-
-    @work(group="tool")
-    async def action_ask_before_tools(self) -> None:
-        """Ask again before every run of a tool in this session."""
-        (await self.host.opened_workspace()).tools.forget_permissions()

@@ -13,8 +13,8 @@ from tui_chat.models.policies import KIND_TITLES
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.questions import ask_line, ask_new_file
 
 if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
@@ -331,7 +331,7 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def on_inspector_against_wanted(self) -> None:
         """Ask what to compare with."""
-        from tui_chat.ui.dialogs.questions import ask_diff_base
+        from tui_chat.ui.dialogs.requests import ask_diff_base
 
         workspace = await self.host.opened_workspace()
         current = workspace.state.request.diff_base.choice
@@ -368,12 +368,13 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_what_if(self) -> None:
         """Show the request with another limit, model or length; the session stays as it is."""
-        from tui_chat.ui.dialogs.questions import ask_what_if
+        from tui_chat.ui.dialogs.requests import WhatIfForm
 
         workspace = await self.host.opened_workspace()
         if self.pane is None:
             return
-        changes = await ask_what_if(self.tui, workspace, workspace.state.request.what_if)
+        form = WhatIfForm(workspace, workspace.state.request.what_if)
+        changes = await self.tui.push_screen_wait(form)
         if changes is not None:
             workspace.live_request.set_what_if(changes)
             if not changes.is_empty:
@@ -383,7 +384,7 @@ class InspectorArea(Area):
     async def action_choose_kind(self) -> None:
         """Show what regenerating, continuing and the like would send."""
         from tui_chat.ui.areas.inspector.tabs import View
-        from tui_chat.ui.dialogs.questions import ask_kind
+        from tui_chat.ui.dialogs.requests import ask_kind
 
         workspace = await self.host.opened_workspace()
         if self.pane is None:
@@ -402,10 +403,10 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
         """Open a request body that was captured somewhere."""
-        from tui_chat.ui.dialogs.questions import ask_captured
+        from tui_chat.ui.dialogs.requests import CapturedRequestForm
 
         await self.host.opened_workspace()
-        if (text := await ask_captured(self.tui)) is not None:
+        if (text := await self.tui.push_screen_wait(CapturedRequestForm())) is not None:
             self.show_captured(text)
 
     @work(group="inspect", exclusive=True, description="open a captured request")
@@ -418,7 +419,6 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_save_captured(self) -> None:
         """Create a session and a preset of the captured request that is shown."""
-        from tui_chat.ui.dialogs.questions import ask_text
         from tui_chat.workspace.captured_requests import save_summary
 
         workspace = await self.host.opened_workspace()
@@ -429,7 +429,7 @@ class InspectorArea(Area):
             advice = f"“Open captured request” is in the palette ({key})."
             self.show_error(InputError("No captured request is open.", advice=advice))
             return
-        name = await ask_text(self.tui, "Name of the session and its preset", "Captured")
+        name = await ask_line(self.tui, "Name of the session and its preset", "Captured")
         if name is None:
             return
         await self.host.switch_session(lambda opened: opened.captured_requests.save(name, viewed))
@@ -443,7 +443,7 @@ class InspectorArea(Area):
     @work(group="send")
     async def action_replay(self) -> None:
         """Send the context of the shown reply to any model; the reply is a version of it."""
-        from tui_chat.ui.dialogs.questions import ask_model
+        from tui_chat.ui.dialogs.model_choice import ask_model
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
@@ -457,9 +457,6 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and everything it was composed from to one file."""
-        from tui_chat.ui.dialogs.file_questions import confirm_overwrite
-        from tui_chat.ui.dialogs.questions import ask_save_path
-
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
         if entry is None:
@@ -468,12 +465,10 @@ class InspectorArea(Area):
         if text is None:
             return
         default = f"turn-{entry.message.id[:8]}.json"
-        typed = await ask_save_path(self.tui, "Export the turn to", default)
-        if typed is None:
+        target = await ask_new_file(self.tui, "Export the turn to", default)
+        if target is None:
             return
-        path = typed_path(typed)
-        if await to_thread(path.exists) and not await confirm_overwrite(self.tui, path):
-            return
+        path, _ = target
         try:
             await to_thread(path.write_text, text, encoding="utf-8")
         except OSError as error:

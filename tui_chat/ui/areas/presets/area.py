@@ -14,6 +14,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.questions import ask, ask_line, ask_path, confirm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,11 +156,11 @@ class PresetsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self, name: str = "") -> None:
         """Use another preset from the next message on."""
-        from tui_chat.ui.dialogs.questions import ask_preset
-
         workspace = await self.host.opened_workspace()
-        chosen = name or await ask_preset(self.tui, workspace)
         names = workspace.library.names("presets")
+        choices = ((each, each) for each in names)
+        current = workspace.state.preset_name
+        chosen = name or await ask(self.tui, "Choose preset", choices, current)
         if chosen and chosen in names:
             await workspace.presets.choose(chosen)
         elif chosen:
@@ -215,20 +216,22 @@ class PresetsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def _resolve_conflict(self, workspace: Workspace) -> None:
-        from tui_chat.ui.dialogs.file_questions import confirm_take_file
-
-        if await confirm_take_file(self.tui, workspace.state.preset_name):
+        question = (
+            f"Another program changed the file of “{workspace.state.preset_name}”, and you have "
+            "unsaved edits.\n\nIf you use the file's version, undo restores your edits."
+        )
+        yes, no = "Use the file's version", "Keep mine"
+        if await confirm(self.tui, "File changed", question, yes=yes, no=no):
             workspace.presets.revert()
 
     @work(group="dialog", exclusive=True)
     async def action_save(self) -> None:
         """Save the preset."""
-        from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
-
         workspace = self.workspace
         name = workspace.state.preset_name
-        if workspace.presets.would_overwrite() and not await confirm_overwrite_preset(
-            self.tui, name
+        question = f"Another program changed the file of “{name}” since it was read."
+        if workspace.presets.would_overwrite() and not await confirm(
+            self.tui, "Overwrite the file?", question, yes="Overwrite"
         ):
             return
         await self._save(workspace, is_ours=workspace.library.is_ours(name))
@@ -243,33 +246,35 @@ class PresetsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_files(self) -> None:
         """Create, copy, import, compare, rename or delete presets."""
-        from tui_chat.ui.dialogs import file_questions as questions
-
         workspace = await self.host.opened_workspace()
         app, name = self.tui, workspace.state.preset_name
-        chosen = await questions.ask_preset_command(app, workspace)
+        chosen = await self._ask_command(workspace)
         match chosen:
             case "use":
                 await self.tui.run_action("presets.choose_preset")
             case "new":
-                if new := await questions.ask_preset_name(app, "Name of the new preset", ""):
+                if new := await ask_line(app, "Name of the new preset"):
                     await workspace.presets.create(new)
             case "copy":
-                if new := await questions.ask_preset_name(app, "Save as", f"{name} copy"):
+                if new := await ask_line(app, "Save as", f"{name} copy"):
                     await self._save(workspace, new)
             case "import":
-                if path := await questions.ask_preset_import_path(app):
+                title = "Import a SillyTavern preset"
+                if path := await ask_path(app, title, enter="imports"):
                     await self._import(workspace, path)
             case "export":
-                if path := await questions.ask_preset_export_path(app, workspace):
+                title = "Export the preset to SillyTavern"
+                if path := await ask_path(app, title, f"{name}.json", enter="writes it"):
                     self._export(workspace, path)
             case "report":
                 self._show_report(workspace.state.preset)
             case "rename":
-                if new := await questions.ask_preset_name(app, "Rename the preset", name):
+                if new := await ask_line(app, "Rename the preset", name):
                     await workspace.presets.rename(new)
             case "delete":
-                if await questions.confirm_delete_preset(app, name):
+                words = f"“{name}” and its file are deleted."
+                words += " Sessions that use it continue without it."
+                if await confirm(app, "Delete preset?", words, yes="Delete"):
                     await workspace.presets.delete()
             case "revert":
                 workspace.presets.revert()
@@ -283,6 +288,34 @@ class PresetsArea(Area):
                 await self._edit_file(workspace)
             case _:
                 pass
+
+    async def _ask_command(self, workspace: Workspace) -> str | None:
+        """Ask for something to do with the preset or its file; only what is possible is offered."""
+        edits, name = workspace.state.preset_edits, workspace.state.preset_name
+        choices = [
+            ("use", "Choose preset …", "from the next message on"),
+            ("new", "New preset …", "only the history"),
+            ("import", "Import from SillyTavern …", "a preset file"),
+        ]
+        if edits is not None:
+            choices += [
+                ("copy", "Save as …", "a copy that the session uses from then on"),
+                ("saved", "Compare with the saved version", "shows unsaved edits"),
+                ("other", "Compare with another preset …", ""),
+                ("settings", "Preset settings …", "name, variables, policies"),
+                ("export", "Export to SillyTavern …", "a preset file"),
+            ]
+            if edits.preset.sillytavern:
+                choices.append(("report", "Import report", "what was changed or is not used"))
+            if edits.is_changed:
+                choices.append(("revert", "Revert to saved", "undo restores the edits"))
+        choices.append(("file", "Edit as JSON in $EDITOR", ""))
+        if not workspace.library.is_ours(workspace.state.preset_name):
+            choices += [
+                ("rename", "Rename …", "and its file"),
+                ("delete", "Delete …", "and its file"),
+            ]
+        return await ask(self.tui, f"Preset “{name}”", choices)
 
     async def _import(self, workspace: Workspace, typed: str) -> None:
         """Import another program's preset, use it, and say what is not as it was."""
@@ -335,7 +368,6 @@ class PresetsArea(Area):
         """Compare the edited preset with its file, or with another preset."""
         from tui_chat.library.presets import dump_preset
         from tui_chat.ui.areas.presets.dialogs import PresetDiff
-        from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
 
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
         if edits is None:
@@ -345,7 +377,10 @@ class PresetsArea(Area):
             saved = dump_preset(replace(edits.saved, sillytavern={}))
             dialog = PresetDiff(f"{name}: saved, then edited", saved, now)
             await self.tui.push_screen_wait(dialog)
-        elif other_name := await ask_preset_to_compare(self.tui, workspace):
+            return
+        others = (each for each in workspace.library.names("presets") if each != name)
+        choices = ((each, each) for each in others)
+        if other_name := await ask(self.tui, "Compare with preset", choices):
             try:
                 other = dump_preset(replace(workspace.presets.read(other_name), sillytavern={}))
             except InputError as error:
@@ -363,7 +398,6 @@ class PresetsArea(Area):
         await self._edit_file(self.workspace)
 
     async def _edit_file(self, workspace: Workspace) -> None:
-        from tui_chat.ui.dialogs.file_questions import confirm_edit_again
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         try:
@@ -375,7 +409,8 @@ class PresetsArea(Area):
                 try:
                     workspace.presets.edit_text(text)
                 except InputError as error:
-                    if not await confirm_edit_again(self.tui, error):
+                    yes, no = "Discard changes", "Edit again"
+                    if await confirm(self.tui, "Not valid", str(error), yes=yes, no=no):
                         return
                 else:
                     return

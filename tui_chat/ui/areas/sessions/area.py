@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
+from tui_chat.ui.questions import ask, ask_line, ask_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
+    from tui_chat.workspace.chat_participants import ParticipantKind
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.importer import Report
     from tui_chat.workspace.workspace import Workspace
 
+_NEW_FOLDER = "+"
+"""Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
 NO_TITLE_YET = "A session has a title once it has a message."
 NO_MESSAGE_YET = "There is no message in this session yet."
 
@@ -108,7 +113,7 @@ class SessionsArea(Area):
         await self._ask_and_create(is_temporary=False)
 
     async def _ask_and_create(self, *, is_temporary: bool) -> None:
-        from tui_chat.ui.dialogs.questions import ask_role
+        from tui_chat.ui.dialogs.roles import ask_role
 
         workspace = await self.host.opened_workspace()
         role_id: str | None = None
@@ -153,7 +158,7 @@ class SessionsArea(Area):
 
     async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
         """Return the id of a role, asking for it if it is not named; None if there is none."""
-        from tui_chat.ui.dialogs.questions import ask_role
+        from tui_chat.ui.dialogs.roles import ask_role
 
         if not name:
             title = "New session: choose role" if has_begun else "Choose role"
@@ -205,7 +210,7 @@ class SessionsArea(Area):
         `name` is `MODEL`, `ENDPOINT/MODEL`, or `ENDPOINT` for its first model. A model that no
         endpoint offers is requested all the same, from the active one.
         """
-        from tui_chat.ui.dialogs.questions import ask_model
+        from tui_chat.ui.dialogs.model_choice import ask_model
 
         workspace = await self.host.opened_workspace()
         chosen = (
@@ -248,8 +253,7 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
         """Write, change, disable or delete roles."""
-        from tui_chat.ui.dialogs.forms import RoleForm
-        from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
+        from tui_chat.ui.dialogs.roles import RoleForm, ask_role_to_edit, confirm_delete_role
 
         workspace = await self.host.opened_workspace()
         if (role := await ask_role_to_edit(self.tui, workspace)) is None:
@@ -309,25 +313,21 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_rename(self, title: str = "") -> None:
         """Give the active session another title."""
-        from tui_chat.ui.dialogs.questions import ask_title
-
         workspace = await self.host.opened_workspace()
         if workspace.state.session is None:
             self.show_error(InputError(NO_TITLE_YET))
             return
         session = workspace.state.session
-        if new := title or await ask_title(self.tui, session.title):
+        if new := title or await ask_line(self.tui, "Rename session", session.title):
             self._store_title(workspace, session.session_id, new)
 
     @work(group="dialog", exclusive=True)
     async def action_suggest_title(self) -> None:
         """Let a model suggest a title of the active session; the user decides."""
-        from tui_chat.ui.dialogs.questions import ask_title
-
         workspace = await self.host.opened_workspace()
         session_id = workspace.state.session_id
         suggested = await workspace.titles.suggest()
-        if suggested and (title := await ask_title(self.tui, suggested)):
+        if suggested and (title := await ask_line(self.tui, "Rename session", suggested)):
             self._store_title(workspace, session_id, title)
 
     @work(group="organize")
@@ -339,10 +339,10 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_rename_listed(self) -> None:
         """Give the session under the cursor another title."""
-        from tui_chat.ui.dialogs.questions import ask_title
-
         session = self.pane.rows.under_cursor
-        if session is not None and (title := await ask_title(self.tui, session.title)):
+        if session is not None and (
+            title := await ask_line(self.tui, "Rename session", session.title)
+        ):
             self._store_title(self.workspace, session.session_id, title)
 
     @work(group="organize")
@@ -378,26 +378,39 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_tag(self) -> None:
         """Ask for the tags that all of the sessions have; what only some have stays."""
-        from tui_chat.ui.dialogs.questions import ask_tags
-
         sessions = self.pane.take_targets()
         if not sessions:
             return
         shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
-        tags = await ask_tags(self.tui, shared)
-        if tags is not None and tags != tuple(shared):
+        title = "Tags (comma-separated)"
+        typed = await ask_line(self.tui, title, ", ".join(shared), may_be_empty=True)
+        if typed is None:
+            return
+        parts = (part.strip().lstrip("#") for part in re.split(r",|\s+(?=#)", typed))
+        tags = tuple(dict.fromkeys(filter(None, parts)))
+        if tags != tuple(shared):
             await self.workspace.organization.retag(_ids(sessions), add=tags, drop=shared)
 
     @work(group="dialog", exclusive=True)
     async def action_move_to_folder(self) -> None:
         """Ask for a folder, and move the sessions there."""
-        from tui_chat.ui.dialogs.questions import ask_folder
-
         sessions = self.pane.take_targets()
         if not sessions:
             return
         folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
-        folder = await ask_folder(self.tui, folders, sessions[0].folder)
+        choices = [(name, name) for name in folders]
+        choices += [("", "No folder"), (_NEW_FOLDER, "+ New folder")]
+        folder = await ask(
+            self.tui,
+            "Move to folder",
+            choices,
+            sessions[0].folder,
+            new_item_label="+ New folder",
+        )
+        if folder == _NEW_FOLDER:
+            folder = await ask_line(self.tui, "New folder")
+        elif folder not in (None, *folders):
+            folder = folder.removeprefix(_NEW_FOLDER)  # a name that was typed
         if folder is not None:
             await self.workspace.organization.organise(_ids(sessions), folder=folder)
 
@@ -414,21 +427,20 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_import_file(self, path: str = "") -> None:
         """Import the conversations of a file."""
-        from tui_chat.ui.dialogs.file_questions import ask_import_path
-
         workspace = await self.host.opened_workspace()
-        path = path or await ask_import_path(self.tui) or ""
+        title = "Import conversations of any program"
+        path = path or await ask_path(self.tui, title, enter="imports") or ""
         if path:
             self._import(workspace, path)
 
     @work(group="files", description="import")
     async def _import(self, workspace: Workspace, path: str) -> None:
         """Import a file, report the result, and open a single session."""
-        from tui_chat.ui.dialogs.file_questions import ask_participant, import_summary
+        from tui_chat.ui.dialogs.import_summary import import_summary
 
         files = (typed_path(path),)
         reports = await workspace.import_export.import_files(
-            files, self._show_progress, ask=partial(ask_participant, self.tui, workspace)
+            files, self._show_progress, ask=partial(self._ask_participant, workspace)
         )
         self._show_progress(None)
         for report in reports:
@@ -439,6 +451,23 @@ class SessionsArea(Area):
                 await self.host.switch_session(
                     lambda opened, session_id=session_id: opened.sessions.open(session_id)
                 )
+
+    async def _ask_participant(
+        self, workspace: Workspace, kind: ParticipantKind, name: str
+    ) -> str | None:
+        """Ask which role the character of an imported chat is, or which profile its user; None for
+        none.
+        """
+        called = one_line(name, 40)
+        if kind == "character":
+            what, macro = "role", "{{char}}"
+            roles = [role for role in workspace.state.roles if role.status == "enabled"]
+            choices = [(role.role_id, one_line(role.name)) for role in roles]
+        else:
+            what, macro = "profile", "{{user}}"
+            choices = [(file, file) for file in workspace.library.names("profiles")]
+        none = ("", "None", f"{macro} is “{called}”")
+        return await ask(self.tui, f"Which {what} is “{called}” in this chat?", [none, *choices])
 
     def _show_progress(self, report: Report | None) -> None:
         """Show how far a file has been read; None for the end."""
@@ -452,10 +481,9 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_view_file(self, path: str = "") -> None:
         """View the conversations of a file, read-only."""
-        from tui_chat.ui.dialogs.file_questions import ask_view_path
-
         await self.host.opened_workspace()
-        path = path or await ask_view_path(self.tui) or ""
+        title = "View a file or folder of conversations"
+        path = path or await ask_path(self.tui, title, enter="opens") or ""
         if path:
             self._view(typed_path(path))
 
@@ -480,7 +508,7 @@ class SessionsArea(Area):
         """Export the active session. `argument` is `PATH`, `FORMAT PATH` or `FORMAT`; what it does
         not say is asked for.
         """
-        from tui_chat.ui.dialogs import file_questions as questions
+        from tui_chat.ui.dialogs.export import ask_export_file, ask_format, format_and_path
 
         workspace = await self.host.opened_workspace()
         if workspace.state.session is None:
@@ -488,19 +516,15 @@ class SessionsArea(Area):
             return
         kind: str | None
         if argument:
-            kind, path = questions.format_and_path(argument)
+            kind, path = format_and_path(argument)
         else:
-            kind, path = await questions.ask_format(self.tui), ""
+            kind, path = await ask_format(self.tui), ""
         if kind is None:
             return
         session = workspace.state.session
-        typed = path or await questions.ask_export_path(self.tui, session.title, kind)
-        if not typed:
-            return
-        file = typed_path(typed)
-        exists = file.exists()
-        if not exists or await questions.confirm_overwrite(self.tui, file):
-            self._export(workspace, session.session_id, kind, file, overwrite=exists)
+        if target := await ask_export_file(self.tui, session.title, kind, path):
+            file, replaces = target
+            self._export(workspace, session.session_id, kind, file, overwrite=replaces)
 
     @work(group="files", description="export")
     async def _export(

@@ -1,0 +1,150 @@
+"""Shows the question about the tool call that waits, and acts on the answer."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.ui.areas.area import Area
+from tui_chat.ui.areas.chat.tool_question import OPTIONS, WaitingCall
+from tui_chat.ui.questions import ask_text
+
+if TYPE_CHECKING:
+    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.workspace.state import PendingToolCall
+
+MOST_ARGUMENTS = 2_000
+"""Characters of a tool call's arguments that are shown above its result."""
+
+
+class ToolCallArea(Area):
+    """Contains the question about the waiting tool call, and answers the call."""
+
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
+
+    def __init__(self, chat: ChatArea) -> None:
+        super().__init__(chat.context, "tool-calls")
+        self.chat = chat
+
+    def show(self) -> None:
+        """Ask about the first tool call that waits, and say which ones run."""
+        calls = self.workspace.state.pending_calls
+        running = [call for call in calls if call.is_running]
+        waiting = [call for call in calls if not call.is_running]
+        if self.context.read_only:
+            waiting = []
+        asked = next(iter(waiting), None)
+        command = asked.tool.command if asked is not None and asked.tool is not None else ()
+        self.chat.pane.tool_question.show(
+            None if asked is None else WaitingCall(asked.entry_id, asked.call, command),
+            len(calls) - len(waiting) + 1,
+            len(calls),
+        )
+        names = ", ".join(one_line(call.call.name, 30) for call in (running or waiting)[:3])
+        key = self.context.key_labels["tool-call"]
+        verb = "is" if len(waiting) == 1 else "are"
+        state = f"{names} {verb} waiting for you · {key}"
+        if running:
+            state = f"Running {names} · Esc stops"
+        self.chat.pane.activity.tool_state = state if names else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what answers the call that is asked about."""
+        if action in OPTIONS:
+            return self.chat.pane.tool_question.offers(action)
+        return super().check_action(action, parameters)
+
+    @property
+    def _pending(self) -> PendingToolCall | None:
+        """The call that is asked about, while it waits."""
+        question = self.chat.pane.tool_question.call
+        return None if question is None else self._pending_call(question.call.id)
+
+    def _pending_call(self, call_id: str) -> PendingToolCall | None:
+        calls = self.workspace.state.pending_calls
+        return next((each for each in calls if each.call.id == call_id), None)
+
+    def action_run(self) -> None:
+        """Run the command once."""
+        self._run(always=False)
+
+    def action_always(self) -> None:
+        """Run the command, now and whenever the model calls the tool in this session."""
+        self._run(always=True)
+
+    @work(group="tool")
+    async def _run(self, *, always: bool) -> None:
+        if call := self._pending:
+            await self.workspace.tools.run(call.entry_id, call.call.id, always=always)
+
+    @work(group="tool")
+    async def action_decline(self) -> None:
+        """Tell the model that the user declined."""
+        if call := self._pending:
+            await self.workspace.tools.decline(call.entry_id, call.call.id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_arguments(self) -> None:
+        """Run the command with other arguments."""
+        from tui_chat.workspace.tool_runner import argument_fault
+
+        call = self._pending
+        if call is None:
+            return
+        command = one_line(shlex.join(call.tool.command)) if call.tool is not None else ""
+        about = f"{one_line(call.call.name)} will run: {command}\nwith this input:"
+        text, fault = call.call.arguments, ""
+        while True:
+            written = await ask_text(
+                self.tui,
+                "Edit arguments",
+                text,
+                about=f"{fault}\n\n{about}" if fault else about,
+                enter="Enter runs it",
+            )
+            if written is None:
+                return
+            text, fault = written, argument_fault(written)
+            if not fault:
+                break
+        await self.workspace.tools.run(call.entry_id, call.call.id, arguments=text)
+
+    def action_answer(self) -> None:
+        """Enter the result by hand."""
+        if call := self._pending:
+            self.enter_result(call.entry_id, call.call.id)
+
+    @work(group="dialog", exclusive=True)
+    async def enter_result(self, entry_id: str, call_id: str) -> None:
+        """Ask for the result of a tool call, and store it."""
+        call = self._pending_call(call_id)
+        if call is None:
+            return
+        arguments = sanitize(call.call.arguments)
+        if len(arguments) > MOST_ARGUMENTS:
+            arguments = f"{arguments[:MOST_ARGUMENTS]} … ({len(arguments):,} characters)"
+        about = f"{one_line(call.call.name)}\n{arguments}"
+        text, is_stored = "", False
+        while not is_stored:  # if storing fails, the text is not lost
+            written = await ask_text(self.tui, "Tool result", text, about=about)
+            if written is None:
+                return
+            text = written
+            is_stored = await self.workspace.tools.answer(entry_id, call_id, text)
+
+    def action_answer_tool_call(self) -> None:
+        """Focus the question about the waiting tool call."""
+        if self.chat.pane.tool_question.call is None:
+            self.show_error(InputError("No tool call is waiting for a result."))
+            return
+        self.host.panes.show_conversation()
+        self.chat.pane.focus_tool_question()
+
+    @work(group="tool")
+    async def action_ask_before_tools(self) -> None:
+        """Ask again before every run of a tool in this session."""
+        (await self.host.opened_workspace()).tools.forget_permissions()

@@ -1,0 +1,120 @@
+"""The choice of a model, at any endpoint; one can be made the default of new sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui_chat.config import repeats_offline_models
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+
+class ModelChoiceDialog(ChoiceDialog):
+    """Offers models; one of them can be made the default of new sessions."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "make_default", show=False, priority=True)
+    ]
+    hint = "Enter chooses · Ctrl+D default of new sessions · Esc cancels"
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        current: str,
+        default: str,
+        set_default: Callable[[str], None],
+    ) -> None:
+        """`default` is the id of the default model, empty for none; `set_default` is called with
+        the id of another one.
+        """
+        self._default = default
+        self._set_default = set_default
+        super().__init__("Switch model", choices, current)
+
+    def matching(self, words: str) -> list[Choice]:
+        """Return the models that have all these words; `ENDPOINT/MODEL` has two."""
+        return super().matching(words.replace("/", " "))
+
+    def option(self, choice: Choice) -> Option:
+        """Return the line of a model; it says which is the default."""
+        is_default = choice.id == self._default
+        return super().option(
+            replace(choice, detail=f"{choice.detail} · default") if is_default else choice
+        )
+
+    def action_make_default(self) -> None:
+        """Make the highlighted model the default, or no model if it is."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            chosen = options.get_option_at_index(options.highlighted).id or ""
+            self._default = "" if chosen == self._default else chosen
+            self._set_default(self._default)
+            self.offer(self.choices)
+
+
+async def ask_model(
+    app: App[Any], workspace: Workspace, environ: Mapping[str, str]
+) -> tuple[str, str] | None:
+    """Ask for an endpoint and one of its models, which can be made the default of new sessions.
+    Endpoints whose key is not in `environ` come last.
+
+    Model servers found on this machine meanwhile are added to the list.
+    """
+    current = f"{workspace.state.endpoint.name}\n{workspace.requests.compose('').model}"
+    default = None
+    with workspace.reporting():
+        default = await workspace.settings.default_model()
+
+    def set_default(chosen: str) -> None:
+        endpoint, _, model = chosen.partition("\n")
+        setting = workspace.settings.set_default_model(endpoint, model)
+        app.run_worker(setting, group="settings", description="set the default model")
+
+    dialog = ModelChoiceDialog(
+        _models(workspace, environ),
+        current,
+        f"{default[0].name}\n{default[1]}" if default is not None else "",
+        set_default,
+    )
+
+    async def search() -> None:
+        await workspace.settings.discover_models()
+        if dialog.is_attached:
+            dialog.offer(_models(workspace, environ))
+
+    searching = asyncio.create_task(search())
+    chosen = await app.push_screen_wait(dialog)
+    searching.cancel()
+    if chosen is None:
+        return None
+    endpoint, _, model = chosen.partition("\n")
+    return endpoint, model
+
+
+def _models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
+    def lacks_key(endpoint: Endpoint) -> bool:
+        kind, _, name = endpoint.key.partition(":")
+        return kind == "env" and not environ.get(name)
+
+    return [
+        Choice(
+            f"{at.name}\n{model}",
+            model,
+            f"{at.name}, {at.protocol.label}{' · no key' * lacks_key(at)}",
+            at.name,
+            is_repeated=repeats_offline_models(at),
+        )
+        for at in sorted(workspace.state.config.endpoints, key=lacks_key)
+        for model in at.models
+    ]

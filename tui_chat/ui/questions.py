@@ -1,0 +1,100 @@
+"""The questions that can be asked anywhere: a choice, a line, a path, yes or no.
+
+Each function opens a dialog and returns its answer, None if it was cancelled. Dialogs are imported
+when they are needed, since the first frame does without them.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+
+from tui_chat.models.sanitize import one_line
+from tui_chat.paths import typed_path
+
+
+async def ask(
+    app: App[Any],
+    title: str,
+    choices: Iterable[tuple[str, ...]],
+    current: str = "",
+    preview: Callable[[str], None] | None = None,
+    *,
+    new_item_label: str = "",
+) -> str | None:
+    """Ask for one of several choices, each an id, a label and possibly a detail; return its id.
+    The other arguments are those of `ChoiceDialog`.
+    """
+    from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+    offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
+    dialog = ChoiceDialog(title, offered, current, preview, new_item_label=new_item_label)
+    return await app.push_screen_wait(dialog)
+
+
+async def ask_line(
+    app: App[Any], title: str, value: str = "", *, may_be_empty: bool = False, enter: str = "saves"
+) -> str | None:
+    """Ask for a line of text; `enter` says in the hint what Enter does."""
+    from tui_chat.ui.dialogs.base import TextPrompt
+
+    dialog = TextPrompt(title, value, may_be_empty=may_be_empty, enter=enter)
+    return await app.push_screen_wait(dialog)
+
+
+async def ask_text(
+    app: App[Any], title: str, text: str = "", *, about: str = "", enter: str = "Enter saves"
+) -> str | None:
+    """Ask for text of several lines; `about` is shown above it."""
+    from tui_chat.ui.dialogs.base import TextAreaPrompt
+
+    dialog = TextAreaPrompt(title, text, about=about, enter=enter)
+    answer = await app.push_screen_wait(dialog)
+    return answer.text if answer is not None else None
+
+
+async def ask_path(
+    app: App[Any], title: str, name: str = "", *, enter: str = "saves"
+) -> str | None:
+    """Ask for the path of a file, as it is typed."""
+    from tui_chat.ui.dialogs.base import PathPrompt
+
+    return await app.push_screen_wait(PathPrompt(title, name, enter=enter))
+
+
+async def ask_new_file(
+    app: App[Any], title: str, name: str, typed: str = ""
+) -> tuple[Path, bool] | None:
+    """Ask where to write a file, unless `typed` says so, and whether to replace one there. Return
+    its path, and True if it replaces one.
+    """
+    typed = typed or await ask_path(app, title, name) or ""
+    if not typed:
+        return None
+    path = typed_path(typed)
+    exists = await to_thread(path.exists)
+    if exists:
+        question = f"{one_line(str(path))} already exists."
+        if not await confirm(app, "Replace the file?", question, yes="Replace"):
+            return None
+    return path, exists
+
+
+async def confirm(
+    app: App[Any],
+    title: str,
+    question: str,
+    *,
+    yes: str,
+    no: str = "Cancel",
+    asked_for: bool = False,
+) -> bool:
+    """Ask a yes-or-no question; `asked_for` puts the focus on yes."""
+    from tui_chat.ui.dialogs.base import Confirm
+
+    dialog = Confirm(title, question, yes=yes, no=no, asked_for=asked_for)
+    return bool(await app.push_screen_wait(dialog))
