@@ -161,7 +161,6 @@ class TuiChat(App[None]):
         self.notify(f"{start}; the draft is kept.", markup=False)
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass every event through the key queue."""
         if isinstance(event, events.Key):
             self.notifications.key_pressed()
         await self.key_queue.on_event(event)

@@ -24,7 +24,6 @@ class KeyBar(NotificationLine):
     """
 
     def on_mount(self) -> None:
-        """Follow the focus."""
         signal = cast("Signal[object]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType] Textual types it Screen[Unknown]
         signal.subscribe(self, self._follow)
 
@@ -54,7 +53,6 @@ class KeyBar(NotificationLine):
 
     @property
     def _indent(self) -> int:
-        """The cells that the notification takes in front of the keys."""
         notice = self._notice_content(self.size.width)
         return notice.cell_length + 3 if self.notice is not None else 0
 
@@ -70,7 +68,6 @@ class KeyBar(NotificationLine):
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the key under the mouse does."""
         at = self._indent
         if event.x < at:
             super().on_click(event)

@@ -182,7 +182,6 @@ class KeyQueue:
                 await self._deliver_and_wait(event)
 
     async def _deliver_and_wait(self, key: events.Key) -> None:
-        """Deliver a key that is more than a letter."""
         if self._moves_focus(key):
             self._wait_for_focus()
         else:

@@ -133,7 +133,6 @@ class Lifecycle:
         self._app.run_worker(self._open(), group="workspace", description="open the workspace")
 
     async def _open(self) -> None:
-        """Open the workspace and show the last session."""
         app, main = self._app, self._app.main
         self._is_closed = False
         await asyncio.to_thread(_import_the_rest)

@@ -94,7 +94,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         self._has_been_shown = True
 
     def on_screen_suspend(self) -> None:
-        """End the highlights below a dialog."""
         self.panes.chat.highlight(None, scroll=False)
 
     # --- the workspace -------------------------------------------------------------------

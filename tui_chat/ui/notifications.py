@@ -122,7 +122,6 @@ class NotificationLine(OnePassWidget):
         return self._notice_content(self.size.width)
 
     def on_click(self, event: events.Click) -> None:
-        """End the notification."""
         if self.notice is not None:
             event.stop()
             event.prevent_default()

@@ -167,7 +167,6 @@ class Panes(Horizontal, OnePassWidget):
         """True if the inspector lies over the transcript, above the composer."""
 
     def compose(self) -> ComposeResult:
-        """Lay out the panes from left to right."""
         yield self.sessions
         yield self._left_divider
         yield self.chat
@@ -198,7 +197,6 @@ class Panes(Horizontal, OnePassWidget):
             pane.cancel_layout()
 
     def on_mount(self) -> None:
-        """Follow the height of what is below the transcript."""
         layout_changes = cast("Signal[Screen[object]]", self.screen.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
         layout_changes.subscribe(self, lambda _: self._update_margin(), immediate=True)
 
@@ -307,7 +305,6 @@ class Panes(Horizontal, OnePassWidget):
             self.chat.focus()
 
     def _keep_focus_visible(self, width: int) -> None:
-        """Keep the focused pane visible at another width."""
         names: list[SideArea] = [
             name for name, pane in self._side_areas.items() if pane.has_focus_within
         ]
@@ -367,20 +364,17 @@ class Panes(Horizontal, OnePassWidget):
     # --- from a piece of the request to its origin, and back -----------------------------
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
-        """Highlight the origin under the inspector's cursor."""
         is_focused = self.inspector.has_focus_within
         for area in (self.chat, self.presets):
             area.highlight(event.origin, scroll=is_focused)
 
     async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
-        """Go to an origin."""
         for area in self.areas:
             if await area.reveal(event.origin):
                 return
         self.notify("This is part of the protocol.")
 
     async def on_inspector_mark_wanted(self, event: Inspector.MarkWanted) -> None:
-        """Change the cache mark of an origin."""
         await self.presets.toggle_cache_mark(event.origin)
 
     @on(Transcript.CursorMoved)
@@ -389,7 +383,6 @@ class Panes(Horizontal, OnePassWidget):
         self.inspector.highlight(origin, scroll=False)
 
     def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
-        """Highlight what became of a preset message."""
         self.inspector.highlight(event.origin, scroll=True)
 
     # --- what areas ask for (see `AreaLayout`) -----------------------------------------------

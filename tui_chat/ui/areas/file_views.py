@@ -78,14 +78,12 @@ class ImagePreview(Dialog[str | None]):
         return cls(f"{one_line(name, 60)} · {width:,} × {height:,}", small)
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             yield Static(id="picture")
             yield Static("o opens in another program · s saves · Esc closes", classes="hint")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the picture in as many cells as fit."""
         columns, lines = event.size
         width, height = min(columns * 9 // 10 - 6, WIDEST), min(lines * 9 // 10 - 7, TALLEST)
         own_width, own_height = self._picture.size
@@ -94,7 +92,6 @@ class ImagePreview(Dialog[str | None]):
         self.query_one("#picture", Static).update(_renderable(self._picture, *cells))
 
     def action_answer(self, wanted: str) -> None:
-        """Close, to open or save the picture."""
         self.dismiss(wanted)
 
 

@@ -104,7 +104,6 @@ class TextPrompt(Dialog[str | None]):
         self._value = value
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             yield Input(sanitize(self._value))
@@ -150,7 +149,6 @@ class Confirm(Dialog[bool | None]):
         self._no = no
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             with VerticalScroll(can_focus=False):
@@ -160,15 +158,12 @@ class Confirm(Dialog[bool | None]):
                 yield Button(self._yes, id="yes", variant="error")
 
     def on_mount(self) -> None:
-        """Focus a button."""
         self.query_one("#yes" if self._asked_for else "#no", Button).focus()
 
     def action_answer(self, yes: bool) -> None:
-        """Answer yes or no."""
         self.dismiss(yes)
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the question."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     @on(Button.Pressed)
@@ -189,7 +184,6 @@ class PathPrompt(TextPrompt):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
 
     async def action_complete(self) -> None:
-        """Complete the common prefix of the matching paths, and list them."""
         typed = self.query_one(Input)
         value = typed.value
         found = await to_thread(path_completions, value, Path.cwd(), MOST_FILES)
@@ -264,7 +258,6 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         self._sends = sends
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         enter = "Enter sends · Ctrl+S saves without sending" if self._sends else self._enter
         with Vertical() as box:
             set_title(box, self._title)
@@ -275,12 +268,10 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
             yield Static(f"{enter} · Ctrl+J new line · Esc cancels", classes="hint")
 
     def on_mount(self) -> None:
-        """Put the cursor at the end of the text."""
         editor = self.query_one(TextArea)
         editor.move_cursor(editor.document.end)
 
     def action_new_line(self) -> None:
-        """Insert a line break."""
         self.query_one(TextArea).insert("\n")
 
     def action_answer(self, send: bool) -> None:
@@ -320,7 +311,6 @@ class HelpDialog(Dialog[None]):
         self._sections = [(title, list(keys)) for title, keys in sections]
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             box.border_title = "Keys"
             yield Input(placeholder="Type to search keys and commands")

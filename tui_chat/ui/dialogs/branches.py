@@ -71,7 +71,6 @@ class BranchScreen(Dialog[str | None]):
         self._leading_to = leading_to
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         head = self._shown[-1].message.id if self._shown else ""
         with Vertical() as box:
             count = len(self._lines)

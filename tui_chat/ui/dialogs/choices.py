@@ -78,7 +78,6 @@ class ChoiceDialog(Dialog[str | None]):
         self._take(choices)
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             longest = max((len(choice.detail) for choice in self.choices), default=0)
@@ -91,7 +90,6 @@ class ChoiceDialog(Dialog[str | None]):
                 yield Static(self.hint, classes="hint")
 
     def on_mount(self) -> None:
-        """Show all choices with the current one highlighted."""
         self._filter("")
 
     def offer(self, choices: Sequence[Choice]) -> None:

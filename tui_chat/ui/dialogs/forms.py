@@ -73,7 +73,6 @@ class Form(Dialog[T]):
         yield from ()
 
     def action_save(self) -> None:
-        """Answer with the fields' values, or show what is wrong with them."""
         raise NotImplementedError
 
     @on(Button.Pressed)
@@ -127,7 +126,6 @@ class FieldsForm(Form[bool | None]):
         self._overwrites = False
 
     def compose(self) -> ComposeResult:
-        """Lay out the fields."""
         with Vertical() as box:
             set_title(box, self._title)
             with VerticalScroll(id="fields", can_focus=False):
@@ -178,7 +176,6 @@ class FieldsForm(Form[bool | None]):
                 raise TypeError(other)
 
     def action_save(self) -> None:
-        """Keep the fields' values, or show what is wrong with them."""
         self.call_later(self._save)
 
     async def _save(self) -> None:

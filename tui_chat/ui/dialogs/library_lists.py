@@ -58,7 +58,6 @@ class LibraryList(Dialog[T]):
         self.workspace = workspace
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             box.border_title = self.kind.capitalize()
             yield OptionList()
@@ -66,7 +65,6 @@ class LibraryList(Dialog[T]):
             yield Static(keys, classes="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Show the lines."""
         self.show_lines()
 
     def lines(self) -> list[tuple[str, str, str]]:
@@ -113,7 +111,6 @@ class LibraryList(Dialog[T]):
         raise NotImplementedError
 
     def action_create(self) -> None:
-        """Create one."""
         raise NotImplementedError
 
     def confirm_delete(self, name: str, delete: Callable[[str], Awaitable[None]]) -> None:
@@ -178,7 +175,6 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
         self.dismiss(self._place)
 
     async def action_use(self) -> None:
-        """Search the highlighted lorebook in the session, or no longer."""
         place = self._place
         if place is None:
             return
@@ -190,8 +186,6 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
         self.show_lines()
 
     def action_create(self) -> None:
-        """Ask for the name of a new lorebook, create it, and show its entries."""
-
         async def create(name: str | None) -> None:
             if name is None:
                 return
@@ -204,7 +198,6 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
         self.tui.push_screen(prompt, create)
 
     def action_delete(self) -> None:
-        """Ask whether to delete the highlighted lorebook."""
         place = self._place
         if place is not None and not place.role_id:
             self.confirm_delete(place.name, self.workspace.lorebooks.delete)
@@ -273,12 +266,10 @@ class ProfilesDialog(LibraryList[None]):
             self.dismiss(None)
 
     def action_edit(self) -> None:
-        """Edit the highlighted profile."""
         if self._chosen_name:
             self._open_form(self._chosen_name)
 
     def action_create(self) -> None:
-        """Write a new profile, and use it."""
         self._open_form("")
 
     def _open_form(self, name: str) -> None:
@@ -314,7 +305,6 @@ class ProfilesDialog(LibraryList[None]):
         self.tui.push_screen(form, closed)
 
     def action_delete(self) -> None:
-        """Ask whether to delete the highlighted profile."""
         if name := self._chosen_name:
             self.confirm_delete(name, self.workspace.settings.delete_profile)
 

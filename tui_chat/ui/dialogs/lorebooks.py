@@ -101,7 +101,6 @@ class EntriesDialog(Dialog[None]):
         self._listed: list[LorebookEntry] = []
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical():
             yield Input(placeholder="Entries whose name, keys or content have these words")
             yield OptionList()
@@ -110,11 +109,9 @@ class EntriesDialog(Dialog[None]):
             yield Static(f"{hint} · p settings · / filter · Esc closes", classes="hint")
 
     async def on_mount(self) -> None:
-        """Show the entries."""
         await self.show_entries()
 
     def on_resize(self) -> None:
-        """Fit the rows to the new width."""
         if self._file is not None:
             self._list()
 
@@ -143,7 +140,6 @@ class EntriesDialog(Dialog[None]):
         self._used = "".join(f" · {use.used:,} of {use.limit:,} tokens" for use in uses)
 
     def _list(self, entry_id: str = "") -> None:
-        """List the entries that the filter leaves."""
         options, words = self.query_one(OptionList), self.query_one(Input).value.casefold()
         entry = self._entry
         entry_id = entry_id or (entry.id if entry is not None else "")
@@ -184,7 +180,6 @@ class EntriesDialog(Dialog[None]):
 
     @property
     def _entry(self) -> LorebookEntry | None:
-        """The highlighted entry."""
         at = self.query_one(OptionList).highlighted
         return self._listed[at] if at is not None and at < len(self._listed) else None
 
@@ -204,7 +199,6 @@ class EntriesDialog(Dialog[None]):
 
     @on(OptionList.OptionSelected)
     def action_open(self) -> None:
-        """Edit the highlighted entry."""
         if (entry := self._entry) is not None:
             self.open_form(entry)
 
@@ -223,7 +217,6 @@ class EntriesDialog(Dialog[None]):
                 self._list(new[-1])
 
     def action_add(self) -> None:
-        """Write a new entry."""
         self.open_form(None)
 
     async def action_duplicate(self) -> None:
@@ -235,7 +228,6 @@ class EntriesDialog(Dialog[None]):
             )
 
     async def action_switch(self) -> None:
-        """Enable or disable the highlighted entry."""
         if (entry := self._entry) is not None:
             word = "disable" if entry.enabled else "enable"
             after = replace(entry, enabled=not entry.enabled)
@@ -245,7 +237,6 @@ class EntriesDialog(Dialog[None]):
             )
 
     async def action_delete(self) -> None:
-        """Delete the highlighted entry."""
         if (entry := self._entry) is not None:
             await self._edit(
                 f"delete {_quoted(entry)}", lambda file: remove_entry(file, file.number_of(entry))
@@ -260,11 +251,9 @@ class EntriesDialog(Dialog[None]):
         await self.show_entries()
 
     async def action_undo(self) -> None:
-        """Undo the last edit of the lorebook."""
         await self._step(self._workspace.lorebooks.undo, "Undone: {}.", "Nothing to undo.")
 
     async def action_redo(self) -> None:
-        """Redo the edit that was undone last."""
         await self._step(self._workspace.lorebooks.redo, "Redone: {}.", "Nothing to redo.")
 
     async def _step(self, step: Callable[[BookPlace], Any], done: str, nothing: str) -> None:
@@ -304,7 +293,6 @@ class EntriesDialog(Dialog[None]):
     # --- filter --------------------------------------------------------------------------
 
     def action_filter(self) -> None:
-        """Show the line to filter the entries."""
         self.add_class("-filter")
         self.query_one(Input).focus()
 

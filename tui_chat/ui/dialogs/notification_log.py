@@ -39,7 +39,6 @@ class NotificationLog(Dialog[None]):
         self._severities = [notice.severity for notice in reversed(notices)]
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             if self._texts:
@@ -52,13 +51,11 @@ class NotificationLog(Dialog[None]):
             yield Static("↑ ↓ scroll · y copies one · Y copies all · Esc closes", classes="hint")
 
     def action_copy(self) -> None:
-        """Copy the marked notification."""
         marked = self.query_one(OptionList).highlighted if self._texts else None
         if marked is not None:
             self._copy(self._texts[marked])
 
     def action_copy_all(self) -> None:
-        """Copy all notifications."""
         self._copy("\n".join(self._texts))
 
     def _copy(self, text: str) -> None:

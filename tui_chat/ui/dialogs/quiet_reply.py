@@ -54,7 +54,6 @@ class QuietReply(Dialog[str | None]):
         """Stops the request."""
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, f"Quiet prompt: {one_line(self._prompt, 60)}")
             about = (
@@ -89,7 +88,6 @@ class QuietReply(Dialog[str | None]):
             self.query_one(".hint", Static).update(self._hint)
 
     def on_mount(self) -> None:
-        """Show what arrived before."""
         self._draw()
 
     def action_leave(self) -> None:
@@ -100,12 +98,10 @@ class QuietReply(Dialog[str | None]):
             self.dismiss(None)
 
     def action_copy(self) -> None:
-        """Copy the answer."""
         if self.text:
             self._copy(self.text)
             self.notify(f"Copied {len(self.text):,} characters.", markup=False)
 
     def action_insert(self) -> None:
-        """Put the answer into the composer."""
         if self.text:
             self.dismiss(self.text)

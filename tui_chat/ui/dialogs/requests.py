@@ -86,7 +86,6 @@ class CapturedRequestForm(Form[str | None]):
     """Asks for a captured request: a body, a curl command, a log line or a file's path."""
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             box.border_title = "Open a captured request"
             words = (
@@ -98,7 +97,6 @@ class CapturedRequestForm(Form[str | None]):
             yield from self.buttons()
 
     def action_save(self) -> None:
-        """Answer with the pasted text."""
         text = self.query_one(TextArea).text
         if text.strip():
             self.dismiss(text)
@@ -118,7 +116,6 @@ class WhatIfForm(Form["WhatIf | None"]):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """Lay out the fields."""
         now = self._now
         with Vertical() as box:
             box.border_title = "What if"

@@ -88,7 +88,6 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
         self._open_part = open_part
 
     def compose(self) -> ComposeResult:
-        """Lay out the fields."""
         role = self._role
         with Vertical() as box:
             set_title(box, f"Role: {role.name}" if role.role_id else "New role")

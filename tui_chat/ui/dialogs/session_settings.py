@@ -164,7 +164,6 @@ class SettingRow(Horizontal):
         """Why its value is not accepted."""
 
     def compose(self) -> ComposeResult:
-        """Lay out the row."""
         yield Static(LABELS[self.setting], classes="name", markup=False)
         yield self.field
         yield Static(classes="state")
@@ -238,7 +237,6 @@ class SessionSettingsForm(Form[bool | None]):
         self._rows: dict[str, SettingRow] = {}
 
     def compose(self) -> ComposeResult:
-        """Lay out the rows."""
         with Vertical() as box:
             box.border_title = "Settings of the session"
             with VerticalScroll(id="fields", can_focus=False):
@@ -383,7 +381,6 @@ class SessionSettingsForm(Form[bool | None]):
         self._rows[event.setting].text = ""
 
     def action_reset(self) -> None:
-        """Let the focused setting be inherited."""
         row = self._focused_row
         if row is not None:
             row.text = ""
@@ -393,7 +390,6 @@ class SessionSettingsForm(Form[bool | None]):
         return next((row for row in self._rows.values() if row.field is self.focused), None)
 
     def on_descendant_focus(self) -> None:
-        """Say what the focused row accepts."""
         row = self._focused_row
         if row is not None:
             name = row.setting
@@ -424,7 +420,6 @@ class SessionSettingsForm(Form[bool | None]):
             self.dismiss(self._is_active)
 
     def action_leave(self) -> None:
-        """Restore the settings that were there before."""
         if self._is_active:
             self._workspace.settings.preview(self._before)
         self.dismiss(None)

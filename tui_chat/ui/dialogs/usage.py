@@ -55,7 +55,6 @@ class UsageDialog(Dialog[None]):
         self._report = report
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         report = self._report
         models = sorted(report.models.items(), key=lambda each: -each[1].cost)[:MODELS]
         months = sorted(report.months.items(), reverse=True)[:MONTHS]
@@ -86,7 +85,6 @@ class UsageDialog(Dialog[None]):
             )
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the table."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 

@@ -84,7 +84,6 @@ class ChoiceField(Widget, can_focus=True):
             self._take(values[at % len(values)])
 
     def on_click(self, event: events.Click) -> None:
-        """Choose what was clicked."""
         at = 0
         for text, value in self._pieces():
             at += cell_len(text)

@@ -40,24 +40,20 @@ class PaneDivider(OnePassWidget):
         return Strip([Segment("│", self.rich_style)], 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin to drag."""
         event.stop()
         self.capture_mouse()
         self.add_class("-dragged")
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Move the line."""
         if self.has_class("-dragged"):
             self.post_message(self.Dragged(self, int(event.screen_x)))
 
     def on_mouse_up(self) -> None:
-        """End dragging."""
         self.release_mouse()
         if self.has_class("-dragged"):
             self.remove_class("-dragged")
             self.post_message(self.Released(self, is_reset=False))
 
     def on_click(self, event: events.Click) -> None:
-        """Reset the line with a double click."""
         if event.chain == 2:
             self.post_message(self.Released(self, is_reset=True))

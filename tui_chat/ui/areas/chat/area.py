@@ -61,7 +61,6 @@ class ChatArea(Area):
         self.side_replies = SideReplies(self)
 
     def compose(self) -> ComposeResult:
-        """Show the pane."""
         yield self.pane
 
     # --- the workspace's events ----------------------------------------------------------

@@ -114,7 +114,6 @@ class ChatPane(Vertical, OnePassWidget):
         self._keys: Mapping[str, str] = DEFAULT_KEYS
 
     def compose(self) -> ComposeResult:
-        """Stack the parts."""
         yield self.title_line
         with self.containers.conversation:
             yield self.transcript
@@ -225,11 +224,9 @@ class ChatPane(Vertical, OnePassWidget):
         return self.transcript.show_message(message_id, words)
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
-        """Find other words."""
         self.transcript.find(event.words)
 
     def on_find_bar_step_requested(self, event: FindBar.StepRequested) -> None:
-        """Go to another hit."""
         self.transcript.action_hit(event.step)
 
     def on_find_bar_exited(self) -> None:

@@ -266,7 +266,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.post_message(self.PathPasted(path, self.text))
 
     def action_submit(self) -> None:
-        """Submit the text."""
         text = self.text
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
@@ -274,11 +273,9 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.post_message(self.EnterPressed())
 
     def action_new_line(self) -> None:
-        """Start a new line."""
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_stop(self) -> None:
-        """Stop the reply, or what Esc means to the app now."""
         self.post_message(self.StopRequested())
 
     def action_up(self) -> None:
@@ -299,7 +296,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.action_cursor_down()
 
     def action_scroll(self, direction: int) -> None:
-        """Scroll the conversation by a page."""
         self.post_message(self.ScrollRequested("page down" if direction > 0 else "page up"))
 
     def action_home(self) -> None:
@@ -375,7 +371,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         return completion_query_at(row, self.document[row][:column])
 
     def on_blur(self) -> None:
-        """Close the suggestions."""
         self.suggestions.close()
 
     def _suggestion_key(self, key: str) -> bool:
@@ -415,7 +410,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.action_submit()
 
     def action_paste(self) -> None:
-        """Paste what was last copied in this app."""
         self.insert_text(self._app.clipboard)
 
     def action_copy(self) -> None:

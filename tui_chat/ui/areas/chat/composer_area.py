@@ -88,7 +88,6 @@ class AttachmentArea(Area):
     @on(AttachmentLine.OpenRequested)
     @work(group="dialog", exclusive=True)
     async def _view_attachment(self, event: AttachmentLine.OpenRequested) -> None:
-        """Show an attachment of the draft."""
         from tui_chat.ui.areas.file_views import view_file
 
         part = self.chat.drafts.attachments[event.index].part

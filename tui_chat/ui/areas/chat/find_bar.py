@@ -61,7 +61,6 @@ class FindBar(Horizontal):
         self._count = Static("", classes="find--count", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Put label, words and count in a row."""
         yield Static("Find ", classes="find--label")
         yield self._input
         yield self._count
@@ -93,7 +92,6 @@ class FindBar(Horizontal):
         self.post_message(self.WordsChanged(event.value))
 
     def action_step(self, step: int) -> None:
-        """Go to another hit, and stay in the bar."""
         self.post_message(self.StepRequested(step))
 
     def action_accept(self) -> None:
@@ -102,7 +100,6 @@ class FindBar(Horizontal):
         self.post_message(self.Exited())
 
     def action_cancel(self) -> None:
-        """End the search."""
         self.close()
         self.post_message(self.Exited())
 

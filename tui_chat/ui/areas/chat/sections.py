@@ -295,7 +295,6 @@ class SectionSplitter:
         self._size += len(line)
 
     def _settle(self, *, gap: bool = True, continues: bool | None = None) -> None:
-        """Close the open section and begin another."""
         section = self._section(self._lines, continues)
         if section:
             self.settled.append(section)

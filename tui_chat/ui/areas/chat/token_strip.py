@@ -181,7 +181,6 @@ class TokenStrip(Widget):
         super().notify_style_update()
 
     def on_resize(self) -> None:
-        """Drop the bars of another height."""
         self._bars.clear()
 
     def _turns_of(self, row: int) -> range:
@@ -224,7 +223,6 @@ class TokenStrip(Widget):
         return Strip([Segment(bar.ljust(WIDTH), self._palette(style))], WIDTH)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Say what the row under the mouse stands for."""
         numbers = self._turns_of(event.y)
         if numbers:
             tokens = max(self._tokens[number] for number in numbers)
@@ -233,7 +231,6 @@ class TokenStrip(Widget):
             self.tooltip = f"Turn {most + 1:,} of {len(self._turns):,}: {facts}"
 
     def on_click(self, event: events.Click) -> None:
-        """Go to a turn."""
         numbers = self._turns_of(event.y)
         if numbers and self._counted is self._entries:
             self.post_message(self.TurnChosen(self._turns[numbers[0]].first))

@@ -135,7 +135,6 @@ class ToolQuestion(Vertical, can_focus=True):
         self._about, self._options = Static(markup=False), OptionLines()
 
     def compose(self) -> ComposeResult:
-        """Stack what would run and the options."""
         with VerticalScroll(can_focus=False):
             yield self._about
         yield self._options
@@ -244,7 +243,6 @@ class ToolQuestion(Vertical, can_focus=True):
             self._watch()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Paste into the draft."""
         event.stop()
         self.post_message(self.Left(event.text))
 
@@ -260,7 +258,6 @@ class ToolQuestion(Vertical, can_focus=True):
         self.post_message(self.Left())
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll what would run."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     async def on_click(self, event: events.Click) -> None:

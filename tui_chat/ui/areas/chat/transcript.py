@@ -270,7 +270,6 @@ class Transcript(BlockView[TextLine]):
         self._draw_cost = self._drawn_at - began
 
     def _run_clock(self) -> None:
-        """Count the seconds of a streaming reply."""
         if self._layouts.streaming():
             if self._clock is None:
                 self._clock = self.set_interval(1, self._tick)
@@ -396,7 +395,6 @@ class Transcript(BlockView[TextLine]):
         self.go_to_end()
 
     def action_wrap_code(self) -> None:
-        """Break lines of code that are too wide, or cut them."""
         self._show_code(CodeView(wraps=not self._layouts.options.code.wraps))
 
     def action_scroll_code(self, direction: int) -> None:
@@ -432,7 +430,6 @@ class Transcript(BlockView[TextLine]):
             self.go_to(max(current + step, 0))
 
     def action_question(self, step: int) -> None:
-        """Move the cursor to the previous or next message of the user."""
         index = self.current_index
         if index is None:
             return

@@ -139,7 +139,6 @@ class InspectorArea(Area):
 
     @work(group="foreign", exclusive=True)
     async def _view_foreign(self, workspace: Workspace) -> None:
-        """Show the recorded request of the last reply."""
         await workspace.live_request.view_foreign()
 
     @work(group="lore", exclusive=True, description="explain lore")
@@ -168,7 +167,6 @@ class InspectorArea(Area):
 
     @work(group="calls", exclusive=True, description="list calls")
     async def _load_calls(self, pane: Inspector, workspace: Workspace) -> None:
-        """Read the calls of the session for the calls view."""
         calls = await workspace.request_history.calls()
         if calls is not None:
             pane.show_calls(calls)
@@ -290,7 +288,6 @@ class InspectorArea(Area):
 
     @work(group="dialog", exclusive=True, description="edit a lore entry")
     async def _edit_lore(self, workspace: Workspace, place: BookPlace, entry_id: str) -> None:
-        """Edit a lore entry."""
         from tui_chat.ui.dialogs.lorebooks import entry_form
 
         try:
@@ -304,12 +301,10 @@ class InspectorArea(Area):
     # --- views and comparing -------------------------------------------------------------
 
     def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
-        """Show the request in another protocol."""
         if self.host.workspace is not None:
             self.host.workspace.live_request.show_in(event.protocol)
 
     def on_inspector_view_changed(self) -> None:
-        """Fill the view that is shown now."""
         if self.pane is not None and self.host.workspace is not None:
             with self.context.report_errors("The request cannot be shown."):
                 self._show_request(self.pane, self.workspace)
@@ -319,7 +314,6 @@ class InspectorArea(Area):
         await self.tui.run_action("presets.choose_lorebooks")
 
     def on_inspector_kind_wanted(self) -> None:
-        """Ask which action's request to show."""
         self.action_choose_kind()
 
     def on_inspector_live_wanted(self) -> None:
@@ -330,7 +324,6 @@ class InspectorArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def on_inspector_against_wanted(self) -> None:
-        """Ask what to compare with."""
         from tui_chat.ui.dialogs.requests import ask_diff_base
 
         workspace = await self.host.opened_workspace()
@@ -348,7 +341,6 @@ class InspectorArea(Area):
         await refreshed.wait()
 
     def _show_pane(self) -> None:
-        """Open and focus the inspector."""
         if self.pane is not None:
             self.host.panes.show_area(self)
             self.call_after_refresh(self.pane.focus)

@@ -52,7 +52,6 @@ class FindLine(Horizontal):
             self.kept = kept
 
     def compose(self) -> ComposeResult:
-        """Put the count beside the input."""
         yield Input(placeholder="Find in the body")
         yield Static("")
 
@@ -80,10 +79,8 @@ class FindLine(Horizontal):
         self.post_message(self.Stepped(step))
 
     def action_close(self) -> None:
-        """Close the line and clear the hits."""
         self.post_message(self.FindClosed(kept=False))
 
     def on_click(self, event: events.Click) -> None:
-        """Show the next hit by a click on the count."""
         if isinstance(event.widget, Static):
             self.post_message(self.Stepped(1))

@@ -110,12 +110,10 @@ class Inspector(InspectorFrame):
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     def on_view_tabs_view_chosen(self, event: ViewTabs.ViewChosen) -> None:
-        """Show the chosen view."""
         event.stop()
         self._show_view(event.view)
 
     def action_view(self, name: str) -> None:
-        """Show a view by its key."""
         self._show_view(View(name))
 
     def action_step_view(self, step: int) -> None:
@@ -140,7 +138,6 @@ class Inspector(InspectorFrame):
                 now.reveal(origin)
 
     def action_source(self) -> None:
-        """Request the origin of what the cursor is on."""
         view = self.view_now
         if self._notes.has_focus_within:
             origin = note.origin if (note := self._notes.current) is not None else None
@@ -153,7 +150,6 @@ class Inspector(InspectorFrame):
         self.post_message(self.OriginChosen(origin or GLUE, None))
 
     def action_kind(self) -> None:
-        """Request a choice of actions."""
         self.post_message(self.KindWanted())
 
     def action_against(self) -> None:
@@ -162,7 +158,6 @@ class Inspector(InspectorFrame):
         self.post_message(self.AgainstWanted())
 
     def action_mark(self) -> None:
-        """Request a cache mark at the cursor."""
         under = self._status.under
         self.post_message(self.MarkWanted(under.origin if under is not None else None))
 
@@ -178,7 +173,6 @@ class Inspector(InspectorFrame):
         self.post_message(self.LiveWanted())
 
     def action_copy(self, form: str) -> None:
-        """Copy the request as curl or as HTTP."""
         from tui_chat.analysis.http_text import as_curl, as_http
 
         if self.composed is not None:
@@ -192,7 +186,6 @@ class Inspector(InspectorFrame):
             self.post_message(self.LiveWanted())
 
     def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
-        """Show what is under the cursor in the status line."""
         event.stop()
         row = event.row
         origin = row.origin if row is not None else None
@@ -201,7 +194,6 @@ class Inspector(InspectorFrame):
         self.post_message(self.OriginPointed(origin))
 
     def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
-        """Do what the row offers."""
         event.stop()
         match event.row.action:
             case diffs.CHOOSE:
@@ -220,19 +212,16 @@ class Inspector(InspectorFrame):
                 pass
 
     def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
-        """Go to the first difference."""
         event.stop()
         forecast = self._forecast.forecast
         if forecast is not None and forecast.at.origin is not None:
             self.reveal(forecast.at.origin)
 
     def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
-        """Post it to the area."""
         event.stop()
         self.post_message(self.ProtocolChosen(event.protocol))
 
     def action_protocol(self, name: str) -> None:
-        """Choose a protocol by its number."""
         self._tabs.choose(Protocol(name))
 
     def action_notes(self) -> None:
@@ -246,7 +235,6 @@ class Inspector(InspectorFrame):
         self._show_size()
 
     def on_payload_view_target_changed(self, event: PayloadView.TargetChanged) -> None:
-        """Show what is under the cursor in the status line."""
         event.stop()
         under = event.under
         self._status.under = under
@@ -261,12 +249,10 @@ class Inspector(InspectorFrame):
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     def on_payload_view_origin_selected(self, event: PayloadView.OriginSelected) -> None:
-        """Post it to the area."""
         event.stop()
         self.post_message(self.OriginChosen(event.origin, event.start))
 
     def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
-        """Notify that the body was copied."""
         event.stop()
         self._notify_copied("the body", event.text)
 
@@ -280,12 +266,10 @@ class Inspector(InspectorFrame):
     async def on_payload_view_body_find_requested(
         self, event: PayloadView.BodyFindRequested
     ) -> None:
-        """Open the line to find words."""
         event.stop()
         await self._open_find()
 
     async def on_lore_view_lore_find_requested(self, event: LoreView.LoreFindRequested) -> None:
-        """Open the line to find entries."""
         event.stop()
         await self._open_find()
 
@@ -298,14 +282,12 @@ class Inspector(InspectorFrame):
             find.ask()
 
     def on_find_line_typed(self, event: FindLine.Typed) -> None:
-        """Highlight the words."""
         event.stop()
         count = self._searched_view.find(event.words)
         if self._find is not None and self.view_now is not self._view:
             self._find.show_count(min(count, 1), count)
 
     def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
-        """Go to another hit."""
         event.stop()
         view = self._searched_view
         if isinstance(view, LoreView):
@@ -321,7 +303,6 @@ class Inspector(InspectorFrame):
             self.close_find()
 
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
-        """Show which of the highlighted places the cursor is on."""
         event.stop()
         if self._find is not None and self._find.is_mounted and self.view_now is self._view:
             self._find.show_count(event.number, event.count)
@@ -329,12 +310,10 @@ class Inspector(InspectorFrame):
             self._status.places = f"place {event.number:,} of {event.count:,} · n N"
 
     def on_legend_picked(self, event: Legend.Picked) -> None:
-        """Go to the next place of the kind."""
         event.stop()
         self._view.jump(event.kind)
 
     def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
-        """Go to the place of the note."""
         event.stop()
         origin = event.note.origin
         if origin is None or not self.reveal(origin):

@@ -65,7 +65,6 @@ class NotesList(Vertical, OnePassWidget):
         self._room = True
 
     def compose(self) -> ComposeResult:
-        """Put the count above the list."""
         yield self._header
         yield self._rows
 
@@ -105,7 +104,6 @@ class NotesList(Vertical, OnePassWidget):
         self._rows.display = self.expanded
 
     def on_notes_header_header_clicked(self, event: NotesHeader.HeaderClicked) -> None:
-        """Open or close the list."""
         event.stop()
         self.toggle()
 
@@ -195,7 +193,6 @@ class NotesHeader(OnePassWidget):
         return Content.assemble(*parts)
 
     def on_click(self) -> None:
-        """Post the click."""
         self.post_message(self.HeaderClicked())
 
 

@@ -116,7 +116,6 @@ class Legend(OnePassWidget):
         ]
 
     def on_click(self, event: events.Click) -> None:
-        """Request the kind under the mouse."""
         offset = event.get_content_offset(self)
         if offset is None:
             return

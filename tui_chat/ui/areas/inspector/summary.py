@@ -97,7 +97,6 @@ class ForecastLine(OnePassWidget):
         return Content.assemble((same, style), (sentence, "$foreground 72%"))
 
     def on_click(self) -> None:
-        """Post the click."""
         self.post_message(self.Pressed())
 
 
@@ -186,7 +185,6 @@ class RequestSummary(OnePassWidget):
         return Content("\n").join(lines)
 
     def _request(self, composed: Composed, width: int) -> Content:
-        """Draw the model on the left and the address on the right."""
         model = cut(composed.model, max(width // 2, 10))
         room = width - cell_len(model) - 1
         if self._own is not None and self._own is not composed.protocol:

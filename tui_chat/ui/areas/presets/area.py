@@ -44,7 +44,6 @@ class PresetsArea(Area):
         self.pane: PresetPane | None = None
 
     def on_mount(self) -> None:
-        """Watch the preset's file."""
         self.set_interval(POLL_SECONDS, self.check_file)
 
     def handle(self, event: WorkspaceEvent) -> None:
@@ -93,7 +92,6 @@ class PresetsArea(Area):
         return self.pane
 
     def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
-        """Compose with the edited preset from now on."""
         self.workspace.presets.edit(event.name, event.edits)
 
     def highlight(self, origin: Origin | None, *, scroll: bool) -> None:

@@ -43,7 +43,6 @@ class ReportDialog(Dialog[None]):
         self._nothing = nothing
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, one_line(self._title, 100))
             with VerticalScroll():
@@ -98,7 +97,6 @@ class PresetDiff(Dialog[None]):
         self._found = difference(before, after)
 
     def compose(self) -> ComposeResult:
-        """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
             with VerticalScroll():

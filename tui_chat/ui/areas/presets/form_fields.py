@@ -45,7 +45,6 @@ class EditForm(Vertical):
         self.post_message(self.FieldsChanged(self, fields, key))
 
     def action_leave(self) -> None:
-        """Return to the list."""
         self.post_message(self.FormClosed())
 
     @on(Input.Submitted)

@@ -51,7 +51,6 @@ class PresetTitle(Static):
         self._draw()
 
     def on_resize(self) -> None:
-        """Fit the title to the width."""
         self._draw()
 
     def _draw(self) -> None:
@@ -111,7 +110,6 @@ class PresetFilterInput(Input):
         """The rows get the focus."""
 
     def action_leave(self, clear: bool) -> None:
-        """Return to the rows."""
         if clear:
             self.value = ""
         self.post_message(self.FilterClosed())

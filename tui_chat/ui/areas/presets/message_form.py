@@ -111,7 +111,6 @@ class ContentEditor(SafeTextArea):
         return found[1] if found else None
 
     def on_blur(self) -> None:
-        """Hide the macros."""
         self.macros.offer(())
 
     async def _on_key(self, event: events.Key) -> None:
@@ -203,7 +202,6 @@ class MessageForm(EditForm):
         """The notes of the message shown."""
 
     def compose(self) -> ComposeResult:
-        """Put three lines of fields over the content."""
         with Horizontal():
             yield Static("Name", classes="label")
             yield self._name_field

@@ -125,7 +125,6 @@ class PresetPane(Vertical):
         heading."""
 
     def compose(self) -> ComposeResult:
-        """Put title, toolbar and filter over the list, and the forms below it."""
         yield self._title
         yield PresetToolbar()
         yield self.filter
@@ -293,7 +292,6 @@ class PresetPane(Vertical):
         target.focus()
 
     def action_settings(self) -> None:
-        """Open the form of the preset's settings."""
         if self.edits is None:
             _app(self).bell()
         else:
@@ -322,7 +320,6 @@ class PresetPane(Vertical):
         self.close_form()
 
     def action_filter(self) -> None:
-        """Focus the filter."""
         self.add_class("-filter")
         self.filter.focus()
 
@@ -370,7 +367,6 @@ class PresetPane(Vertical):
         self._take(edits.record(edit.preset, edit.label), at)
 
     def action_undo(self) -> None:
-        """Undo the last edit, and say which."""
         if self.edits is not None:
             past = self.edits.past
             words = f"Undone: {past[-1].label}." if past else "Nothing to undo."
@@ -384,7 +380,6 @@ class PresetPane(Vertical):
             self._take(self.edits.redo(), words=words)
 
     def action_add(self) -> None:
-        """Ask what to add, and add it after the message under the cursor."""
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
         if self.edits is None:

@@ -381,7 +381,6 @@ class PresetRows(RowList):
             await self.run_action("preset_editor.back")
 
     def action_page(self, direction: int) -> None:
-        """Move the cursor by a page of lines, to the nearest message."""
         by = max(self.scrollable_content_region.height - 1, 1)
         line = self._lines.of.get(self.cursor, 0) + direction * by
         line = min(max(line, 0), max(self.line_count - 1, 0))
@@ -389,15 +388,12 @@ class PresetRows(RowList):
             self._go(self._lines.nearest(self._lines.row_at(line), direction))
 
     def action_move(self, step: int) -> None:
-        """Move the cursor by messages."""
         self._go(self.row_after(self.cursor, step))
 
     def action_first(self) -> None:
-        """Go to the first message."""
         self._go(self._lines.nearest(0, 1))
 
     def action_last(self) -> None:
-        """Go to the last message."""
         self._go(self._lines.nearest(self.row_count - 1, -1))
 
     def _go(self, row: int, lit: int = -1) -> None:
@@ -409,7 +405,6 @@ class PresetRows(RowList):
         self.post_message(self.OutlineRowHighlighted(self.chosen))
 
     def on_focus(self) -> None:
-        """Post the row that keys act on now."""
         self.cursor_moved()
 
     # Mouse
@@ -424,7 +419,6 @@ class PresetRows(RowList):
             self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag the pressed row."""
         drag = self._drag
         if drag is None or self.outline is None:
             return

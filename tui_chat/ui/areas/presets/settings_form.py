@@ -119,7 +119,6 @@ class PolicyRow(Horizontal):
             self.text = FormField(placeholder="empty: none", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
-        """Put the field after its label."""
         yield self._label
         if field := self.choice or self.text:
             yield field
@@ -171,7 +170,6 @@ class VariableRow(Horizontal):
         self.value = FormField(placeholder="value", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
-        """Put the value after the name."""
         yield self.name_field
         yield Static("=", classes="sign")
         yield self.value
@@ -215,7 +213,6 @@ class SettingsForm(EditForm):
         self._kept = Static(classes="hint")
 
     def compose(self) -> ComposeResult:
-        """Put the fields over the variables."""
         with Horizontal():
             yield self._labels["name"]
             yield self.name_field

@@ -57,7 +57,6 @@ class WorkspaceSearch(SearchScreen):
 
     @work(group="search")
     async def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
-        """Answer a query."""
         if self.is_attached:
             self.show(await self._answer(event.query))
         if self._workspace.session_files is not None and event.query.text:
@@ -95,7 +94,6 @@ class WorkspaceSearch(SearchScreen):
     async def on_search_screen_preview_requested(
         self, event: SearchScreen.PreviewRequested
     ) -> None:
-        """Show the messages around a hit."""
         message_id = event.hit.message_id
         try:
             entries = (

@@ -143,7 +143,6 @@ class SearchScreen(ModalScreen[Hit | None]):
         return self._input.value
 
     def compose(self) -> ComposeResult:
-        """Lay out query, hits and preview."""
         with Vertical() as box:
             box.border_title = "Search everything"
             yield self._input
@@ -232,26 +231,21 @@ class SearchScreen(ModalScreen[Hit | None]):
     # Keys
 
     def action_move(self, step: int) -> None:
-        """Move to another hit."""
         self._list.action_move(step)
 
     def action_page(self, direction: int) -> None:
-        """Move by a page of hits."""
         self._list.action_page(direction)
 
     def action_complete(self) -> None:
-        """Complete the filter, or its value, before the cursor."""
         self._input.value = complete_filter(self._input.value, self._known)
         self._input.cursor_position = len(self._input.value)
 
     def action_order(self) -> None:
-        """Switch between newest first and best first."""
         self._order = "newest" if self._order == "rank" else "rank"
         self._typed()
 
     @on(HitList.HitSelected)
     def action_take(self) -> None:
-        """Close the screen with the hit under the cursor."""
         if self._list.hit is not None:
             self.dismiss(self._list.hit)
 

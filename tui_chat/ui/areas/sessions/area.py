@@ -61,7 +61,6 @@ class SessionsArea(Area):
         """False until a viewer has sessions, which are grouped by folder where they have any."""
 
     def compose(self) -> ComposeResult:
-        """Show the list."""
         yield self.pane
 
     def handle(self, event: WorkspaceEvent) -> None:

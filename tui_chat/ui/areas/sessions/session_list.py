@@ -65,7 +65,6 @@ class NewSessionRow(OnePassWidget):
         return Content.assemble((words, "bold"), " " * gap, (self._count_text, "$foreground 72%"))
 
     async def on_click(self) -> None:
-        """Start a session."""
         await self.run_action("sessions.new")
 
 
@@ -93,12 +92,10 @@ class SessionFilterInput(Input):
         """The rows get the focus."""
 
     def action_leave(self) -> None:
-        """Clear the filter, and go to the rows."""
         self.value = ""
         self.action_rows()
 
     def action_rows(self) -> None:
-        """Go to the rows."""
         self.post_message(self.SessionFilterClosed())
 
 
@@ -153,7 +150,6 @@ class SessionList(Vertical, OnePassWidget):
         """False if no session can be started here."""
 
     def compose(self) -> ComposeResult:
-        """Stack new-session row, filter and rows."""
         self.new_session.display = self.can_create_session
         yield self.new_session
         yield self.filter
@@ -234,7 +230,6 @@ class SessionList(Vertical, OnePassWidget):
         self.rows.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Keep letters that are typed into the filter from the app's keys."""
         if self.filter.has_focus and event.is_printable:
             event.stop()
 
@@ -246,7 +241,6 @@ class SessionList(Vertical, OnePassWidget):
         self.call_after_refresh(self._find.prepare)
 
     def action_group(self) -> None:
-        """Switch to the next grouping."""
         self.grouping = GROUPINGS[(GROUPINGS.index(self.grouping) + 1) % len(GROUPINGS)]
         self._show_rows()
 

@@ -262,7 +262,6 @@ class SessionRows(RowList):
         super().action_move(step)
 
     async def action_open(self) -> None:
-        """Open the session under the cursor, or unfold the group."""
         is_heading = self.under_cursor is None
         await self.open_session()
         if is_heading:
@@ -295,7 +294,6 @@ class SessionRows(RowList):
         self.choose({session.session_id for session in between})
 
     def action_choose_all(self) -> None:
-        """Select every session outside folded groups."""
         self.choose({session.session_id for session in self.layout_now.sessions()})
 
     def action_fold(self) -> None:
