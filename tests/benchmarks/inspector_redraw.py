@@ -96,7 +96,7 @@ async def main(count: int) -> None:
             len(request.payload.lines)
         tell(
             "Inspector.show after a keystroke",
-            [timed(lambda r=r: app.inspector.show(r)) for r in requests],
+            [timed(lambda r=r: app.pane.show(r)) for r in requests],
         )
 
         def screen() -> None:

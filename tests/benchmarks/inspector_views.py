@@ -141,7 +141,7 @@ async def memory(app: TuiChat, pilot: Pilot[None], chosen: Chosen) -> None:
 async def look(app: TuiChat, pilot: Pilot[None], protocol: Protocol, view: View) -> None:
     """Have a view of a protocol in sight, and nothing in the composer."""
     inspector = app.query_one(Inspector)
-    app.inspector.post_message(Inspector.ProtocolChosen(protocol))
+    app.inspector.action_show_in_protocol(protocol)
     inspector.view_shown = view
     await fresh(app, pilot)
     await until(pilot, lambda: inspector.active is protocol)

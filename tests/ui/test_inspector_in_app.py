@@ -49,11 +49,9 @@ async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: P
             app.query_one(Composer).text = f"Question {number}"
             await settle(pilot)
             inspector.view_shown = view
-            app.inspector.post_message(
-                Inspector.ProtocolChosen(list(Protocol)[number % len(Protocol)])
-            )
+            app.inspector.action_show_in_protocol(list(Protocol)[number % len(Protocol)])
             await settle(pilot)
-            app.inspector.post_message(Inspector.ProtocolChosen(Protocol.OPENAI_CHAT))
+            app.inspector.action_show_in_protocol(Protocol.OPENAI_CHAT)
             await settle(pilot)
             assert inspector.composed is not None
             seen = inspector.composed.payload.body
@@ -86,7 +84,7 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: "Turn 2 Who?" in " ".join(rows_of(inspector).split()))
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
-        inspector.post_message(Inspector.ProtocolChosen(Protocol.ANTHROPIC))
+        app.inspector.action_show_in_protocol(Protocol.ANTHROPIC)
         await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
         await settle(pilot)
         assert "Fox" in rows_of(inspector)
@@ -252,7 +250,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         assert len(tokens) == 2
         assert min(tokens) > 4
         assert sum(tokens) < budget.total
-        app.inspector.post_message(Inspector.ProtocolChosen(Protocol.GEMINI))
+        app.inspector.action_show_in_protocol(Protocol.GEMINI)
         await until(pilot, lambda: "contents" in shown())
         await settle(pilot)
         app.inspector.action_save_captured()

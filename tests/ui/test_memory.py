@@ -59,7 +59,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         await workspace.sessions.open("one")
         await until(pilot, lambda: shows("one"))
         for protocol in Protocol:
-            app.inspector.post_message(Inspector.ProtocolChosen(protocol))
+            app.inspector.action_show_in_protocol(protocol)
             await until(pilot, lambda p=protocol: inspector.active is p)
         for view in View:
             inspector.view_shown = view

@@ -73,7 +73,7 @@ class Walk:
     async def say(self, number: int) -> None:
         """Send what is shown; look at other protocols while the reply streams."""
         own = self.workspace.state.endpoint.protocol
-        self.app.inspector.post_message(Inspector.ProtocolChosen(own))
+        self.app.inspector.action_show_in_protocol(own)
         self.app.query_one(Composer).text = f"Question {number}: 木漏れ日 “\\n” {{{{user}}}}?"
         await until(self.pilot, lambda: self.inspector.active is own and self.is_shown())
         assert self.inspector.composed is not None
@@ -85,7 +85,7 @@ class Walk:
             self.pilot, lambda: len(self.received) > count and self.workspace.state.is_streaming
         )
         for protocol in self.chance.sample(list(Protocol), 2):
-            self.app.inspector.post_message(Inspector.ProtocolChosen(protocol))
+            self.app.inspector.action_show_in_protocol(protocol)
             await until(self.pilot, lambda p=protocol: self.inspector.active is p)
             assert self.workspace.state.is_streaming
         self.going.set()
@@ -132,9 +132,7 @@ class Walk:
     async def look(self, number: int) -> None:
         """Look at another view and protocol."""
         self.inspector.view_shown = self.chance.choice(list(View))
-        self.app.inspector.post_message(
-            Inspector.ProtocolChosen(self.chance.choice(list(Protocol)))
-        )
+        self.app.inspector.action_show_in_protocol(self.chance.choice(list(Protocol)))
 
 
 async def test_the_shown_request_is_sent_after_a_random_walk(

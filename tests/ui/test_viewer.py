@@ -15,7 +15,6 @@ from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.chat_pane import ReadOnlyLine
-from tui_chat.ui.areas.inspector.inspector import Inspector
 
 
 @pytest.fixture
@@ -98,8 +97,6 @@ async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
             assert not [title for title in offered if words in title], words
         assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
         for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
-            await viewer.panes.on_inspector_origin_chosen(
-                Inspector.OriginChosen(Origin(origin, "x"), None)
-            )
+            await viewer.panes.action_reveal_origin(Origin(origin, "x"))
             await pilot.pause()
             assert len(viewer.screen_stack) == 1, origin

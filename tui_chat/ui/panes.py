@@ -368,14 +368,12 @@ class Panes(Horizontal, OnePassWidget):
         for area in (self.chat, self.presets):
             area.highlight(event.origin, scroll=is_focused)
 
-    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
+    async def action_reveal_origin(self, origin: Origin) -> None:
+        """Go to where a piece of the request came from."""
         for area in self.areas:
-            if await area.reveal(event.origin):
+            if await area.reveal(origin):
                 return
         self.notify("This is part of the protocol.")
-
-    async def on_inspector_mark_wanted(self, event: Inspector.MarkWanted) -> None:
-        await self.presets.toggle_cache_mark(event.origin)
 
     @on(Transcript.CursorMoved)
     def _cursor_moved(self, event: Transcript.CursorMoved) -> None:
@@ -452,6 +450,10 @@ class Panes(Horizontal, OnePassWidget):
     def show_in_live_request(self, origin: Origin) -> None:
         """Show where what came from an origin is in the live request."""
         self.inspector.reveal_in_live(origin)
+
+    async def toggle_cache_mark(self, origin: Origin | None) -> None:
+        """Give what came from an origin the next cache mark: another lifetime, or none."""
+        await self.presets.toggle_cache_mark(origin)
 
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""

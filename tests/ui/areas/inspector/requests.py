@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
-from textual.message import Message
 from textual.scroll_view import ScrollView
 
+from tests.ui.areas.recorded_actions import RecordedActions
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
@@ -193,7 +193,7 @@ def long_chat(count: int) -> tuple[Tree, ...]:
 
 
 class InspectorApp(App[None]):
-    """Shows one inspector and writes down what it asks for."""
+    """Shows one inspector, and records the actions of areas that it runs."""
 
     def __init__(self, first: Composed | None, theme: str = "tui-chat-dark") -> None:
         super().__init__()
@@ -201,32 +201,29 @@ class InspectorApp(App[None]):
             self.register_theme(known)
         self._first = first
         self.theme = theme
-        self.asked: list[Message] = []
-        self.inspector = Inspector()
+        self.actions = RecordedActions(self, "inspector")
+        self.reveals = RecordedActions(self, "panes")
+        self.pane = Inspector()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return origin_defaults(self.current_theme.dark)
 
     def compose(self) -> ComposeResult:
-        yield self.inspector
+        yield self.pane
 
     def on_mount(self) -> None:
-        self.inspector.own_protocol = Protocol.OPENAI_CHAT
-        self.inspector.show(self._first)
-        self.inspector.view.focus()
+        self.pane.own_protocol = Protocol.OPENAI_CHAT
+        self.pane.show(self._first)
+        self.pane.view.focus()
 
     @property
     def view(self) -> PayloadView:
-        return self.inspector.view
+        return self.pane.view
 
-    def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
-        self.asked.append(event)
-
-    def on_inspector_live_wanted(self, event: Inspector.LiveWanted) -> None:
-        self.asked.append(event)
-
-    def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
-        self.asked.append(event)
+    @property
+    def origins(self) -> list[Origin]:
+        """The origins that were to be revealed."""
+        return [run[1] for run in self.reveals.run if isinstance(run[1], Origin)]
 
 
 def _glue(word: str) -> Str:

@@ -69,7 +69,7 @@ async def test_a_keystroke_costs_the_same_in_a_long_conversation(
                 counts.clear()
                 said_now = said("user", Text.of(draft, DRAFT), DRAFT)
                 request = composed(tree=chat_tree((*stored, said_now)))
-                app.inspector.show(request)
+                app.pane.show(request)
                 await pilot.pause()
                 everything = (*turns, turns_with(draft)[-1])
                 tokens = (5,) * len(everything)
@@ -98,7 +98,7 @@ async def test_reused_rows_are_correct(
         monkeypatch.setattr(PayloadView, "refresh", noting)
         for draft in DRAFTS:
             said_now = said("user", Text.of(draft, DRAFT), DRAFT)
-            app.inspector.show(composed(tree=chat_tree((*stored, said_now))))
+            app.pane.show(composed(tree=chat_tree((*stored, said_now))))
             await pilot.pause()
             drawn = view._drawn  # pyright: ignore[reportPrivateUsage]
             kept = [drawn[y] for y in range(view.size.height)]

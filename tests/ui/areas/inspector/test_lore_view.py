@@ -16,7 +16,6 @@ from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import LoreView, View
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
@@ -39,16 +38,16 @@ class LoreApp(InspectorApp):
 
     @property
     def lore(self) -> LoreView:
-        view = self.inspector.view_now
+        view = self.pane.view_now
         assert isinstance(view, LoreView)
         return view
 
 
 async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
-    if app.inspector.view_shown is not View.LORE:
+    if app.pane.view_shown is not View.LORE:
         await pilot.press("L")
-        app.inspector.show_lore(app.table)
+        app.pane.show_lore(app.table)
         await pilot.pause()
     if keys:
         await pilot.press(*keys)
@@ -84,7 +83,7 @@ async def test_places_tokens_budgets_and_books_are_shown() -> None:
         assert " ".join(rows[3].split()).endswith(
             "draft. “b” · with the system messages · 5 tokens"
         )
-        status = app.inspector._status.rule
+        status = app.pane._status.rule
         assert status.endswith("Of the lorebook “b”. Place: with the system messages; 5 tokens.")
 
 
@@ -98,7 +97,7 @@ async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry(
         assert app.lore.row_here.text.startswith("· late")
         rows = await shown(pilot, app, "K")
         assert rows[0].startswith("Turn 1  a fox")
-        assert app.inspector._status.rule.startswith("It is not active before there are 4 messages")
+        assert app.pane._status.rule.startswith("It is not active before there are 4 messages")
         rows = await shown(pilot, app, "f")
         assert rows[0].startswith("This request")
         rows = await shown(pilot, app, *["left"] * 9)
@@ -109,8 +108,7 @@ async def test_enter_leads_to_the_message_with_the_key_and_w_to_the_entry() -> N
     app = LoreApp(*TEXTS)
     async with app.run_test(size=(80, 30)) as pilot:
         await shown(pilot, app, "enter", "left", "enter", "left", "left", "enter", "w")
-        origins = [event.origin for event in app.asked if isinstance(event, Inspector.OriginChosen)]
-        assert [(origin.kind, origin.id) for origin in origins] == [
+        assert [(origin.kind, origin.id) for origin in app.origins] == [
             (OriginKind.DRAFT, ""),
             (OriginKind.HISTORY, "5"),
             (OriginKind.HISTORY, "0"),
@@ -153,12 +151,12 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.press(*["right_square_bracket"] * 6)
         await pilot.pause()
-        assert app.inspector.view_shown is View.PAYLOAD, "it went round once"
-        assert "Lore" not in app.inspector._view_tabs.render().plain
+        assert app.pane.view_shown is View.PAYLOAD, "it went round once"
+        assert "Lore" not in app.pane._view_tabs.render().plain
         await pilot.press("L")
-        app.inspector.show_lore(None)
+        app.pane.show_lore(None)
         await pilot.pause()
-        view = app.inspector.view_now
+        view = app.pane.view_now
         assert isinstance(view, LoreView)
         assert rows_shown(view)[0].startswith("No lorebook is searched")
 

@@ -161,27 +161,6 @@ def test_the_kinds_that_occur() -> None:
     }
 
 
-def test_an_offset_leads_back_into_the_source() -> None:
-    source = 'one "two"\n\u200b' + "three four five six seven eight nine ten " * 3
-    origin = Origin(OriginKind.HISTORY, "m")
-    layout = PayloadLayout(render(Obj((("content", Str(Text.of(source, origin))),))), 40)
-    offsets: list[int] = []
-    for row in range(1, layout.rows - 1):
-        spot = layout.spot(row)
-        line = layout.line(spot)
-        start, end = line.slice(spot.row)
-        run = next(
-            r for r in line.runs_in(start, end) if r.piece.start is not None and r.start > 11
-        )
-        offset = line.source_offset(run, max(run.start, start))
-        assert offset is not None
-        offsets.append(offset)
-        if row > 2:
-            assert line.text[start:end].rstrip('"') == source[offset:][: end - start]
-    assert offsets[:2] == [0, source.index("\u200b")]
-    assert offsets == sorted(offsets)
-
-
 def test_the_newest_message_is_found_before_system_text_and_tools() -> None:
     newest = said("user", history(1, "The newest"), Origin(OriginKind.HISTORY, "m1"))
     system = Obj((("type", Str(Text.glue("text"))), ("text", Str(history(0, "Rules")))))

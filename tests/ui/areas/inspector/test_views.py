@@ -37,7 +37,6 @@ from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage
 from tui_chat.ui.areas.inspector import payload_blocks
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
@@ -61,7 +60,7 @@ RAW = RawResponse(
 
 
 def rows_of(app: InspectorApp) -> str:
-    return "\n".join(rows_shown(app.inspector.view_now))
+    return "\n".join(rows_shown(app.pane.view_now))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
@@ -75,15 +74,15 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=size) as pilot:
-        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message))
-        app.inspector.compare_with("the last request", composed(draft="other").payload)
+        app.pane.show_reply(ReplyDetails(REPLY, REPLY.message))
+        app.pane.compare_with("the last request", composed(draft="other").payload)
         await press(pilot, key)
-        view = app.inspector.view_now
+        view = app.pane.view_now
         assert view.has_focus
         assert view.size.height >= 3
         for y in range(view.size.height):
             assert view.render_line(y).cell_length == view.size.width
-        for widget in app.inspector.query("*"):
+        for widget in app.pane.query("*"):
             if widget.display and widget.size.height:
                 assert widget.region.bottom <= size[1]
 
@@ -93,14 +92,14 @@ async def test_a_click_on_a_tab_shows_its_view() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.click(ViewTabs, offset=(2, 0))
         await pilot.pause()
-        assert app.inspector.view_shown is View.CONTEXT
+        assert app.pane.view_shown is View.CONTEXT
         await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
-        assert app.inspector.view_shown is View.BUDGET
+        assert app.pane.view_shown is View.BUDGET
 
 
 def go_to_row(app: InspectorApp, words: str) -> None:
     """Put the cursor on the first row with some words."""
-    view = app.inspector.view_now
+    view = app.pane.view_now
     assert isinstance(view, RowsView)
     view.set_cursor(next(at for at, row in enumerate(view.rows) if words in row.text))
 
@@ -110,7 +109,7 @@ async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() 
     role = Role("r", "Ada\x1b[31m", settings=Settings(temperature=0.5, top_k=3))
     request = compose(Inputs(endpoint, Preset("P"), draft="Hi", role=role))
     app = InspectorApp(request)
-    app.inspector.in_protocol = lambda composed, protocol: encode(
+    app.pane.in_protocol = lambda composed, protocol: encode(
         composed.envelope, replace(composed.endpoint, protocol=protocol)
     )
     async with app.run_test(size=(100, 40)) as pilot:
@@ -130,7 +129,7 @@ async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() 
         assert "│ Gemini: /generationConfig/topK 3" in text
         assert "│ Anthropic: /top_k 3" in text
         await press(pilot, "p")
-        assert app.inspector.view_shown is View.PAYLOAD
+        assert app.pane.view_shown is View.PAYLOAD
         await press(pilot, "c", "enter")
         assert "Gemini" not in rows_of(app)
 
@@ -141,13 +140,13 @@ async def test_the_line_of_a_setting_tells_who_set_it_and_its_note() -> None:
     request = compose(Inputs(endpoint, Preset("P"), draft="Hi", settings=settings))
     app = InspectorApp(request)
     async with app.run_test(size=(100, 40)) as pilot:
-        assert app.inspector.reveal(Origin(OriginKind.SETTING, "stop", "stop, set by the session"))
+        assert app.pane.reveal(Origin(OriginKind.SETTING, "stop", "stop, set by the session"))
         await pilot.pause()
         assert app.view.under is not None
         assert app.view.under.origin.label == "setting “stop, set by the session”"
         effort = next(n.origin for n in request.notes if n.code == "setting-changed")
         assert effort is not None
-        assert app.inspector.reveal(effort)
+        assert app.pane.reveal(effort)
         await pilot.pause()
         assert app.view.note_here is not None
         assert "“minimal” is sent as the effort “low”" in app.view.note_here.sentence
@@ -165,7 +164,7 @@ async def test_the_context_view_shows_placement_and_unfolds_a_turn() -> None:
         go_to_row(app, "Style")
         await press(pilot, "enter")
         assert "System messages go first" in rows_of(app)
-        app.inspector.show(composed(draft="another key"))
+        app.pane.show(composed(draft="another key"))
         await pilot.pause()
         assert "System messages go first" in rows_of(app)
         await press(pilot, "enter")
@@ -176,7 +175,7 @@ async def test_the_omitted_history_unfolds_with_its_cost() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
         await press(pilot, "c")
-        view = app.inspector.view_now
+        view = app.pane.view_now
         assert isinstance(view, RowsView)
         at = next(i for i, row in enumerate(view.rows) if "left out" in row.text)
         await pilot.click(view, offset=(4, at))
@@ -220,9 +219,9 @@ async def test_a_recorded_request_says_what_of_it_was_sent(
 async def test_the_difference_marks_what_changed() -> None:
     app = InspectorApp(composed(draft="Say it in winter"))
     async with app.run_test(size=(80, 40)) as pilot:
-        app.inspector.compare_with("the last request", composed(draft="Say it in summer").payload)
+        app.pane.compare_with("the last request", composed(draft="Say it in summer").payload)
         await press(pilot, "d")
-        view = app.inspector.view_now
+        view = app.pane.view_now
         assert isinstance(view, RowsView)
         rows = [row for row in view.rows if row.text[:1] in "+-" and row.text.strip()]
         assert [row.text.split('"')[3] for row in rows] == ["Say it in summer", "Say it in winter"]
@@ -234,7 +233,7 @@ async def test_the_difference_marks_what_changed() -> None:
 async def test_the_reply_view_shows_usage_and_calls() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
-        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message, RAW))
+        app.pane.show_reply(ReplyDetails(REPLY, REPLY.message, RAW))
         await press(pilot, "e")
         text = rows_of(app)
         for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
@@ -247,7 +246,7 @@ async def test_the_reply_view_shows_usage_and_calls() -> None:
         assert "0.25s data: {}" in text
         assert "1.50s data: [1]" in text
         assert "          data: [2]" in text
-        app.inspector.show_reply(ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
+        app.pane.show_reply(ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
         await pilot.pause()
         assert "complete  by a model that is not known" in rows_of(app)
 
@@ -264,7 +263,7 @@ async def test_folding_hides_a_message_and_stays_while_one_types() -> None:
         assert view.layout_now.rows < rows
         assert "⋯" in "\n".join(rows_shown(view))
         draft = said("user", Text.of("more", DRAFT), DRAFT)
-        app.inspector.show(composed(tree=chat_tree((*stored, draft))))
+        app.pane.show(composed(tree=chat_tree((*stored, draft))))
         await pilot.pause()
         assert view.layout_now.spot(view.layout_now.row_at("/messages/3") or 0).folded
         view.go_to("/messages/3/content")
@@ -294,11 +293,11 @@ async def test_find_works_while_typing_and_with_n() -> None:
 async def test_a_source_reveals_all_its_places() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(60, 40)) as pilot:
-        assert app.inspector.reveal(STYLE) == 1
+        assert app.pane.reveal(STYLE) == 1
         await pilot.pause()
         assert app.view.under is not None
         assert app.view.under.origin == STYLE
-        assert app.inspector.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
+        assert app.pane.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
 
 
 async def test_context_and_payload_show_the_same_place() -> None:
@@ -306,13 +305,13 @@ async def test_context_and_payload_show_the_same_place() -> None:
     async with app.run_test(size=(60, 40)) as pilot:
         await press(pilot, "g", "down", "down", "c")
         go_to_row(app, "Style")
-        view = app.inspector.view_now
+        view = app.pane.view_now
         assert isinstance(view, RowsView)
         for step in range(3):
             await press(pilot, "down")
             row = view.row_here
             assert row is not None
-            if row.origin is None or app.inspector.is_left_out(row.origin):
+            if row.origin is None or app.pane.is_left_out(row.origin):
                 continue
             await press(pilot, "p")
             assert app.view.under is not None, step
@@ -333,10 +332,9 @@ async def test_the_payload_follows_the_draft_where_the_context_did() -> None:
 async def test_escape_closes_a_banner() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(60, 40)) as pilot:
-        app.inspector.show_banner("as sent at 12:03")
+        app.pane.show_banner("as sent at 12:03")
         await press(pilot, "escape")
-        live = [each for each in app.asked if isinstance(each, Inspector.LiveWanted)]
-        assert len(live) == 1
+        assert app.actions.run == [("return_to_live",)]
 
 
 def test_the_unfolded_body_is_the_folded_one_again() -> None:

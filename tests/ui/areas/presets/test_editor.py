@@ -34,6 +34,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views import View
@@ -385,16 +386,18 @@ async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_pat
         await pilot.press("u", "u")
         await settle(pilot)
         assert message(pane, "rule").cache_control is None
-        inspector = pane.app.query_one(Inspector)
+        app = pane.app
+        assert isinstance(app, TuiChat)
+        inspector = app.query_one(Inspector)
         for origin, marked in (
             (Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")), "note"),
             (Origin(OriginKind.HISTORY, "nobody"), "history"),
         ):
-            inspector.post_message(Inspector.MarkWanted(origin))
+            await app.panes.toggle_cache_mark(origin)
             await settle(pilot)
             assert message(pane, marked).cache_control == "5m"
             assert "⛁ 5m" in "\n".join(lines(pane))
-        inspector.post_message(Inspector.MarkWanted(Origin(OriginKind.DRAFT)))
+        await app.panes.toggle_cache_mark(Origin(OriginKind.DRAFT))
         await settle(pilot)
         assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
         inspector.focus()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.policies import KIND_TITLES
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
@@ -300,32 +301,35 @@ class InspectorArea(Area):
 
     # --- views and comparing -------------------------------------------------------------
 
-    def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
+    def action_show_in_protocol(self, protocol: str) -> None:
+        """Show the request in another protocol; the session stays as it is."""
         if self.host.workspace is not None:
-            self.host.workspace.live_request.show_in(event.protocol)
+            self.host.workspace.live_request.show_in(Protocol(protocol))
 
     def on_inspector_view_changed(self) -> None:
         if self.pane is not None and self.host.workspace is not None:
             with self.context.report_errors("The request cannot be shown."):
                 self._show_request(self.pane, self.workspace)
 
-    async def on_inspector_lorebooks_wanted(self) -> None:
-        """Choose, create and edit lorebooks."""
-        await self.tui.run_action("presets.choose_lorebooks")
-
-    def on_inspector_kind_wanted(self) -> None:
-        self.action_choose_kind()
-
-    def on_inspector_live_wanted(self) -> None:
+    def action_return_to_live(self) -> None:
         """Show the live request again; nothing can be sent from a viewer, which has none."""
         viewed = self.workspace.state.request.viewed
         if not (self.context.read_only and viewed is not None and viewed.is_automatic):
             self.workspace.live_request.return_to_live()
 
+    async def action_toggle_cache_mark(self) -> None:
+        """Give what the cursor is on the next cache mark: another lifetime, or none."""
+        if self.pane is not None:
+            await self.host.panes.toggle_cache_mark(self.pane.origin_under_cursor)
+
     @work(group="dialog", exclusive=True)
-    async def on_inspector_against_wanted(self) -> None:
+    async def action_compare(self) -> None:
+        """Show the differences to another request, asking to which."""
+        from tui_chat.ui.areas.inspector.tabs import View
         from tui_chat.ui.dialogs.requests import ask_diff_base
 
+        if self.pane is not None:
+            self.pane.view_shown = View.DIFF
         workspace = await self.host.opened_workspace()
         current = workspace.state.request.diff_base.choice
         chosen = await ask_diff_base(self.tui, workspace, current)

@@ -15,7 +15,6 @@ from tui_chat.models.json_tree import Str, Tree
 from tui_chat.models.payload import LinePiece, first_line
 from tui_chat.models.sanitize import character_name, exact_runs
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE
 
 Part = Literal["open", "close", "leaf"]
 
@@ -137,16 +136,6 @@ class DrawnLine:
         while last < len(self.runs) and self.runs[last].start < end:
             last += 1
         return self.runs[first:last]
-
-    def source_offset(self, run: DrawnRun, at: int) -> int | None:
-        """Return the index in the origin's own text of the character at `at`; None if the run is
-        not a quotation.
-        """
-        if run.piece.start is None:
-            return None
-        first = next(other.start for other in self.runs if other.piece is run.piece)
-        # An escape stands for one character.
-        return run.piece.start + len(ESCAPE.sub("x", self.text[first:at]))
 
 
 @dataclass(frozen=True, slots=True)

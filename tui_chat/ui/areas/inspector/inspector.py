@@ -1,15 +1,16 @@
 """The inspector: the exact request, live, before it is sent.
 
-This module is what keys and clicks do; what the inspector shows is in `frame`. It decides nothing
-about the session: requests are posted as messages.
+This module is what keys and clicks do; what the inspector shows is in `frame`. What concerns the
+session runs actions of the areas.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import events
 from textual.actions import SkipAction
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -55,28 +56,12 @@ class Inspector(InspectorFrame):
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
         Binding("o", "notes", "Notes", show=False),
         Binding("w", "source", "To where it came from", show=False),
-        Binding("a", "against", "Compare with", show=False),
-        Binding("s", "kind", "Request of another action", show=False),
-        Binding("m", "mark", "Cache mark", show=False),
+        Binding("a", "inspector.compare", "Compare with", show=False),
+        Binding("s", "inspector.choose_kind", "Request of another action", show=False),
+        Binding("m", "inspector.toggle_cache_mark", "Cache mark", show=False),
         Binding("Y", "copy('http')", "Copy as HTTP", show=False),
         Binding("escape", "live", "Back to live", show=False),
     ]
-
-    class ProtocolChosen(Message):
-        """The user wants to see the request in another protocol; the session stays as it is."""
-
-        def __init__(self, protocol: Protocol) -> None:
-            super().__init__()
-            self.protocol = protocol
-
-    class OriginChosen(Message):
-        """The user wants to see the origin of a piece of the body."""
-
-        def __init__(self, origin: Origin, start: int | None) -> None:
-            super().__init__()
-            self.origin = origin
-            self.start = start
-            """Index in the origin's own text; None if it is not a quotation."""
 
     class OriginPointed(Message):
         """The origin under the cursor changed; None for none."""
@@ -84,25 +69,6 @@ class Inspector(InspectorFrame):
         def __init__(self, origin: Origin | None) -> None:
             super().__init__()
             self.origin = origin
-
-    class MarkWanted(Message):
-        """The user wants the next cache mark at the cursor: another lifetime, or none."""
-
-        def __init__(self, origin: Origin | None) -> None:
-            super().__init__()
-            self.origin = origin
-
-    class AgainstWanted(Message):
-        """The user wants to compare with something else."""
-
-    class LorebooksWanted(Message):
-        """The user wants to choose lorebooks."""
-
-    class KindWanted(Message):
-        """The user wants to see what another action than sending would send."""
-
-    class LiveWanted(Message):
-        """The user wants the live request again: the one that Enter would send."""
 
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""
@@ -137,31 +103,29 @@ class Inspector(InspectorFrame):
             if origin is not None:
                 now.reveal(origin)
 
-    def action_source(self) -> None:
+    async def action_source(self) -> None:
         view = self.view_now
         if self._notes.has_focus_within:
             origin = note.origin if (note := self._notes.current) is not None else None
         elif isinstance(view, PayloadView):
-            view.action_open()
+            await view.action_open()
             return
         else:
             row = view.row_here
             origin = row.origin if row is not None else None
-        self.post_message(self.OriginChosen(origin or GLUE, None))
+        await self._reveal_origin(origin or GLUE)
 
-    def action_kind(self) -> None:
-        self.post_message(self.KindWanted())
+    async def _reveal_origin(self, origin: Origin) -> None:
+        """Go to where a piece of the request came from."""
+        app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        await app.run_action(("panes", "reveal_origin", (origin,)))
 
-    def action_against(self) -> None:
-        """Compare with something else."""
-        self.view_shown = View.DIFF
-        self.post_message(self.AgainstWanted())
+    @property
+    def origin_under_cursor(self) -> Origin | None:
+        """The origin of what the cursor or the mouse is on."""
+        return self._status.under.origin if self._status.under is not None else None
 
-    def action_mark(self) -> None:
-        under = self._status.under
-        self.post_message(self.MarkWanted(under.origin if under is not None else None))
-
-    def action_live(self) -> None:
+    async def action_live(self) -> None:
         """Close the line to find words, else go back to the live request; if that is shown, leave
         Esc to the app.
         """
@@ -170,7 +134,7 @@ class Inspector(InspectorFrame):
             return
         if not self.is_banner_up:
             raise SkipAction
-        self.post_message(self.LiveWanted())
+        await self.run_action("inspector.return_to_live")
 
     def action_copy(self, form: str) -> None:
         from tui_chat.analysis.http_text import as_curl, as_http
@@ -180,10 +144,9 @@ class Inspector(InspectorFrame):
             self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
             self._notify_copied("the request as curl" if form == "curl" else "the request", text)
 
-    def on_click(self, event: events.Click) -> None:
-        """Go back to the live request by a click on the banner."""
+    async def on_click(self, event: events.Click) -> None:
         if event.widget is self._banner:
-            self.post_message(self.LiveWanted())
+            await self.run_action("inspector.return_to_live")
 
     def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
         event.stop()
@@ -193,21 +156,21 @@ class Inspector(InspectorFrame):
         self._status.rule = row.hint if row is not None else ""
         self.post_message(self.OriginPointed(origin))
 
-    def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
+    async def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
         event.stop()
         match event.row.action:
             case diffs.CHOOSE:
-                self.post_message(self.AgainstWanted())
+                await self.run_action("inspector.compare")
             case requests.COPY_CURL:
                 self.action_copy("curl")
             case requests.COPY_HTTP:
                 self.action_copy("http")
             case lores.CHOOSE_BOOKS:
-                self.post_message(self.LorebooksWanted())
+                await self.run_action("presets.choose_lorebooks")
             case lores.SHOW_MESSAGE if isinstance(view := self.view_now, LoreView):
-                self.post_message(self.OriginChosen(view.message_origin or GLUE, None))
+                await self._reveal_origin(view.message_origin or GLUE)
             case _ if event.row.origin is not None:
-                self.post_message(self.OriginChosen(event.row.origin, None))
+                await self._reveal_origin(event.row.origin)
             case _:
                 pass
 
@@ -217,9 +180,9 @@ class Inspector(InspectorFrame):
         if forecast is not None and forecast.at.origin is not None:
             self.reveal(forecast.at.origin)
 
-    def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
+    async def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
         event.stop()
-        self.post_message(self.ProtocolChosen(event.protocol))
+        await self.run_action(f"inspector.show_in_protocol('{event.protocol}')")
 
     def action_protocol(self, name: str) -> None:
         self._tabs.choose(Protocol(name))
@@ -247,10 +210,6 @@ class Inspector(InspectorFrame):
         self._status.places = ""
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
-
-    def on_payload_view_origin_selected(self, event: PayloadView.OriginSelected) -> None:
-        event.stop()
-        self.post_message(self.OriginChosen(event.origin, event.start))
 
     def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
         event.stop()
@@ -317,5 +276,5 @@ class Inspector(InspectorFrame):
         event.stop()
         origin = event.note.origin
         if origin is None or not self.reveal(origin):
-            self.notify("It has no place in the body; w goes to where it came from.")
+            self.notify("This note has no position in the body. Press w to go to its source.")
         self.view_now.focus()

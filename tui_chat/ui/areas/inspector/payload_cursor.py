@@ -56,14 +56,10 @@ class BodyCursor:
         """Return what is under it."""
         return target_at(*layout.seen(min(self.row, layout.rows - 1)), None, self.piece)
 
-    def source(self, layout: PayloadLayout) -> tuple[Origin, int | None] | None:
-        """Return the origin under it, and the index in the origin's own text."""
-        spot, line = layout.seen(self.row)
+    def source(self, layout: PayloadLayout) -> Origin | None:
+        """Return the origin under it."""
         _, run = self.runs(layout)
-        if run is None:
-            return None
-        at = max(run.start, line.slice(spot.row)[0])
-        return run.piece.origin, line.source_offset(run, at)
+        return run.piece.origin if run is not None else None
 
     def next_piece(self, layout: PayloadLayout, step: int) -> int | None:
         """Return the index of the next piece of the row that has another origin."""

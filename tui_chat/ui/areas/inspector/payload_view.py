@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Event
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import events, work
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
@@ -106,15 +107,6 @@ class PayloadView(LineView):
 
     class LaidOut(Message):
         """The body was laid out for another width; until then its size is unknown."""
-
-    class OriginSelected(Message):
-        """The user wants to see the origin of this."""
-
-        def __init__(self, origin: Origin, start: int | None) -> None:
-            super().__init__()
-            self.origin = origin
-            self.start = start
-            """Index in the origin's own text; None if it is not a quotation."""
 
     class BodyFindRequested(Message):
         """The user wants to type words to find."""
@@ -515,7 +507,7 @@ class PayloadView(LineView):
         self._mouse = None
         self._post_target()
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Put the cursor under the mouse; open the origin on a double click."""
         offset = event.get_content_offset(self)
         layout, row = self.layout_now, self.line_under(event)
@@ -528,7 +520,7 @@ class PayloadView(LineView):
         if spot.folded or (event.chain == 1 and offset.x < GUTTER and spot.place.part == "open"):
             self.action_fold()
         elif event.chain == 2:
-            self.action_open()
+            await self.action_open()
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows; first into sight if it was scrolled away."""
@@ -570,11 +562,12 @@ class PayloadView(LineView):
 
     # Asking
 
-    def action_open(self) -> None:
-        """Request the origin of what the cursor is on."""
+    async def action_open(self) -> None:
+        """Go to where what the cursor is on came from."""
         layout = self.layout_now
-        if layout is not None and (source := self.cursor.source(layout)) is not None:
-            self.post_message(self.OriginSelected(*source))
+        if layout is not None and (origin := self.cursor.source(layout)) is not None:
+            app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+            await app.run_action(("panes", "reveal_origin", (origin,)))
 
     def action_copy(self) -> None:
         """Copy the exact body to the clipboard."""
