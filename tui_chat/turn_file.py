@@ -6,21 +6,20 @@
    machine composes the request again, offline.
 2. `request` has the exact body as text and its SHA-256, to compare a recomposed body with.
 3. It contains no key, key reference or proxy.
-4. A file may come from anyone: pydantic checks every field before it is used.
+4. A file may come from anyone: every field is checked before it is used.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import field, replace
-from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from tui_chat import __version__
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
@@ -28,10 +27,8 @@ from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.setting_json import with_nested_settings
+from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.models.usage import NO_USAGE, Usage
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 KEY = "tuiChatTurn"
 """The key that identifies such a file; its value is the version of the format."""
@@ -142,18 +139,8 @@ def holds_turn(text: str) -> bool:
         return False
 
 
-@cache
-def _turn_adapter() -> TypeAdapter[TurnFile]:
-    """Return the validator of turn files. Creating it takes 20 ms, and a folder may have many."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(TurnFile)
-
-
 def read_turn(text: str, source: str) -> TurnFile:
     """Parse a turn from JSON text; `source` is what errors call it. Raises InputError."""
-    from pydantic import ValidationError  # slow to import
-
     try:
         found = cast("Json", decode_json(text, 2 * MAX_DEPTH))
     except JsonError as fault:
@@ -170,13 +157,11 @@ def read_turn(text: str, source: str) -> TurnFile:
         role = with_nested_settings(cast("Json", inputs)["role"])
         found = {**found, "inputs": {**cast("Json", inputs), "role": role}}
     try:
-        turn = _turn_adapter().validate_python(found)
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(("$", *map(str, fault["loc"])))
-        raise InputError(f"{source}: {place}: {fault['msg']}") from None
-    except RecursionError as error:
-        raise InputError(f"{source} is nested too deeply") from error
+        turn = read(TurnFile, found, is_own=True)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        place = ".".join(("$", *map(str, fault.path)))
+        raise InputError(f"{source}: {located(place, fault.sentence)}") from None
     try:
         json.loads(turn.request.body)
     except (ValueError, RecursionError):

@@ -15,7 +15,7 @@ import pytest
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Accepts, Check, Fields, Form, Key, Range, accepts
 from tui_chat.models.json_values import plain
-from tui_chat.models.typed_json import BadValue, read, read_fields
+from tui_chat.models.typed_json import InvalidValue, read, read_fields
 
 
 class Color(Enum):
@@ -58,7 +58,7 @@ class Outer:
 
 
 def faults(value: object, **options: bool) -> list[tuple[str, str]]:
-    with pytest.raises(BadValue) as error:
+    with pytest.raises(InvalidValue) as error:
         read(Outer, value, **options)
     return [
         (".".join(map(str, each.path)), each.sentence.partition(";")[0])
@@ -127,7 +127,7 @@ def test_what_pack_wrote_has_no_limits_and_may_have_unknown_keys():
 
 def test_some_fields_of_a_value():
     assert read_fields(Outer, {"kind": "a", "even": 2}) == {"kind": "a", "even": 2}
-    with pytest.raises(BadValue, match="is unknown"):
+    with pytest.raises(InvalidValue, match="is unknown"):
         read_fields(Outer, {"odd": "a"})
     part = Annotated[dict[str, Any], Fields(Inner, Outer)]
     assert read(part, {"number": 2, "kind": "b"}) == {"number": 2, "kind": "b"}
@@ -137,14 +137,14 @@ def test_texts_of_numbers_where_people_may_write_them():
     given = {"name": "n", "inner": {"number": "3"}, "switch": "no", "share": "1.5", "even": 2.0}
     value = read(Outer, given, is_lax=True)
     assert (value.inner, value.switch, value.share, value.even) == (Inner(3), False, 1.5, 2)
-    with pytest.raises(BadValue, match="whole number"):
+    with pytest.raises(InvalidValue, match="whole number"):
         read(Outer, {"name": "n", "even": "x"}, is_lax=True)
 
 
 def test_pairs_may_be_an_object():
     pairs = tuple[tuple[str, Inner], ...]
     assert read(pairs, {"a": {"number": 2}}) == (("a", Inner(2)),) == read(pairs, [["a", Inner(2)]])
-    with pytest.raises(BadValue) as error:
+    with pytest.raises(InvalidValue) as error:
         read(pairs, {"a": {"number": 20}})
     assert error.value.faults[0].path == ("a", "number")
 

@@ -34,7 +34,7 @@ from tui_chat.ui.key_bindings import screen_errors
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
 
-PACKAGES = ("textual", "httpx", "aiosqlite", "splintr-rs", "pydantic", "click", "keyring")
+PACKAGES = ("textual", "httpx", "aiosqlite", "splintr-rs", "click", "keyring")
 SMALLEST = (80, 24)
 """Columns and rows that the screen is made for."""
 LEAST_ROOM = 100_000_000

@@ -4,7 +4,7 @@ values              Config
 sources             reads it: file < environment < flags
 built_in_endpoints  the endpoints that exist without any configuration
 file                config.toml and the lines of its keys; imported only if there is one
-schema              the keys it may have, checked by pydantic
+schema              the keys that it may have
 """
 
 from tui_chat.config.built_in_endpoints import (

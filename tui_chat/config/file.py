@@ -80,7 +80,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import spellings
 from tui_chat.models.tool import Tool
-from tui_chat.models.typed_json import BadValue, Fault, read
+from tui_chat.models.typed_json import Fault, InvalidValue, read
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_TRIES = 2_000
@@ -199,7 +199,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
     raw = parse_toml(text, name)
     try:
         found: ConfigFile = read(ConfigFile, raw, is_lax=True)
-    except BadValue as error:
+    except InvalidValue as error:
         faults = error.faults
         sentences = "; ".join(_fault(text, fault) for fault in faults[:_MOST_FAULTS])
         more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""

@@ -21,7 +21,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 
 from tui_chat.interop.formats import ObjectFormat, Reading, StreamedFormat
 from tui_chat.interop.json_stream import BadValue, JsonStream
@@ -34,6 +34,7 @@ from tui_chat.models.citations import (
     web_address,
 )
 from tui_chat.models.json_text import JsonObject, as_object, clean_json
+from tui_chat.models.json_values import plain
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
@@ -43,10 +44,9 @@ from tui_chat.models.setting_json import settings_json, with_nested_settings
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.typed_json import InvalidValue, read
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
-
+T = TypeVar("T")
 FORMAT, VERSION = "tui-chat", 1
 
 _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
@@ -71,17 +71,19 @@ def begin(program: str) -> str:
 
 def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]:
     """Yield a session as text; `first` if it is the first one in the file."""
-    facts: dict[str, Any] = {"session": _plain(Session, transcript.session)}
+    facts: dict[str, Any] = {"session": plain(transcript.session)}
     if transcript.role is not None:
-        facts["role"] = _plain(Role, transcript.role)
+        facts["role"] = plain(transcript.role)
     if transcript.variables:
         facts["variables"] = dict(transcript.variables)
     yield ("\n" if first else ",\n") + _text(facts)[:-1] + ', "messages": ['
     between = "\n"
     for entry in transcript.entries:
-        plain = _plain(Entry, entry)
-        message = plain.pop("message")
-        yield between + _text({**message, **plain})
+        fields = plain(entry)
+        message = fields.pop("message")
+        for name in _DERIVED:
+            fields.pop(name, None)
+        yield between + _text({**message, **fields})
         between = ",\n"
     yield "\n]"
     for name, many in (
@@ -98,8 +100,7 @@ def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]
 
 
 def _plain_request(sent: StoredRequest) -> dict[str, Any]:
-    plain = _plain(RequestRecord, replace(sent.request, body=None))
-    exported = {"message_id": sent.message_id, **plain}
+    exported = {"message_id": sent.message_id, **plain(replace(sent.request, body=None))}
     body = sent.request.body
     if body is not None and sha256(body).hexdigest() == sent.request.sha256:
         try:
@@ -112,13 +113,6 @@ def _plain_request(sent: StoredRequest) -> dict[str, Any]:
 def end() -> str:
     """Return the end of a file."""
     return "\n]}\n"
-
-
-def _plain(kind: type, value: object) -> dict[str, Any]:
-    plain = _adapter(kind).dump_python(value, exclude_defaults=True)
-    for name in _DERIVED:
-        plain.pop(name, None)
-    return plain
 
 
 def _text(value: object) -> str:
@@ -235,7 +229,7 @@ def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
     if not isinstance(message_id, str) or message_id not in known:
         raise UnreadableConversation(f"{place}.message_id", "must be one of the messages")
     body = _body(data, place)
-    record: RequestRecord = _read(RequestRecord, {**data, "body": None}, place)
+    record = _read(RequestRecord, {**data, "body": None}, place)
     _check_time(record.created, f"{place}.created")
     for name, pattern, found in (
         ("method", _METHOD, record.method),
@@ -279,9 +273,9 @@ def _revision(data: JsonObject, place: str) -> tuple[str, str]:
 def _entry(data: object, known: set[str], place: str) -> Entry:
     if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
-    plain = {k: v for k, v in cast("dict[str, Any]", data).items() if k not in _DERIVED}
-    plain["message"] = data
-    entry = _read(Entry, plain, place)
+    fields = {k: v for k, v in cast("dict[str, Any]", data).items() if k not in _DERIVED}
+    fields["message"] = data
+    entry = _read(Entry, fields, place)
     message = entry.message
     _check_id(message.id, f"{place}.id")
     if message.id in known:
@@ -297,8 +291,7 @@ def _entry(data: object, known: set[str], place: str) -> Entry:
         raise UnreadableConversation(f"{place}.cost", "must be a number of US dollars")
     _check_semantics(message.semantics, f"{place}.semantics")
     if entry.status == "streaming":  # exported while it was arriving
-        plain["status"] = "interrupted"
-        return _read(Entry, plain, place)
+        return replace(entry, status="interrupted")
     return entry
 
 
@@ -356,7 +349,7 @@ def read_references(data: object, place: str) -> References:
     """Return what a reply rests on. Raises UnreadableConversation."""
     if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
-    found: References = _read(References, clean_json(cast("JsonObject", data)), place)
+    found = _read(References, clean_json(cast("JsonObject", data)), place)
     _check_references(found, place)
     return found
 
@@ -382,33 +375,12 @@ def _check_references(references: References, place: str) -> None:
             raise UnreadableConversation(here, "must start before it ends")
 
 
-def _read(kind: type, data: object, place: str) -> Any:
-    from pydantic import ValidationError
-
+def _read(kind: type[T], data: object, place: str) -> T:
+    """Return the value that was written. Raises UnreadableConversation."""
     try:
-        return _adapter(kind).validate_python(data)
-    except ValidationError as error:
-        raise _validation_fault(error, place) from error
-
-
-def _validation_fault(error: ValidationError, place: str) -> UnreadableConversation:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    names = [name for name in fault["loc"] if name != "message"]
-    path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
-    return UnreadableConversation(place + path, fault["msg"][:1].lower() + fault["msg"][1:])
-
-
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Return pydantic's adapter of a type, created on first use."""
-    if kind not in _ADAPTERS:
-        from pydantic import TypeAdapter
-
-        from tui_chat.models.message import Message, MessageRole  # of `Entry`'s annotations
-
-        named = {"Message": Message, "MessageRole": MessageRole}
-        _ADAPTERS[kind] = adapter = TypeAdapter(kind)
-        adapter.rebuild(raise_errors=False, _types_namespace=named)
-    return _ADAPTERS[kind]
+        return read(kind, data, is_own=True)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        names = [name for name in fault.path if name != "message"]
+        path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
+        raise UnreadableConversation(place + path, fault.sentence) from error

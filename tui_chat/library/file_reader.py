@@ -34,7 +34,7 @@ from tui_chat.models.json_text import (
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
-from tui_chat.models.typed_json import BadValue, Fault, read, read_fields
+from tui_chat.models.typed_json import Fault, InvalidValue, read, read_fields
 
 T = TypeVar("T")
 
@@ -276,7 +276,7 @@ class JsonFile:
         """Return the value of a type at a path; None if it has faults, which become findings."""
         try:
             return read(kind, value)
-        except BadValue as error:
+        except InvalidValue as error:
             self._report_faults(error.faults, path)
             return None
 
@@ -286,7 +286,7 @@ class JsonFile:
         """
         try:
             return read_fields(kind, value)
-        except BadValue as error:
+        except InvalidValue as error:
             self._report_faults(error.faults, path)
             return None
 

@@ -106,7 +106,7 @@ class Library:
 
     def profile(self, name: str) -> Profile:
         """Read a profile. Raises InputError if it does not exist or has errors."""
-        from tui_chat.library.roles_and_profiles import load_profile  # loads pydantic
+        from tui_chat.library.roles_and_profiles import load_profile
 
         return load_profile(self._path("profiles", name))
 
@@ -137,7 +137,7 @@ class Library:
 
     def role(self, name: str, text: str) -> Role:
         """Parse the text of a role file; the role's id defaults to the file's name."""
-        from tui_chat.library.roles_and_profiles import parse_role  # loads pydantic
+        from tui_chat.library.roles_and_profiles import parse_role
 
         return parse_role(text, str(self._own / "roles" / f"{name}.json"), name)
 
@@ -178,7 +178,7 @@ class Library:
         `overwrite`, and InputError for an empty name, if a new one would replace another, or if
         the file cannot be read or written.
         """
-        from tui_chat.library.roles_and_profiles import dump_profile  # loads pydantic
+        from tui_chat.library.roles_and_profiles import dump_profile
         from tui_chat.library.typed_fields import merge_edit
 
         is_there = name in self.files("profiles")

@@ -15,7 +15,7 @@ from tui_chat.errors import ChangedElsewhere, FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import fault_sentence
 from tui_chat.models.text import clean
-from tui_chat.models.typed_json import BadValue, read_fields
+from tui_chat.models.typed_json import InvalidValue, read_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -72,7 +72,7 @@ def typed_values(values: Values, fields: Mapping[str, Field], kind: type) -> dic
     raw = {name: _meant(value, fields[name].kind) for name, value in values.items()}
     try:
         found = read_fields(kind, {name: value for name, value in raw.items() if value is not None})
-    except BadValue as error:
+    except InvalidValue as error:
         fault = error.faults[0]
         name = str(fault.path[0])
         label = fields[name].label if name in fields else name

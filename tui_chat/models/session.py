@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
-
-if TYPE_CHECKING:
-    from tui_chat.models.message import Message, MessageRole
 
 EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
 """`complete` for all that a person wrote. A reply is `streaming` from before its request

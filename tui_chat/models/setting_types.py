@@ -21,7 +21,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import accepts, snake_case, words_of
 from tui_chat.models.json_text import describe_value
 from tui_chat.models.settings import Settings
-from tui_chat.models.typed_json import BadValue, Fault, read
+from tui_chat.models.typed_json import Fault, InvalidValue, read
 
 
 class SettingError(ValueError):
@@ -81,7 +81,7 @@ def read_setting(name: str, value: object) -> Any:
     kind = SETTINGS[name]
     try:
         return read(kind.hint, value)
-    except BadValue as error:
+    except InvalidValue as error:
         raise _setting_error(kind, error.faults[0]) from None
 
 

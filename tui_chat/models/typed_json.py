@@ -76,7 +76,7 @@ class Fault:
     """What was there. It may be a secret."""
 
 
-class BadValue(ValueError):
+class InvalidValue(ValueError):
     """JSON is not what a type says; `faults` has at least one."""
 
     def __init__(self, faults: list[Fault]) -> None:
@@ -85,25 +85,26 @@ class BadValue(ValueError):
 
 
 def read(kind: type[T] | Any, value: object, *, is_own: bool = False, is_lax: bool = False) -> T:
-    """Return the value of type `kind` that parsed JSON is. Raises BadValue with all faults."""
+    """Return the value of type `kind` that parsed JSON is. Raises InvalidValue with all faults."""
     reader = _reader(kind, _Mode(is_own, is_lax))
     try:
         return reader(value)
-    except BadValue:
+    except InvalidValue:
         raise
     except ValueError as error:
-        raise BadValue([Fault((), "value", str(error), value)]) from None
+        raise InvalidValue([Fault((), "value", str(error), value)]) from None
 
 
 def read_fields(kind: type, value: object) -> dict[str, Any]:
-    """Return those fields of a dataclass that an object has, by their names. Raises BadValue with
-    all faults.
+    """Return those fields of a dataclass that an object has, by their names.
+
+    Raises InvalidValue with all faults.
     """
     return read(Annotated[dict[str, Any], Fields(kind)], value)
 
 
 # Readers: functions from JSON to a value. They raise ValueError with what is wrong with the value
-# itself, and BadValue with what is wrong inside it.
+# itself, and InvalidValue with what is wrong inside it.
 
 _Reader = Callable[[Any], Any]
 
@@ -167,7 +168,7 @@ def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Re
             return None
         try:
             result = inner(value)
-        except BadValue:
+        except InvalidValue:
             raise
         except ValueError:
             if has_words:
@@ -268,7 +269,7 @@ def _list_reader(item: _Reader, make: Callable[[Any], Any]) -> _Reader:
         faults: list[Fault] = []
         found = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
         if faults:
-            raise BadValue(faults)
+            raise InvalidValue(faults)
         return make(found)
 
     return read
@@ -283,7 +284,7 @@ def _pair_reader(items: list[_Reader]) -> _Reader:
         pairs = enumerate(zip(items, values, strict=True))
         found = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
         if faults:
-            raise BadValue(faults)
+            raise InvalidValue(faults)
         return found
 
     return read
@@ -312,7 +313,7 @@ def _mapping_reader(kind: Any, arguments: tuple[Any, ...], mode: _Mode) -> _Read
         for name, each in _object(value).items():
             found[_inner(key, name, name, faults)] = _inner(item, each, name, faults)
         if faults:
-            raise BadValue(faults)
+            raise InvalidValue(faults)
         return MappingProxyType(found) if is_frozen else found
 
     return read
@@ -334,7 +335,7 @@ def _inner(reader: _Reader, value: Any, step: str | int, faults: list[Fault]) ->
     """Return a value inside of another one; None if it is not accepted, with its faults added."""
     try:
         return reader(value)
-    except BadValue as error:
+    except InvalidValue as error:
         faults += [
             Fault((step, *each.path), each.kind, each.sentence, each.value) for each in error.faults
         ]
@@ -401,7 +402,7 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
         found = _read_object(shape, value)
         missing = [key for key, name in shape.required if name not in found]
         if missing:
-            raise BadValue([Fault((key,), "missing", "is missing") for key in missing])
+            raise InvalidValue([Fault((key,), "missing", "is missing") for key in missing])
         return kind(**shape.hidden, **found)
 
     return read
@@ -429,5 +430,5 @@ def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
             continue
         found[name] = None if each is None else _inner(reader, each, key, faults)
     if faults:
-        raise BadValue(faults)
+        raise InvalidValue(faults)
     return found

@@ -67,7 +67,7 @@ class LibraryImport:
             return True
         if not isinstance(value.get("entries"), dict | list):
             return False
-        from tui_chat.library.lorebooks import read_lorebook  # loads pydantic
+        from tui_chat.library.lorebooks import read_lorebook
 
         if read_lorebook(text, name).book is None:
             return False

@@ -117,7 +117,7 @@ class Workspace:
 
     @cached_property
     def lorebooks(self) -> Lorebooks:
-        """The lorebooks that the user edits; their files are read by pydantic, not at the start."""
+        """The lorebooks that the user edits; their files are not read at the start."""
         from tui_chat.workspace.lorebooks import Lorebooks
 
         return Lorebooks(self)

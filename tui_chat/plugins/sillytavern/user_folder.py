@@ -178,7 +178,7 @@ class SillyTavernImport:
         return self._add("presets", preset.name, dump_preset(preset))
 
     def _take_book(self, path: Path) -> None:
-        from tui_chat.library.lorebooks import parse_lorebook  # loads pydantic
+        from tui_chat.library.lorebooks import parse_lorebook
 
         text = read_text(path, max_bytes=MAX_BYTES)
         parse_lorebook(text, str(path), path.stem)
