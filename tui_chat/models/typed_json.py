@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -297,7 +297,7 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def _object(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, Mapping) and all(type(key) is str for key in cast("Any", value)):
+    if isinstance(value, Mapping):  # keys are texts in JSON and TOML
         return cast("Mapping[str, Any]", value)
     raise ValueError("must be an object")
 
@@ -335,13 +335,16 @@ def _inner(reader: _Reader, value: Any, step: str | int, faults: list[Fault]) ->
     """Return a value inside of another one; None if it is not accepted, with its faults added."""
     try:
         return reader(value)
-    except InvalidValue as error:
-        faults += [
-            Fault((step, *each.path), each.kind, each.sentence, each.value) for each in error.faults
-        ]
     except ValueError as error:
-        faults.append(Fault((step,), "value", str(error), value))
-    return None
+        faults += _faults_within(step, value, error)
+        return None
+
+
+def _faults_within(step: str | int, value: Any, error: ValueError) -> list[Fault]:
+    """Return the faults of a value inside of another one."""
+    if not isinstance(error, InvalidValue):
+        return [Fault((step,), "value", str(error), value)]
+    return [replace(each, path=(step, *each.path)) for each in error.faults]
 
 
 # Objects
@@ -383,6 +386,9 @@ def _shape(kinds: tuple[type, ...], mode: _Mode) -> _Shape:
 
 def _lazily(kind: Any, mode: _Mode) -> _Reader:
     """Return a reader that is made when it is first called: most fields are rarely set."""
+    base, limits = split(kind)
+    if base in _SIMPLE and (mode.is_own or not (limits or mode.is_lax)):
+        return _SIMPLE[base]
     reader: _Reader | None = None
 
     def read(value: Any) -> Any:
@@ -413,14 +419,13 @@ def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
     faults: list[Fault] = []
     found: dict[str, Any] = {}
     for key, each in _object(value).items():
-        field = shape.readers.get(key) or shape.readers.get(snake_case(key))
+        field = shape.readers.get(key)
+        if field is None and not shape.is_open:
+            field = shape.readers.get(snake_case(key))
+            if field is None:
+                known = ", ".join(shape.readers)
+                faults.append(Fault((key,), "unknown", f"is unknown; known are {known}", each))
         if field is None:
-            if not shape.is_open:
-                faults.append(
-                    Fault(
-                        (key,), "unknown", f"is unknown; known are {', '.join(shape.readers)}", each
-                    )
-                )
             continue
         if field[0] in found:
             faults.append(Fault((key,), "value", "is set twice", each))
@@ -428,7 +433,10 @@ def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
         name, reader, may_be_none = field
         if each is None and not may_be_none:
             continue
-        found[name] = None if each is None else _inner(reader, each, key, faults)
+        try:  # as in `_inner`, a call less
+            found[name] = None if each is None else reader(each)
+        except ValueError as error:
+            faults += _faults_within(key, each, error)
     if faults:
         raise InvalidValue(faults)
     return found
