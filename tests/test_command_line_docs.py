@@ -70,4 +70,4 @@ def test_the_table_says_what_the_help_says():
             for name, summary in group.summaries(click.Context(group)).items():
                 command = group.get_command(click.Context(group), name)
                 assert command is not None
-                assert command.get_short_help_str(limit=200) == summary
+                assert (command.name, command.get_short_help_str(limit=200)) == (name, summary)

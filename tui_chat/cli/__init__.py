@@ -13,9 +13,13 @@ ask               sends a message (ask_output: prints the reply; markdown_output
 build             prints the request that the app would send (request_json: its envelope)
 captured          opens or converts a captured request
 read              reads a recorded reply
-library_output    lists and shows presets, roles, profiles and lorebooks
+library           what the commands about the next four share: list, show, export
+presets           lists, shows, checks, imports and exports presets
+preset_tests      runs test cases of presets (preset_cases: their format)
+roles             lists, shows and exports roles
+profiles          lists and shows profiles
+lorebooks         lists, shows and exports lorebooks
 models            lists models
-preset            checks, imports and tests presets (preset_cases: the format of test cases)
 endpoints         lists and tests the endpoints, prints facts (endpoint_checks: the tests)
 loopback          serves the offline provider
 plugins           lists the plugins

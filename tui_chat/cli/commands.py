@@ -45,7 +45,7 @@ _COMMANDS = (
     ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
     (
         "lorebooks",
-        "library_commands:lorebooks",
+        "lorebooks:lorebooks",
         "List, show and export lorebooks, those in character cards too.",
     ),
     (
@@ -60,13 +60,13 @@ _COMMANDS = (
     ),
     (
         "presets",
-        "library_commands:presets",
+        "presets:presets",
         "List, show, check and test presets, and import SillyTavern's.",
     ),
     ("prices", "prices:prices", "Show and update the prices of models."),
-    ("profiles", "library_commands:profiles", "List and show profiles: who you are."),
+    ("profiles", "profiles:profiles", "List and show profiles: who you are."),
     ("read", "read:read", "Parse a recorded reply and print it as JSON."),
-    ("roles", "library_commands:roles", "List, show and export roles."),
+    ("roles", "roles:roles", "List, show and export roles."),
     ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),

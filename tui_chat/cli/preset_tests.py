@@ -1,19 +1,17 @@
-"""`tui-chat preset`: check preset files, import other programs', and run test cases."""
+"""`tui-chat presets test`: cases pass, fail with a difference, and are updated."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from tui_chat.cli.app import open_library
-from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.library_output import preset_path
-from tui_chat.cli.output import Styled, write_json, write_line, write_request
+import click
+
+from tui_chat.cli.output import Styled, write_line
 from tui_chat.cli.preset_cases import (
     Case,
     ExpectedTurn,
@@ -25,126 +23,60 @@ from tui_chat.cli.preset_cases import (
 from tui_chat.compose import compose
 from tui_chat.context import build
 from tui_chat.errors import InputError
-from tui_chat.files import read_text, write_bytes, write_text
-from tui_chat.library.file_reader import Finding, read_file_text
-from tui_chat.library.foreign_files import first_preset_files, import_preset_file
+from tui_chat.files import read_text, write_text
 from tui_chat.library.json_locations import locate
-from tui_chat.library.preset_check import check_preset
-from tui_chat.library.presets import dump_preset, load_preset
-from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.envelope import Turn
 from tui_chat.models.json_values import plain
-from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnFile, is_turn, read_turn
-
-_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
-
-
-def run_check(files: Sequence[Path], as_json: bool) -> None:
-    """Print the findings about each file, and exit with 1 if there are errors."""
-    found = [(path, finding) for path in _presets(files) for finding in _checked(path)]
-    if as_json:
-        body = [
-            {
-                "path": str(path),
-                "line": finding.line,
-                "column": finding.column,
-                "level": finding.level.value,
-                "code": finding.code,
-                "sentence": finding.sentence,
-                "place": finding.path,
-            }
-            for path, finding in found
-        ]
-        write_json(body)
-    else:
-        for path, finding in found:
-            level = Styled(finding.level.value, _COLOURS[finding.level])
-            place = f"{finding.path}: " if finding.code == "bad-value" else ""
-            sentence = (place + finding.sentence).replace("\n", "\\n")
-            write_line(f"{path}:{finding.line}: ", level, f" {finding.code} {sentence}")
-        _summarize(Counter(finding.level for _, finding in found), len(_presets(files)))
-    if any(finding.code == _UNREADABLE for _, finding in found):
-        sys.exit(2)
-    if any(finding.level is Level.ERROR for _, finding in found):
-        sys.exit(1)
-
-
-_UNREADABLE = "unreadable"
-
-
-def _presets(files: Sequence[Path]) -> list[Path]:
-    """Return the files to check; for a folder, the JSON files directly in it."""
-    return [
-        path
-        for given in files
-        for path in (sorted(given.glob("*.json")) if given.is_dir() else [given])
-    ]
-
-
-def _checked(path: Path) -> Iterator[Finding]:
-    try:
-        text = read_file_text(path)
-    except InputError as error:
-        sentence = f"{error} {error.advice}".removeprefix(str(path)).strip(": ")
-        yield Finding(Level.ERROR, _UNREADABLE, sentence)
-        return
-    yield from check_preset(text, path.stem)
-
-
-def _summarize(levels: Counter[Level], files: int) -> None:
-    counts = [
-        f"{levels[level]} {word}{'' if levels[level] == 1 else 's'}"
-        for level, word in (
-            (Level.ERROR, "error"),
-            (Level.WARNING, "warning"),
-            (Level.INFO, "hint"),
-        )
-        if levels[level]
-    ]
-    checked = f"{files} file{'' if files == 1 else 's'} checked"
-    write_line(f"{checked}: {', '.join(counts) or 'no findings'}.", err=True)
-
-
-def run_import(common: CommonOptions, files: Sequence[Path], name: str) -> None:
-    """Import each file as a preset, and print its path and notes.
-
-    Raises InputError naming the file and the fault; the files before it are imported.
-    """
-    if name and len(files) > 1:
-        raise InputError("--name needs a single file.", advice="Omit --name.")
-    own = open_library(common.config())
-    for file in files:
-        found = import_preset_file(file, name)
-        preset_name = own.add_preset(found.preset)
-        write_line(str(own.preset_file(preset_name)))
-        for note in found.notes:
-            write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
-
-
-def run_export(common: CommonOptions, name: str, output: Path | None, *, is_ours: bool) -> None:
-    """Write a preset as another program's or as ours, and print the notes. Raises InputError."""
-    preset = load_preset(preset_path(common, name))
-    if is_ours:
-        text = sanitize(dump_preset(preset), "json")
-    else:
-        exported = first_preset_files().write(preset)
-        text = exported.text
-        for note in exported.notes:
-            write_line(one_line(note), err=True)
-    if output is None:
-        write_request(text.rstrip("\n"))
-    else:
-        write_bytes(text.encode(), output, "shared", overwrite=False)
-
 
 _PASSED = Styled("passed", "green")
 _UPDATED = Styled("updated", "yellow")
 _FAILED = Styled("FAILED", "red")
 
 
-def run_test(folders: Sequence[Path], update: bool) -> None:
-    """Run all cases; exit with 1 if one fails. Raises InputError if there is none."""
+@click.command("test")
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(True, path_type=Path)
+)
+@click.option(
+    "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
+)
+def run_tests(folders: tuple[Path, ...], update: bool) -> None:
+    """Run test cases of presets.
+
+    Folders are searched with their subfolders. Exits with 1 if a case fails.
+
+    A case is a JSON file with "preset" and "expected"; other files are ignored. Presets, histories,
+    roles, profiles and lorebooks are part of the case, or are paths relative to it.
+
+    \b
+    {
+      "preset": "../concise.json",
+      "history": [{"role": "user", "content": "Hi"},
+                  {"role": "assistant", "content": "Hello."}],
+      "draft": "Who are you?",
+      "role": {"name": "Ada", "system_prompt": "You are {{char}}."},
+      "profile": {"name": "Kim", "content": "Kim likes short answers."},
+      "lorebooks": ["../lorebooks/town.json"],
+      "variables": {"tone": "dry"},
+      "at": "2025-06-30T18:05",  "seed": 7,
+      "model": "gpt-4o",  "limit": 4096,  "reserve": 512,
+      "expected": [
+        {"role": "system", "content": "You are Ada."},
+        {"role": "user", "content": "Hi", "origin": "history:1"},
+        ...
+      ]
+    }
+
+    Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
+    has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
+    ("depth", or "depth 3") are compared if present. See docs/presets.md.
+
+    \b
+    Example:
+      tui-chat presets test cases/ --update
+    """
     paths = [
         path for folder in folders for path in (find_cases(folder) if folder.is_dir() else [folder])
     ]
@@ -188,7 +120,7 @@ def _run(path: Path, update: bool) -> str:
         missing = " (no “expected” yet; --update writes it)"
         write_line(_FAILED, f" {_case_title(case)}{missing if case.expected is None else ''}")
     for line in difference(case.expected or (), turns):
-        write_line("    ", _coloured(line))
+        write_line("    ", _colored(line))
     if not update:
         return "failed"
     write_text(_updated(case, turns), path, "shared")
@@ -217,7 +149,7 @@ def _run_turn(path: Path, turn: TurnFile) -> str:
         for each in (turn.request.body, composed.payload.body)
     )
     for line in unified_diff(before, after, "sent", "would be sent", lineterm="", n=2):
-        write_line("    ", _coloured(line))
+        write_line("    ", _colored(line))
     return "failed"
 
 
@@ -261,7 +193,7 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
     )
 
 
-def _coloured(line: str) -> Styled:
+def _colored(line: str) -> Styled:
     return Styled(line, {"+": "green", "-": "red"}.get(line[:1]))
 
 

@@ -1,0 +1,155 @@
+"""`tui-chat lorebooks`: list, show and export lorebooks, those of files and of character cards."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import open_library, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.library import Item, LibraryKind, Listed, export
+from tui_chat.cli.options import FILE, json_option
+from tui_chat.cli.output import write_line
+from tui_chat.cli.workspace import command_workspace
+from tui_chat.context.lorebooks.description import describe_conditions, describe_place
+from tui_chat.library.file_reader import read_file_text
+from tui_chat.library.foreign_files import card_files, first_lore_form, has_card_files
+from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.sanitize import one_line, sanitize
+
+
+class _Lorebooks(LibraryKind[Lorebook]):
+    noun = "lorebook"
+    head = ("NAME", "ENTRIES", "FROM")
+    narrowed = ((1, 10), (2, 20))
+
+    @synchronous
+    async def items(self, common: CommonOptions) -> list[Item[Lorebook]]:
+        """Return the lorebooks; one of a file goes before one of a card with the same name."""
+        config = common.config()
+        items = {
+            name: _file_item(name, path)
+            for name, path in open_library(config).files("lorebooks").items()
+        }
+        if has_card_files():
+            async with command_workspace(config, create=False) as (workspace, _):
+                for listed in workspace.state.roles:
+                    role = await workspace.store.roles.get(listed.role_id)
+                    character = role.character if role is not None else None
+                    text = card_files().book_text(character.card) if character else ""
+                    if text and character is not None and character.book is not None:
+                        name, place = character.book.name, f"card of {listed.name}"
+                        items.setdefault(name, _card_item(name, place, text))
+        return list(items.values())
+
+    def find(self, common: CommonOptions, name: str) -> Item[Lorebook]:
+        """Return the lorebook with a name, or at a path."""
+        path = Path(name)
+        if path.suffix.lower() == ".json":
+            return _file_item(path.stem, path)
+        return super().find(common, name)
+
+    def row(self, listed: Listed[Lorebook]) -> tuple[str, ...]:
+        book = listed.value
+        entries = f"{len(book.entries):,}" if book is not None else f"error: {listed.error}"
+        return listed.item.name, entries, listed.item.place
+
+    def json(self, listed: Listed[Lorebook]) -> dict[str, Any]:
+        book = listed.value
+        return {
+            "name": listed.item.name,
+            "place": listed.item.place,
+            "entries": len(book.entries) if book is not None else None,
+            "error": listed.error or None,
+        }
+
+    def describe(self, value: Lorebook) -> None:
+        for number, entry in enumerate(value.entries, 1):
+            off = "" if entry.enabled else " (disabled)"
+            keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
+            name = one_line(entry.name or entry.id, 60)
+            write_line(f"{number:>4}  {name}: {one_line(keys, 120)}  → {_entry_place(entry)}{off}")
+            for condition in describe_conditions(entry):
+                write_line(f"      · {one_line(condition)}")
+            for line in sanitize(entry.content).splitlines():
+                write_line(f"      {line}")
+
+
+def _file_item(name: str, path: Path) -> Item[Lorebook]:
+    return Item(
+        name,
+        str(path),
+        lambda: parse_lorebook(read_file_text(path), str(path), name),
+        lambda: sanitize(read_file_text(path), "json"),
+    )
+
+
+def _card_item(name: str, place: str, text: str) -> Item[Lorebook]:
+    return Item(
+        name, place, partial(parse_lorebook, text, place, name), lambda: sanitize(text, "json")
+    )
+
+
+def _entry_place(entry: LorebookEntry) -> str:
+    """Return where an entry goes, its order if that is not the usual one, and its role."""
+    order = f", order {entry.order}" if entry.order != LorebookEntry("").order else ""
+    return f"{one_line(describe_place(entry), 80)}{order}, {entry.role}"
+
+
+_LOREBOOKS = _Lorebooks()
+
+
+@click.group()
+def lorebooks() -> None:
+    """List, show and export lorebooks, those in character cards too."""
+
+
+@lorebooks.command("list")
+@json_option()
+@click.pass_obj
+def list_lorebooks(common: CommonOptions, as_json: bool) -> None:
+    """List the lorebooks: your files, and those in the cards of roles.
+
+    \b
+    Example:
+      tui-chat lorebooks list --json
+    """
+    _LOREBOOKS.list(common, as_json=as_json)
+
+
+@lorebooks.command("show")
+@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
+@json_option("Print the file.")
+@click.pass_obj
+def show_lorebook(common: CommonOptions, lorebook: str, as_json: bool) -> None:
+    """Print the entries of a lorebook with their keys, conditions and places.
+
+    \b
+    Example:
+      tui-chat lorebooks show sample_presets/lorebooks/saltmarsh.json
+    """
+    _LOREBOOKS.show(common, lorebook, as_json=as_json)
+
+
+@lorebooks.command("export")
+@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
+@click.option("--output", "-o", type=FILE, help="A file; default: print it.")
+@click.pass_obj
+def export_lorebook(common: CommonOptions, lorebook: str, output: Path | None) -> None:
+    """Write a lorebook as SillyTavern's world info.
+
+    A lorebook that came from SillyTavern is written unchanged. What SillyTavern cannot express
+    is named on the standard error stream.
+
+    \b
+    Example:
+      tui-chat lorebooks export sample_presets/lorebooks/saltmarsh.json --output world.json
+    """
+    item = _LOREBOOKS.find(common, lorebook)
+    exported = first_lore_form().export(item.text(), item.place, item.name)
+    export(exported.text.encode(), output, exported.notes)

@@ -1,0 +1,162 @@
+"""`tui-chat roles`: list, show and export roles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.library import Item, LibraryKind, Listed, excerpt, export
+from tui_chat.cli.names import find_role
+from tui_chat.cli.options import FILE, json_option
+from tui_chat.cli.output import Styled, write_line
+from tui_chat.cli.workspace import command_workspace
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.foreign_files import card_files
+from tui_chat.models.role import Role
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.setting_json import settings_json
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRole:
+    role: Role
+    picture: bytes = b""
+
+    @property
+    def name(self) -> str:
+        return self.role.name
+
+
+class _Roles(LibraryKind[_StoredRole]):
+    noun = "role"
+    head = ("NAME", "MODEL", "PRESET", "STATUS", "PROMPT")
+    narrowed = ((4, 20),)
+
+    @synchronous
+    async def items(self, common: CommonOptions) -> list[Item[_StoredRole]]:
+        async with command_workspace(common.config(), create=False) as (workspace, _):
+            return [_item(_StoredRole(role)) for role in workspace.state.roles]
+
+    @synchronous
+    async def find(self, common: CommonOptions, name: str) -> Item[_StoredRole]:
+        """Return the role with this name or id, with its character card."""
+        async with command_workspace(common.config(), create=False) as (workspace, _):
+            role = find_role(workspace.state.roles, name)
+            whole = await workspace.store.roles.get(role.role_id) or role
+            return _item(_StoredRole(whole, await workspace.store.roles.picture(role.role_id)))
+
+    def row(self, listed: Listed[_StoredRole]) -> tuple[str, ...]:
+        role = _role_of(listed)
+        return (
+            role.name,
+            role.model or "—",
+            role.preset or "—",
+            role.status,
+            excerpt(role.system_prompt),
+        )
+
+    def json(self, listed: Listed[_StoredRole]) -> dict[str, Any]:
+        return _role_json(_role_of(listed))
+
+    def describe(self, value: _StoredRole) -> None:
+        role, card = value.role, value.role.character
+        facts = {"model": role.model, "preset": role.preset, "status": role.status}
+        for key, fact in (facts | settings_json(role.settings)).items():
+            if fact != "":
+                write_line("  ", one_line(f"{key} = {fact}"))
+        if card is not None:
+            facts = {"creator": card.creator, "version": card.version, "tags": ", ".join(card.tags)}
+            for key, fact in facts.items():
+                if fact:
+                    write_line("  ", one_line(f"{key} = {fact}", 200))
+        if value.picture:
+            write_line("  ", f"picture = {len(value.picture):,} bytes; roles export writes it")
+        if role.system_prompt:
+            write_line("")
+            write_line(role.system_prompt)
+        if card is not None and card.creator_notes:
+            write_line("")
+            write_line(Styled("Creator's notes", bold=True))
+            write_line(card.creator_notes)
+
+
+def _item(stored: _StoredRole) -> Item[_StoredRole]:
+    text = json.dumps(_role_json(stored.role), indent=2, ensure_ascii=False)
+    role = stored.role
+    return Item(role.name, role.role_id, lambda: stored, lambda: sanitize(text, "json"))
+
+
+def _role_of(listed: Listed[_StoredRole]) -> Role:
+    assert listed.value is not None  # those of the database can be read
+    return listed.value.role
+
+
+def _role_json(role: Role) -> dict[str, Any]:
+    return {
+        "role_id": role.role_id,
+        "name": role.name,
+        "system_prompt": role.system_prompt,
+        "model": role.model,
+        "parameters": settings_json(role.settings),
+        "preset": role.preset,
+        "status": role.status,
+    }
+
+
+_ROLES = _Roles()
+
+
+@click.group()
+def roles() -> None:
+    """List, show and export roles."""
+
+
+@roles.command("list")
+@json_option()
+@click.pass_obj
+def list_roles(common: CommonOptions, as_json: bool) -> None:
+    """List the roles, those that were used last first.
+
+    \b
+    Example:
+      tui-chat roles list
+    """
+    _ROLES.list(common, as_json=as_json)
+
+
+@roles.command("show")
+@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
+@json_option("Print JSON, in the form of a role file.")
+@click.pass_obj
+def show_role(common: CommonOptions, role: str, as_json: bool) -> None:
+    """Print a role: its model, preset, settings and system prompt.
+
+    \b
+    Example:
+      tui-chat roles show Assistant --json > roles/assistant.json
+    """
+    _ROLES.show(common, role, as_json=as_json)
+
+
+@roles.command("export")
+@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
+@click.option("--output", "-o", type=FILE, help="A .png or .json file.")
+@click.pass_obj
+def export_role(common: CommonOptions, role: str, output: Path | None) -> None:
+    """Write a role as a character card, with all that its file had.
+
+    Only a role that came with a picture can be written as PNG.
+
+    \b
+    Example:
+      tui-chat roles export Assistant --output assistant.json
+    """
+    stored = _ROLES.find(common, role).read()
+    ending = output.suffix.lower() if output else ".json"
+    export(card_files().write(stored.role, stored.picture, ending), output)
