@@ -36,7 +36,10 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
     if shutil.disk_usage(MEMORY).free > 2 * 2**30:
         os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
-SCREEN = ("tests/ui/", "tests/e2e/", "tests/cli/test_planted_keys.py", "tests/store/test_process_")
+SCREEN = (
+    *("tests/ui/", "tests/plugins/tap/ui/", "tests/e2e/"),
+    *("tests/cli/test_planted_keys.py", "tests/store/test_process_"),
+)
 """Where the tests begin that run the whole app or several processes: the slow part of the suite."""
 
 

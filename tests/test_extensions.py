@@ -124,6 +124,7 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
             "formats": plugin.formats,
             "exports": plugin.exports,
             "recordings": plugin.recordings,
+            "views": plugin.views,
         }
         table = extensions.BUILT_IN[plugin.name]
         for point, added in named.items():

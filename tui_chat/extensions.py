@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
@@ -36,7 +36,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
-    "tap": {"commands": ("tap",), "recordings": ("HAR files",)},
+    "tap": {"commands": ("tap",), "recordings": ("HAR files",), "views": ("calls",)},
     "transcripts": {
         "formats": (
             "ChatGPT's conversations.json",
@@ -113,6 +113,31 @@ class ExportPath:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewPath:
+    """A view of the request in the inspector."""
+
+    name: str
+    key: str
+    """The key that shows it, a letter of its label if possible."""
+    label: str
+    """The text of its tab."""
+    short: str
+    """The same in a narrow pane."""
+    path: str
+    """The import path of its widget, a `RowsView` of the inspector."""
+    needs: Literal["", "lorebooks", "recording"] = ""
+    """What there must be for the view to have a tab: lorebooks that the request searches, or a
+    session that another program's calls were recorded in.
+    """
+    load: str = ""
+    """The import path of an async function of a `Workspace`, which returns what the view shows
+    beside the request; empty for nothing.
+    """
+    title: str = ""
+    """What it shows, for help and palette, which lists it then."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingPath:
     """A kind of file with several recorded calls, of which `inspect` opens one."""
 
@@ -139,6 +164,7 @@ class Plugin:
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
     recordings: tuple[RecordingPath, ...] = ()
+    views: tuple[ViewPath, ...] = ()
     preset_files: tuple[str, ...] = ()
     """Each a `library.foreign_files.PresetFiles`: presets as another program writes them."""
     card_files: tuple[str, ...] = ()

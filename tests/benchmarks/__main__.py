@@ -39,7 +39,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.paths import database_file
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.tabs import View
+from tui_chat.ui.areas.inspector.view import views
 
 BASELINE = Path(__file__).with_name("baseline.json")
 ROUNDS = 7
@@ -122,7 +122,7 @@ async def _in_the_app() -> dict[str, float]:
         await settle(pilot)
         for key in ("up", "pageup"):
             costs[f"10,000 messages in the app: {key}"] = median(await moved(app, key))
-        for view in View:
+        for view in views():
             await look(app, pilot, Protocol.OPENAI_CHAT, view)
             await keystrokes(app, 5)
             costs[f"a letter with the {view} view open"] = median(await keystrokes(app, 40))

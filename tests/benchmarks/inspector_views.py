@@ -42,9 +42,9 @@ from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.inspector.view import views
 
-Chosen: TypeAlias = list[tuple[Protocol, View]]
+Chosen: TypeAlias = list[tuple[Protocol, str]]
 
 TYPED = 200
 LINE = 50
@@ -138,7 +138,7 @@ async def memory(app: TuiChat, pilot: Pilot[None], chosen: Chosen) -> None:
         print(f"{protocol.label:18} {view:11} {told}", flush=True)
 
 
-async def look(app: TuiChat, pilot: Pilot[None], protocol: Protocol, view: View) -> None:
+async def look(app: TuiChat, pilot: Pilot[None], protocol: Protocol, view: str) -> None:
     """Have a view of a protocol in sight, and nothing in the composer."""
     inspector = app.query_one(Inspector)
     app.inspector.action_show_in_protocol(protocol)
@@ -176,9 +176,9 @@ if __name__ == "__main__":
     options.add_argument("messages", type=int, nargs="?", default=10_000)
     options.add_argument("--memory", action="store_true")
     options.add_argument("--protocol", action="append", choices=list(Protocol))
-    options.add_argument("--view", action="append", choices=list(View))
+    options.add_argument("--view", action="append", choices=list(views()))
     asked = options.parse_args()
-    pairs = product(asked.protocol or Protocol, asked.view or View)
+    pairs = product(asked.protocol or Protocol, asked.view or views())
     asyncio.run(
-        main(asked.messages, asked.memory, [(Protocol(one), View(other)) for one, other in pairs])
+        main(asked.messages, asked.memory, [(Protocol(one), other) for one, other in pairs])
     )

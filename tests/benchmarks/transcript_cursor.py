@@ -26,7 +26,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
 
 MOVES = 120
 
@@ -71,7 +70,7 @@ async def main(count: int) -> None:
         app.panes.action_toggle_area("inspector")
         await settle(pilot)
         for protocol in Protocol:
-            for view in (View.PAYLOAD, View.CONTEXT):
+            for view in ("payload", "context"):
                 await look(app, pilot, protocol, view)
                 await walked(app, pilot, f"{protocol.label} {view}", closed)
 

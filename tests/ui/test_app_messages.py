@@ -27,7 +27,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.tabs import View
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 
 
@@ -206,7 +205,7 @@ async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -
         assert app.focused is transcript
         await pilot.press("j", "i", "d")
         inspector = app.query_one(Inspector)
-        await until(pilot, lambda: inspector.view_shown is View.DIFF)
+        await until(pilot, lambda: inspector.view_shown == "diff")
         assert len(app.screen_stack) == 1
         assert texts(app) == before
 

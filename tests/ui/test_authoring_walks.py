@@ -27,7 +27,8 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, forecast_sentences
-from tui_chat.ui.areas.inspector.views import ContextView, View, ViewTabs
+from tui_chat.ui.areas.inspector.tabs import ViewTabs
+from tui_chat.ui.areas.inspector.views.context import ContextView
 from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.rows import PresetRows
@@ -97,7 +98,7 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
         await pilot.press("escape", "shift+tab", "g")
         await until(pilot, lambda: app.query_one(Transcript).has_focus)
         await pilot.press("w")
-        await until(pilot, lambda: inspector.view_shown is View.CONTEXT)
+        await until(pilot, lambda: inspector.view_shown == "context")
         await until(pilot, shows(inspector, "1 left out to fit"))
         await until(pilot, shows(inspector, "┆user   The whole chart"))
         # From the context's end one comes there too.
@@ -139,7 +140,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
     async with app_with(tmp_path, model="echo:max").run_test(size=(160, 45)) as pilot:
         app, inspector = await begun(pilot)
         await pilot.click(ViewTabs, offset=(2, 0))
-        await until(pilot, lambda: inspector.view_shown is View.CONTEXT)
+        await until(pilot, lambda: inspector.view_shown == "context")
         view = inspector.view_now
         assert isinstance(view, ContextView)
         await until(pilot, shows(inspector, "left out to fit"))

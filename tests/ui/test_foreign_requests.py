@@ -18,7 +18,6 @@ from tests.workspace.test_recorded_requests import BODY, record
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
 from tui_chat.workspace.state import WorkspaceState
 
 WIDE = (160, 45)
@@ -49,7 +48,7 @@ async def test_a_tapped_session_opens_on_the_recorded_request(tmp_path: Path):
         assert inspector.composed is not None
         assert inspector.composed.model == "thinker"
         assert inspector.composed.recorded is not None
-        inspector.view_shown = View.REQUEST
+        inspector.view_shown = "request"
         await settle(pilot)
         assert "anthropic-version: 2023-06-01" in "\n".join(rows_shown(inspector.view_now))
         app.query_one(Composer).text = "And tomorrow?"

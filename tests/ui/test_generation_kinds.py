@@ -16,7 +16,6 @@ from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.side_replies import ComposerEdit
-from tui_chat.ui.areas.inspector.tabs import View
 from tui_chat.ui.dialogs.base import TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.quiet_reply import QuietReply
@@ -217,7 +216,7 @@ async def test_the_inspector_shows_the_request_of_another_action(tmp_path: Path)
         await pilot.press(*"draft")
         await settle(pilot)
         assert app.inspector.pane is not None
-        app.inspector.pane.action_view(View.REPLY)
+        app.inspector.pane.action_view("reply")
         app.inspector.pane.focus()
         await pilot.press("s")
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
@@ -226,7 +225,7 @@ async def test_the_inspector_shows_the_request_of_another_action(tmp_path: Path)
         await until(pilot, lambda: MINE.encode() in shown(app))
         await settle(pilot)
         assert banner(app).startswith("not sent yet: Impersonate")
-        assert app.inspector.pane.view_shown is View.PAYLOAD, "not the reply to another request"
+        assert app.inspector.pane.view_shown == "payload", "not the reply to another request"
         await pilot.press("escape")
         await until(pilot, lambda: b'"draft"' in shown(app))
         await settle(pilot)

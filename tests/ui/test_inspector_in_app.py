@@ -25,7 +25,8 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
-from tui_chat.ui.areas.inspector.views import RowsView, View
+from tui_chat.ui.areas.inspector.view import views
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.workspace import requests
 
 WIDE = (160, 45)
@@ -45,7 +46,7 @@ async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: P
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
-        for number, view in enumerate(View):
+        for number, view in enumerate(views()):
             app.query_one(Composer).text = f"Question {number}"
             await settle(pilot)
             inspector.view_shown = view
@@ -75,7 +76,7 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await say(pilot, "A fox!")
         await say(pilot, "Who?")
         app.panes.show_area(app.inspector)
-        inspector.view_shown = View.LORE
+        inspector.view_shown = "lore"
         await until(pilot, lambda: "Fox ●●●" in " ".join(rows_of(inspector).split()))
         app.query_one(Composer).text = "An owl"
         await until(pilot, lambda: "Owl ··●" in " ".join(rows_of(inspector).split()))
@@ -88,7 +89,7 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
         await settle(pilot)
         assert "Fox" in rows_of(inspector)
-        assert View.LORE in inspector._view_tabs.views
+        assert "lore" in inspector._view_tabs.views
         await workspace.settings.set_lorebooks(())
         await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
 
@@ -115,7 +116,7 @@ async def test_the_forecast_shows_the_size_of_the_common_prefix(
         assert line.forecast.total == budget.total
         assert f"~{budget.total:,} tokens" in str(app.query_one(RequestSummary).render())
         await say(pilot, "Second")
-        app.query_one(Inspector).view_shown = View.REPLY
+        app.query_one(Inspector).view_shown = "reply"
         await settle(pilot)
         assert "Forecast: up to" in rows_of(app.query_one(Inspector))
         sent = (
@@ -224,7 +225,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         assert "same SHA-256" in str(banner.render())
         await until(pilot, lambda: inspector.has_focus_within)
         await pilot.press("e")
-        await until(pilot, lambda: inspector.view_shown is View.REPLY)
+        await until(pilot, lambda: inspector.view_shown == "reply")
         await until(
             pilot, lambda: any("It came back." in row for row in rows_shown(inspector.view_now))
         )
@@ -326,10 +327,10 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await pilot.press("d")
         await settle(pilot)
         assert "the last accepted request of the session" in rows_of(inspector)
-        inspector.view_shown = View.PAYLOAD
+        inspector.view_shown = "payload"
         app.query_one(Composer).text = "Typed while it was away"
         await settle(pilot)
-        inspector.view_shown = View.DIFF
+        inspector.view_shown = "diff"
         await until(pilot, lambda: "Typed while it was away" in rows_of(inspector))
         app.query_one(Composer).text = ""
         await settle(pilot)

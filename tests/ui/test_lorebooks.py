@@ -15,7 +15,7 @@ from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.library_lists import LorebooksDialog
@@ -86,7 +86,7 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(
         await until(pilot, lambda: len(app.screen_stack) == 1)
         app.query_one(Composer).text = "Can we swim?"
         app.panes.show_area(app.inspector)
-        inspector.view_shown = View.LORE
+        inspector.view_shown = "lore"
         await until(pilot, lambda: "“swim” occurs in the draft" in shown(inspector))
         inspector.focus()
         await pilot.press("w")
@@ -115,7 +115,7 @@ async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         app.panes.show_area(app.inspector)
-        inspector.view_shown = View.LORE
+        inspector.view_shown = "lore"
         await until(pilot, lambda: "No lorebook is searched for this request." in shown(inspector))
         assert "".join(str(tmp_path / "lorebooks").split()) in "".join(shown(inspector).split())
         inspector.focus()

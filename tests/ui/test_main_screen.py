@@ -16,7 +16,6 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 
@@ -101,7 +100,7 @@ async def test_closing_the_notes_gives_the_focus_back(tmp_path: Path):
             await pilot.press(key)
             await settle(pilot)
             assert app.focused is not None, key
-        assert inspector.view_shown is View.REPLY
+        assert inspector.view_shown == "reply"
         assert app.focused is inspector.view_now
 
 

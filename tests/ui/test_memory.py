@@ -26,7 +26,7 @@ from tui_chat.ui.areas.chat.line_painter import paint_line
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine
-from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.widgets.line_view import AcyclicStrip, StripCache
 
 
@@ -61,14 +61,14 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         for protocol in Protocol:
             app.inspector.action_show_in_protocol(protocol)
             await until(pilot, lambda p=protocol: inspector.active is p)
-        for view in View:
+        for view in views():
             inspector.view_shown = view
             inspector.focus()
             await pilot.press("up", "enter")
             await settle(pilot)
             if len(app.screen_stack) > 1:  # without lorebooks, Enter leads to their list
                 await pilot.press("escape")
-        inspector.view_shown = View.PAYLOAD
+        inspector.view_shown = "payload"
         inspector.focus()
         await pilot.press("K", "Z")
         inspector.view.find("light")
@@ -83,7 +83,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         kept = [*map(ref, turns), *map(ref, (entry.message for entry in workspace.state.entries))]
         assert len(kept) == 24
         del turns
-        for view in (View.PAYLOAD, View.CONTEXT):
+        for view in ("payload", "context"):
             inspector.view_shown = view
             name = "other" if workspace.state.session_id == "one" else "one"
             await workspace.sessions.open(name)

@@ -22,7 +22,7 @@ from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
+from tui_chat.ui.areas.inspector.view import views
 
 STEPS = 55
 KINDS = (
@@ -131,7 +131,7 @@ class Walk:
 
     async def look(self, number: int) -> None:
         """Look at another view and protocol."""
-        self.inspector.view_shown = self.chance.choice(list(View))
+        self.inspector.view_shown = self.chance.choice(list(views()))
         self.app.inspector.action_show_in_protocol(self.chance.choice(list(Protocol)))
 
 

@@ -12,7 +12,7 @@ from tests.ui.app_under_test import asked, opened, say, settle, until
 from tests.ui.areas.presets.preset_app import app_with
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.inspector.views.lore import LoreView
 
 CAPTURED = {
     "model": "claude-sonnet-5",
@@ -35,11 +35,11 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         inspector.focus()
         for view in inspector._view_tabs.views:
             inspector.view_shown = view
-            if view is View.REQUEST:  # the body is measured when typing pauses
+            if view == "request":  # the body is measured when typing pauses
                 await until(pilot, lambda: inspector.view_now._body is not None)
             await settle(pilot)
-            await album.take(pilot, view.value)
-        inspector.view_shown = View.PAYLOAD
+            await album.take(pilot, view)
+        inspector.view_shown = "payload"
         app.inspector.show_message_request(workspace.state.entries[1].message.id)
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")
@@ -80,7 +80,7 @@ async def test_the_entries_of_lorebooks(album: Album, tmp_path: Path) -> None:
         app.query_one(Composer).text = "More salt!"
         app.panes.show_area(app.inspector)
         inspector.focus()
-        inspector.view_shown = View.LORE
+        inspector.view_shown = "lore"
         view = inspector.view_now
         assert isinstance(view, LoreView)
         await until(pilot, lambda: view.table is not None and not view.table.missing)

@@ -24,7 +24,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.origins import Legend
-from tui_chat.ui.areas.inspector.tabs import View
+from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
@@ -188,7 +188,7 @@ async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path:
         await opened(pilot)
         await say(pilot, "hello")
         assert app.inspector.pane is not None
-        for view in View:
+        for view in views():
             app.inspector.pane.action_view(view)
             for name in ("ansi-dark", "ansi-light", "textual-light"):
                 app.theme = name

@@ -16,7 +16,7 @@ from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.find_line import FindLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.presets.pane import PresetPane
 
 MESSAGES: list[dict[str, object]] = [
@@ -53,22 +53,22 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
         await pilot.press("escape")
         await say(pilot, "Hello?")
         for name, kind in (("history", OriginKind.HISTORY), ("spot", OriginKind.PRESET)):
-            inspector.view_shown = View.PAYLOAD
+            inspector.view_shown = "payload"
             await walk_to(pilot, pane, name)
-            assert inspector.view_shown is View.PAYLOAD
+            assert inspector.view_shown == "payload"
             under = inspector._status.under
             assert under is not None
             assert under.origin.kind is kind, name
             await settle(pilot)
         assert told(app) == []
         for protocol in ("1", "3"):  # also in another protocol
-            inspector.view_shown = View.PAYLOAD
+            inspector.view_shown = "payload"
             await walk_to(pilot, pane, "rule")
             await press(pilot, protocol)
             await walk_to(pilot, pane, "off")
             assert told(app) == ["It is not in this request: disabled."]
             app.notifications.clear()
-            assert inspector.view_shown is View.CONTEXT
+            assert inspector.view_shown == "context"
             row = inspector.view_now.row_here  # type: ignore[union-attr]
             assert row is not None
             assert row.hint == "preset message “off” is not sent: disabled."
@@ -117,7 +117,7 @@ async def test_the_line_to_find_words_closes_with_its_view(tmp_path: Path) -> No
         await press(pilot, "h", "i", "f4", "slash", *"user", "enter")
         assert app.query_one(FindLine).query_one(Input).value == "user"
         await press(pilot, "c")
-        assert inspector.view_shown is View.CONTEXT
+        assert inspector.view_shown == "context"
         assert not app.query(FindLine)
         await press(pilot, "p", "slash", *"user", "enter", "escape")
         assert not app.query(FindLine)

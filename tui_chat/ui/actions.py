@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from textual.binding import Binding
 
+from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 
 
@@ -170,6 +172,15 @@ if os.name == "nt":  # Windows has no job control
     _SUSPEND = ()
 
 
+def _of_views() -> Iterator[Action]:
+    """Yield the actions that show the views of plugins."""
+    for plugin in extensions.plugins():
+        for view in plugin.views:
+            if view.title:
+                run = f"inspector.show_view('{view.name}')"
+                yield Action(view.name, "", run, view.label, view.title)
+
+
 ACTIONS = (
     Action("help", "f1,question_mark", "help", "Help", "Help: keys and commands", True),
     Action("palette", "ctrl+p", "search_commands", "Commands", "Search commands", True),
@@ -299,7 +310,7 @@ ACTIONS = (
         "Request of",
         "Show the request of regenerate, continue, compact, a title …",
     ),
-    Action("calls", "", "inspector.show_calls", "Calls", "List the calls of this session"),
+    *_of_views(),
     Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     Action(
         "keep-captured", "", "inspector.save_captured", "Keep", "Save captured request as session"

@@ -29,7 +29,6 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import (
     RECORDED_SOURCES,
-    CallSummary,
     RecordedRequest,
     RequestRecord,
     StoredRequest,
@@ -178,17 +177,6 @@ class RequestHistory:
         with workspace.reporting():
             return await workspace.active_store.requests.list(workspace.state.session_id)
         return ()
-
-    async def calls(self) -> tuple[CallSummary, ...] | None:
-        """Return the calls of the active session and of its side conversations, oldest first;
-        None if another session became active, or with the fault reported.
-        """
-        workspace = self._workspace
-        session_id = workspace.state.session_id
-        with workspace.reporting():
-            calls = await workspace.active_store.requests.calls(session_id)
-            return calls if workspace.state.session_id == session_id else None
-        return None
 
     async def last_sent(self, endpoint: str, before: str = "") -> LastSent | None:
         """Return the last request of the active session that an endpoint accepted, however long

@@ -30,7 +30,7 @@ from tui_chat.offline import HttpRequest, serve
 from tui_chat.offline.script import read_script
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import RowsView, View
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
 KEY = "sk-planted-0123456789abcdefghij"
 PACKAGES = (
@@ -138,7 +138,7 @@ async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:
             await workspace.sessions.open_at(session_id, listed[-1].message_id)
             assert await workspace.live_request.view_sent(listed[-1].message_id)
             inspector = app.query_one(Inspector)
-            inspector.view_shown = View.REQUEST
+            inspector.view_shown = "request"
             size = str(len(request["body"].encode()))
             await until(pilot, lambda size=size: size in shown(app))
             assert "".join(request["url"].split()) in shown(app)

@@ -9,10 +9,11 @@ calls              an exchange read as a model call (programs: which program sen
 conversations      which calls belong together (comparison: what one changed of the one before it)
 recorder           follows exchanges until they are explained (sessions: and stored)
 call_output        a call as a line of a table, and as JSON
+calls_view         the calls of a session, in the inspector
 har                the calls of a HAR file
 """
 
-from tui_chat.extensions import CommandPath, Plugin, RecordingPath
+from tui_chat.extensions import CommandPath, Plugin, RecordingPath, ViewPath
 
 PLUGIN = Plugin(
     name="tap",
@@ -29,6 +30,18 @@ PLUGIN = Plugin(
             "HAR files",
             "tui_chat.plugins.tap.har:holds_har",
             "tui_chat.plugins.tap.har:choose_call",
+        ),
+    ),
+    views=(
+        ViewPath(
+            "calls",
+            "C",
+            "Calls",
+            "Calls",
+            "tui_chat.plugins.tap.calls_view:CallsView",
+            needs="recording",
+            load="tui_chat.plugins.tap.calls_view:load_calls",
+            title="List the calls of this session",
         ),
     ),
 )

@@ -86,7 +86,7 @@ async def test_the_summary_and_the_head_of_the_notes_say_what_is_true() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
 
         async def shown(request: Composed, kind: type[RequestSummary | NotesHeader]) -> str:
-            app.inspector.show(request)
+            app.pane.show(request)
             await pilot.pause()
             return app.query_one(kind).render().plain
 
@@ -100,8 +100,8 @@ async def test_the_summary_and_the_head_of_the_notes_say_what_is_true() -> None:
 async def test_what_a_sent_request_was_is_told_from_what_enter_sends() -> None:
     app = InspectorApp(composed(ANTHROPIC))
     async with app.run_test(size=(100, 40)) as pilot:
-        app.inspector.show_banner("as sent at 12:30", is_past=True)
-        app.inspector.show(composed(ANTHROPIC))
+        app.pane.show_banner("as sent at 12:30", is_past=True)
+        app.pane.show(composed(ANTHROPIC))
         await pilot.pause()
         text = app.query_one(RequestSummary).render().plain
         assert "preview, it was OpenAI Chat" in text

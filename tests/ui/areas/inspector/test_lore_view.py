@@ -16,7 +16,7 @@ from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.views import LoreView, View
+from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
 
@@ -45,7 +45,7 @@ class LoreApp(InspectorApp):
 
 async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
-    if app.pane.view_shown is not View.LORE:
+    if app.pane.view_shown != "lore":
         await pilot.press("L")
         app.pane.show_lore(app.table)
         await pilot.pause()
@@ -151,7 +151,7 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.press(*["right_square_bracket"] * 6)
         await pilot.pause()
-        assert app.pane.view_shown is View.PAYLOAD, "it went round once"
+        assert app.pane.view_shown == "payload", "it went round once"
         assert "Lore" not in app.pane._view_tabs.render().plain
         await pilot.press("L")
         app.pane.show_lore(None)

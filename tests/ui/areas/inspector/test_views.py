@@ -40,9 +40,10 @@ from tui_chat.ui.areas.inspector import payload_blocks
 from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
-from tui_chat.ui.areas.inspector.views import ReplyDetails, RowsView, View, ViewTabs
+from tui_chat.ui.areas.inspector.tabs import ViewTabs
+from tui_chat.ui.areas.inspector.view import ReplyDetails
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
-from tui_chat.ui.areas.inspector.views.rows_view import ViewRows, spread
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, spread
 
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
@@ -92,9 +93,9 @@ async def test_a_click_on_a_tab_shows_its_view() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.click(ViewTabs, offset=(2, 0))
         await pilot.pause()
-        assert app.pane.view_shown is View.CONTEXT
+        assert app.pane.view_shown == "context"
         await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
-        assert app.pane.view_shown is View.BUDGET
+        assert app.pane.view_shown == "budget"
 
 
 def go_to_row(app: InspectorApp, words: str) -> None:
@@ -129,7 +130,7 @@ async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() 
         assert "│ Gemini: /generationConfig/topK 3" in text
         assert "│ Anthropic: /top_k 3" in text
         await press(pilot, "p")
-        assert app.pane.view_shown is View.PAYLOAD
+        assert app.pane.view_shown == "payload"
         await press(pilot, "c", "enter")
         assert "Gemini" not in rows_of(app)
 

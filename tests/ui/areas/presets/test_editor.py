@@ -37,7 +37,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import View
 from tui_chat.ui.areas.presets.form_fields import FormField
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
@@ -337,7 +336,7 @@ async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
         await press(pilot, "escape", "delete")
         # What is not sent has its place where the reason is.
         await press(pilot, "home", "down", "space", "w")
-        assert inspector.view_shown is View.CONTEXT
+        assert inspector.view_shown == "context"
         await until(pilot, lambda: any("world" in row for row in rows_shown(inspector.view_now)))
         [gone] = [row for row in rows_shown(inspector.view_now) if "world" in row]
         assert gone.endswith("disabled")

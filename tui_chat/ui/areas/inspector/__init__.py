@@ -11,7 +11,8 @@ payload_places  where words, sources, the draft and notes are
 drawn_row       a row, its drawn line, and what is under the cursor
 row_painter     a row as a strip
 row_wrapping    where a line breaks; numbers and texts, shortened to fit
-views           the other views: context, request, diff, reply, budget
+views           the other views: context, request, diff, reply, budget, lore
+view            the table of views, and what a view is given
 tabs            the lines of protocols and views
 summary  origins  notes_list  find_line   the lines around the view
 """

@@ -15,14 +15,24 @@ from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.inspector.view import (
+    DIFF,
+    LORE,
+    PAYLOAD,
+    REPLY,
+    REQUEST,
+    ReplyDetails,
+    load,
+    views,
+)
 from tui_chat.ui.questions import ask_line, ask_new_file
 
 if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
+    from tui_chat.extensions import ViewPath
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
-    from tui_chat.ui.areas.inspector.views import CallsView
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
@@ -79,11 +89,11 @@ class InspectorArea(Area):
                 self._show_request(pane, workspace)
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
-            case events.BranchChanged() | events.SessionsChanged() if pane.shows_calls:
-                self._load_calls(pane, workspace)
+            case events.BranchChanged() | events.SessionsChanged() if pane.is_on_screen:
+                self._load_view(pane, workspace)
             case events.ResponseLoaded():
                 self._show_reply(pane, workspace)
-            case events.ReplyGrew() if pane.shows_reply:
+            case events.ReplyGrew() if pane.shows(REPLY):
                 self._show_reply(pane, workspace)
             case _:
                 pass
@@ -121,13 +131,12 @@ class InspectorArea(Area):
             self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
         pane.show_forecast(forecasts.forecast(composed) if viewed is None else viewed.forecast)
         self._show_reply(pane, workspace)
-        if pane.shows_difference:
+        if pane.shows(DIFF):
             base = workspace.live_request.comparison()
             pane.compare_with(base.name, base.payload, base.reason)
-        if pane.shows_lore:
+        if pane.shows(LORE):
             self._explain_lore(pane, composed)
-        if pane.shows_calls:
-            self._load_calls(pane, workspace)
+        self._load_view(pane, workspace)
 
     def _why_nothing(self, foreign: ForeignReply) -> str:
         """Return why no request of a branch that another program wrote is shown, as markup."""
@@ -158,7 +167,7 @@ class InspectorArea(Area):
         table = self._lore = LoreTable(inputs, self._lore)
         pane.show_lore(table)
         shown = monotonic()
-        while pane.shows_lore and table.compute_next():
+        while pane.shows(LORE) and table.compute_next():
             now = monotonic()
             if now - shown > LORE_SHOWN_AFTER:
                 pane.show_lore(table)
@@ -166,36 +175,38 @@ class InspectorArea(Area):
             await sleep(LORE_REST)
         pane.show_lore(table)
 
-    @work(group="calls", exclusive=True, description="list calls")
-    async def _load_calls(self, pane: Inspector, workspace: Workspace) -> None:
-        calls = await workspace.request_history.calls()
-        if calls is not None:
-            pane.show_calls(calls)
+    def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
+        """Load what the view shown shows beside the request, if it does."""
+        if (view := views()[pane.view_shown]).load:
+            self._load(pane, workspace, view)
+
+    @work(group="view", exclusive=True, description="load what a view shows")
+    async def _load(self, pane: Inspector, workspace: Workspace, view: ViewPath) -> None:
+        session_id = workspace.state.session_id
+        with workspace.reporting():
+            loaded = await load(view, view.load)(workspace)
+            if pane.view_shown == view.name and workspace.state.session_id == session_id:
+                pane.show_loaded(loaded)
 
     @work(group="inspect", exclusive=True)
-    async def on_calls_view_call_chosen(self, event: CallsView.CallChosen) -> None:
-        """Go to the reply of a call, and show its request."""
-        from tui_chat.ui.areas.inspector.tabs import View
-
-        call, pane = event.call, self.pane
-        if pane is None:
+    async def action_show_reply(self, session_id: str, message_id: str) -> None:
+        """Go to a reply, maybe of another session, and show its request."""
+        if self.pane is None:
             return
         await self.host.switch_session(
-            lambda opened: opened.sessions.open_at(call.session_id, call.message_id)
+            lambda opened: opened.sessions.open_at(session_id, message_id)
         )
-        self.host.panes.show_message(call.message_id)
-        pane.view_shown = View.REQUEST
-        self.show_message_request(call.message_id)
+        self.host.panes.show_message(message_id)
+        self.pane.view_shown = REQUEST
+        self.show_message_request(message_id)
 
     @work(group="dialog", exclusive=True)
-    async def action_show_calls(self) -> None:
-        """Show the calls of the session."""
-        from tui_chat.ui.areas.inspector.tabs import View
-
+    async def action_show_view(self, name: str) -> None:
+        """Open the inspector in a view."""
         await self.host.opened_workspace()
         if self.pane is not None:
             self._show_pane()
-            self.pane.action_view(View.CALLS)
+            self.pane.action_view(name)
 
     @work(group="recall")
     async def _recall(self, workspace: Workspace, endpoint: str) -> None:
@@ -205,7 +216,6 @@ class InspectorArea(Area):
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
         from tui_chat.ui.areas.inspector.summary import forecast_versus_usage
-        from tui_chat.ui.areas.inspector.views import ReplyDetails
 
         state, viewed = workspace.state, workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None
@@ -233,7 +243,7 @@ class InspectorArea(Area):
         received = workspace.state.request.received
         if received is not None and received.entry_id == entry.message.id:
             return received.response, "…" if received.is_loading else ""
-        if not pane.shows_reply:
+        if not pane.shows(REPLY):
             return None, ""
         self._load_response(workspace, entry.message.id)
         return None, "…"
@@ -276,7 +286,7 @@ class InspectorArea(Area):
         if pane is None or entry is None or entry.within is None:
             return False
         found = workspace.lorebooks.find(entry)
-        if pane.shows_lore and found is not None and self.may_write:
+        if pane.shows(LORE) and found is not None and self.may_write:
             self._edit_lore(workspace, *found)
             return True
         name = found[0].name if found is not None and not found[0].role_id else ""
@@ -325,11 +335,10 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_compare(self) -> None:
         """Show the differences to another request, asking to which."""
-        from tui_chat.ui.areas.inspector.tabs import View
         from tui_chat.ui.dialogs.requests import ask_diff_base
 
         if self.pane is not None:
-            self.pane.view_shown = View.DIFF
+            self.pane.view_shown = DIFF
         workspace = await self.host.opened_workspace()
         current = workspace.state.request.diff_base.choice
         chosen = await ask_diff_base(self.tui, workspace, current)
@@ -379,7 +388,6 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_choose_kind(self) -> None:
         """Show what regenerating, continuing and the like would send."""
-        from tui_chat.ui.areas.inspector.tabs import View
         from tui_chat.ui.dialogs.requests import ask_kind
 
         workspace = await self.host.opened_workspace()
@@ -392,8 +400,8 @@ class InspectorArea(Area):
         elif is_shown := chosen is not None:
             workspace.live_request.show_kind(chosen)
         if is_shown:
-            if self.pane.view_shown is View.REPLY:  # of another request
-                self.pane.action_view(View.PAYLOAD)
+            if self.pane.view_shown == REPLY:  # of another request
+                self.pane.action_view(PAYLOAD)
             self._show_pane()
 
     @work(group="dialog", exclusive=True)

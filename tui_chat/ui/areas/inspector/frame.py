@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -21,6 +22,7 @@ from textual.widgets import Static
 
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.context.turn_sources import split_turns
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import sanitize
@@ -30,23 +32,21 @@ from tui_chat.ui.areas.inspector.notes_list import NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
-from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
-from tui_chat.ui.areas.inspector.views import (
-    SETTLED,
-    BudgetView,
-    CallsView,
-    ContextView,
-    DiffView,
+from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
+from tui_chat.ui.areas.inspector.view import (
+    CONTEXT,
+    LORE,
+    PAYLOAD,
+    Baseline,
     InProtocol,
-    LoreView,
+    InspectorState,
     ReplyDetails,
-    ReplyView,
-    RequestView,
-    RowsView,
-    View,
-    ViewTabs,
+    load,
+    views,
 )
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
+from tui_chat.ui.areas.inspector.views.request import SETTLED
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
     from tui_chat.models.payload import Payload
-    from tui_chat.models.request import CallSummary
 
 _EMPTY = """[bold]Nothing to send yet[/]
 
@@ -63,16 +62,6 @@ type, byte for byte, each character in the colour of where it came from.[/]"""
 
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
-
-_VIEWS: dict[View, type[RowsView]] = {
-    View.CONTEXT: ContextView,
-    View.REQUEST: RequestView,
-    View.DIFF: DiffView,
-    View.REPLY: ReplyView,
-    View.BUDGET: BudgetView,
-    View.LORE: LoreView,
-    View.CALLS: CallsView,
-}
 
 
 class Body(Vertical, OnePassWidget):
@@ -116,37 +105,32 @@ class InspectorFrame(OnePassWidget):
     class ViewChanged(Message, namespace="inspector"):
         """Another view is shown, and may need its data."""
 
-        def __init__(self, view: View) -> None:
+        def __init__(self, view: str) -> None:
             super().__init__()
             self.view = view
 
-    view_shown: reactive[View] = reactive(View.PAYLOAD)
-    """The view shown."""
+    view_shown: reactive[str] = reactive(PAYLOAD)
+    """The name of the view shown."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=f"-empty {classes or ''}")
-        self.composed: Composed | None = None
-        """The request shown; None for none yet."""
         self.in_protocol: InProtocol | None = None
         """Gives a request in another protocol."""
+        self.lore_folder = ""
+        """Where the user's lorebooks are; empty if none can be chosen."""
+        self._state = InspectorState()
         self._stale = True
-        """True if `composed` is not drawn yet."""
-        self._reply_details: ReplyDetails | None = None
-        self._against: tuple[str, Payload | None, str] = ("", None, "")
-        self._pinned: Collection[str] = ()
-        self._lore: LoreTable | None = None
+        """True if the request of the state is not drawn yet."""
         self._tabs = ProtocolTabs()
         self._view_tabs = ViewTabs()
         self._banner = Static(id="inspector-banner")
-        self.lore_folder = ""
-        """Where the user's lorebooks are; empty if none can be chosen."""
         self._banner_words = ""
         self._size_timer: Timer | None = None
         """Runs while the size of a long body waits for a pause in typing."""
         self._summary = RequestSummary()
         self._view = PayloadView()
-        self._views: dict[View, RowsView] = {}
-        """The other views, each created when first chosen."""
+        self._views: dict[str, RowsView] = {}
+        """The other views by name, each created when first chosen."""
         self._body = Body(id="inspector-body")
         self._empty = Static(_EMPTY, id="inspector-empty")
         self._find: FindLine | None = None
@@ -191,33 +175,45 @@ class InspectorFrame(OnePassWidget):
         return bool(self._banner_words)
 
     @property
-    def shows_reply(self) -> bool:
-        """True if the reply view is visible."""
-        return self.view_shown is View.REPLY and self.is_on_screen
+    def composed(self) -> Composed | None:
+        """The request shown; None for none yet."""
+        return self._state.composed
 
-    @property
-    def shows_difference(self) -> bool:
-        """True if the diff view is visible."""
-        return self.view_shown is View.DIFF and self.is_on_screen
-
-    @property
-    def shows_lore(self) -> bool:
-        """True if the lore view is visible."""
-        return self.view_shown is View.LORE and self.is_on_screen
+    def shows(self, view: str) -> bool:
+        """Return True if a view is visible."""
+        return self.view_shown == view and self.is_on_screen
 
     # What to show
 
     def show(self, composed: Composed | None) -> None:
         """Show a request. While the inspector is hidden this costs nothing."""
-        self.composed = composed
+        self._state = replace(
+            self._state,
+            composed=composed,
+            in_protocol=self.in_protocol,
+            lore_folder=self.lore_folder,
+            is_live=not self.is_banner_up,
+        )
         self.set_class(composed is None, "-empty")
         if composed is not None:
             self.active = composed.protocol
         self._stale = True
         inputs = composed.inputs if composed is not None else None
-        self._view_tabs.has_lore = inputs is not None and bool(inputs.lorebooks)
+        self._mark("lorebooks", inputs is not None and bool(inputs.lorebooks))
         if self.is_on_screen:
             self._draw()
+
+    def _mark(self, fact: str, is_there: bool) -> None:
+        """Note whether there is something that a view needs to have a tab."""
+        facts = self._view_tabs.facts
+        self._view_tabs.facts = facts | {fact} if is_there else facts - {fact}
+
+    def _change(self, **changes: Any) -> None:
+        """Change fields of the state beside the request; the view shown draws those it uses."""
+        self._state = replace(self._state, **changes)
+        view = self.view_now
+        if not view.uses.isdisjoint(changes):
+            view.show_state(self._state)
 
     def show_nothing(self, why: str) -> None:
         """Show in place of a request why there is none, as markup."""
@@ -231,51 +227,31 @@ class InspectorFrame(OnePassWidget):
         chosen.
         """
         self.close_find()
-        self._against, self._reply_details, self._lore = ("", None, ""), None, None
+        self._state = replace(self._state, baseline=Baseline(), reply=None, lore=None, loaded=None)
         self._view.forget()
         for view in self._views.values():
             if not view.is_on_screen:
                 view.forget()
 
     def show_reply(self, details: ReplyDetails | None) -> None:
-        """Show a reply in the reply view."""
-        self._reply_details = details
-        if isinstance(view := self.view_now, ReplyView):
-            view.show(details)
+        """Set the reply of the request."""
+        self._change(reply=details)
 
     def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
         """Set what the diff view compares with; None with the reason in `why`."""
-        self._against = name, was, why
-        if isinstance(view := self.view_now, DiffView):
-            view.compare_with(name, was, why)
+        self._change(baseline=Baseline(name, was, why))
 
     def show_lore(self, table: LoreTable | None) -> None:
-        """Show the entries of the lorebooks in the lore view."""
-        self._lore = table
-        if isinstance(view := self.view_now, LoreView):
-            self._fill_lore(view)
+        """Set the entries of the lorebooks."""
+        self._change(lore=table)
 
-    def _fill_lore(self, view: LoreView) -> None:
-        view.show(
-            self._lore,
-            has_books=self._view_tabs.has_lore,
-            folder=self.lore_folder,
-            follows_draft=not self.is_banner_up,
-        )
-
-    @property
-    def shows_calls(self) -> bool:
-        """True if the calls view is visible."""
-        return self.view_shown is View.CALLS and self.is_on_screen
-
-    def show_calls(self, calls: Sequence[CallSummary] | None) -> None:
-        """Show the calls of the session in the calls view."""
-        if isinstance(view := self.view_now, CallsView):
-            view.show(calls)
+    def show_loaded(self, loaded: object) -> None:
+        """Set what the view shown has loaded beside the request."""
+        self._change(loaded=loaded)
 
     def mark_recorded(self, is_recorded: bool) -> None:
-        """Show the tab of the calls, or hide it."""
-        self._view_tabs.has_calls = is_recorded
+        """Note whether another program's calls were recorded in the session."""
+        self._mark("recording", is_recorded)
 
     def show_forecast(self, forecast: Forecast | None) -> None:
         """Show a cache forecast."""
@@ -294,33 +270,29 @@ class InspectorFrame(OnePassWidget):
 
     def keep_pinned(self, ids: Collection[str]) -> None:
         """Set the pinned messages, which are never dropped."""
-        self._pinned = ids
+        self._state = replace(self._state, pinned=ids)
 
     def point(self, origin: Origin | None) -> None:
         """Show the origin under the cursor of another pane; None if that pane was left.
 
         A view without places leaves it to the body.
         """
-        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
-            if origin is not None:
-                view.reveal(origin)
-        else:
-            self._view.point(origin)
+        view = self.view_now
+        (view if view.has_places else self._view).point(origin)
 
     def reveal(self, origin: Origin) -> int:
         """Go to the text of an origin, highlight all its places, and return their number.
 
         Without any, show the context, at the line that says why.
         """
-        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
-            return int(view.reveal(origin))
+        if self.view_shown == CONTEXT:
+            return int(self.view_now.reveal(origin))
         if not self.is_left_out(origin):
-            self.view_shown = View.PAYLOAD
+            self.view_shown = PAYLOAD
             if count := self._view.reveal(origin):
                 return count
-        self.view_shown = View.CONTEXT
-        if isinstance(view := self.view_now, ContextView):
-            view.reveal(origin)
+        self.view_shown = CONTEXT
+        self.view_now.reveal(origin)
         return 0
 
     def is_left_out(self, origin: Origin) -> bool:
@@ -329,26 +301,25 @@ class InspectorFrame(OnePassWidget):
         return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
 
     @property
-    def _searched_view(self) -> PayloadView | LoreView:
+    def _searched_view(self) -> PayloadView | RowsView:
         """The view in which words are found: the one that is shown, if it can."""
         view = self.view_now
-        return view if isinstance(view, LoreView) else self._view
+        return view if view.finds else self._view
 
     def close_find(self) -> None:
         """Close the line to find words, and highlight them no longer."""
         if self._find is not None:
             self._find.remove()
             self._find = None
-            for view in (self._view, self._views.get(View.LORE)):
-                if isinstance(view, PayloadView | LoreView):
+            for view in (self._view, *self._views.values()):
+                if view.finds:
                     view.find("")
 
     def show_lore_entry(self, origin: Origin) -> None:
         """Show the lore view with the cursor on an entry."""
-        self.view_shown = View.LORE
-        if isinstance(view := self.view_now, LoreView):
-            view.reveal(origin)
-            view.focus()
+        self.view_shown = LORE
+        self.view_now.reveal(origin)
+        self.view_now.focus()
 
     def filling_of(self, origin: Origin) -> Origin:
         """Return the origin of the first message at an anchor; that of any other is itself."""
@@ -397,34 +368,11 @@ class InspectorFrame(OnePassWidget):
             self._view.show(None)
             self._notes.show(())
             return
-        self._draw_view(composed)
+        self.view_now.show_state(self._state)
         recorded = composed.recorded
         is_exact = recorded is None or not (recorded.is_masked or recorded.missing)
         self._notes.show(composed.notes, is_exact=is_exact)
         self._show_size()
-
-    def _draw_view(self, composed: Composed) -> None:
-        """Update the view shown."""
-        match self.view_now:
-            case ContextView() as view:
-                view.show(composed, self.in_protocol)
-            case RequestView() as view:
-                view.show(composed)
-            case DiffView() as view:
-                view.compare_with(*self._against)
-                view.show(composed)
-            case ReplyView() as view:
-                view.show(self._reply_details)
-            case BudgetView() as view:
-                view.show(composed, self._pinned)
-            case LoreView() as view if view.table is not self._lore or view.table is None:
-                self._fill_lore(view)
-            case CallsView():
-                pass  # its calls are those of the session, not of the request
-            case LoreView():
-                pass  # the table of this request comes when typing pauses
-            case _:
-                self._view.show(composed.payload, composed.protocol, composed.notes)
 
     def _show_size(self) -> None:
         """Show the body's size and kinds of origin, once they are known."""
@@ -435,7 +383,7 @@ class InspectorFrame(OnePassWidget):
         if layout is not None and layout.payload is composed.payload:
             self._summary.show(composed, layout.size, self.own_protocol)
             self._legend.kinds = layout.kinds()
-        elif self.view_shown is View.PAYLOAD or len(composed.envelope.turns) > _MANY:
+        elif self.view_shown == PAYLOAD or len(composed.envelope.turns) > _MANY:
             self._summary.show(composed, None, self.own_protocol)
             if self._size_timer is not None:
                 self._size_timer.stop()
@@ -446,29 +394,35 @@ class InspectorFrame(OnePassWidget):
     def _show_encoded_size(self) -> None:
         """Show the size of a body that is not laid out, for a long one when typing has paused."""
         composed = self.composed
-        if composed is not None and self.view_shown is not View.PAYLOAD and self.is_attached:
+        if composed is not None and self.view_shown != PAYLOAD and self.is_attached:
             self._summary.show(composed, len(composed.payload.body), self.own_protocol)
 
     def watch_view_shown(self) -> None:
         """Show the view, creating it at first use."""
-        view = self.view_shown
-        self._view_tabs.active = view
-        if view is not View.PAYLOAD and view not in self._views:
-            self._views[view] = _VIEWS[view]()
-            self._body.mount(self._views[view])
+        name = self.view_shown
+        if name != PAYLOAD and name not in self._views:
+            declared = views()[name]
+            try:
+                view = self._views[name] = load(declared, declared.path)()
+            except InputError as error:  # another person's plugin
+                self.notify(str(error), severity="error", markup=False)
+                self.view_shown = PAYLOAD
+                return
+            self._body.mount(view)
+        self._view_tabs.active = name
         had_focus = self.has_focus_within
         now = self.view_now
         self.close_find()  # its words and count are those of the view before
         for other in (self._view, *self._views.values()):
             other.set_class(other is not now, "-away")
-        self._legend.set_class(view is not View.PAYLOAD, "-away")
+        self._legend.set_class(name != PAYLOAD, "-away")
         if had_focus:
             now.focus()
         if self.composed is not None and not self._stale:
             self._draw()
         if isinstance(now, RowsView):
             now.post_highlighted_again()
-        self.post_message(self.ViewChanged(view))
+        self.post_message(self.ViewChanged(name))
 
     def watch_own_protocol(self) -> None:
         """Update the dot."""

@@ -6,11 +6,10 @@ session runs actions of the areas.
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.actions import SkipAction
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -24,17 +23,9 @@ from tui_chat.ui.areas.inspector.origins import Legend, placement_rule
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
 from tui_chat.ui.areas.inspector.summary import ForecastLine
-from tui_chat.ui.areas.inspector.tabs import VIEW_KEYS, ProtocolTabs
-from tui_chat.ui.areas.inspector.views import (
-    ContextView,
-    LoreView,
-    RowsView,
-    View,
-    ViewTabs,
-)
-from tui_chat.ui.areas.inspector.views import diff as diffs
-from tui_chat.ui.areas.inspector.views import lore as lores
-from tui_chat.ui.areas.inspector.views import request as requests
+from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
+from tui_chat.ui.areas.inspector.view import FindRequested, reveal_origin, views
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
 _CLIPBOARD_LIMIT = 100_000
 """Bytes above which some terminals ignore a copy to the clipboard."""
@@ -49,8 +40,8 @@ class Inspector(InspectorFrame):
             for number, protocol in enumerate(Protocol, 1)
         ),
         *(
-            Binding(key, f"view('{view}')", view.title(), show=False)
-            for view, key in VIEW_KEYS.items()
+            Binding(view.key, f"view('{view.name}')", view.label, show=False)
+            for view in views().values()
         ),
         Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
@@ -80,45 +71,29 @@ class Inspector(InspectorFrame):
         self._show_view(event.view)
 
     def action_view(self, name: str) -> None:
-        self._show_view(View(name))
+        self._show_view(name)
 
     def action_step_view(self, step: int) -> None:
         """Show the next view, round the end."""
         order = self._view_tabs.views
         self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
 
-    def _show_view(self, view: View) -> None:
-        """Show a view. Between context and payload the cursor stays on the same origin."""
+    def _show_view(self, view: str) -> None:
+        """Show a view. The cursor stays on the same origin, if both views have places."""
         before = self.view_now
         self.view_shown = view
         now = self.view_now
-        if isinstance(before, ContextView) and isinstance(now, PayloadView):
-            origin = before.origin_near_cursor
-            if origin is None:
-                now.action_follow()
-            elif not self.is_left_out(origin):
-                now.point(origin)
-        elif isinstance(before, PayloadView) and isinstance(now, ContextView):
+        if now is not before and before.has_places and now.has_places:
             origin = before.origin_at_cursor
-            if origin is not None:
-                now.reveal(origin)
+            if origin is None or not self.is_left_out(origin):
+                now.show_place(origin)
 
     async def action_source(self) -> None:
-        view = self.view_now
         if self._notes.has_focus_within:
             origin = note.origin if (note := self._notes.current) is not None else None
-        elif isinstance(view, PayloadView):
-            await view.action_open()
-            return
+            await reveal_origin(self, origin or GLUE)
         else:
-            row = view.row_here
-            origin = row.origin if row is not None else None
-        await self._reveal_origin(origin or GLUE)
-
-    async def _reveal_origin(self, origin: Origin) -> None:
-        """Go to where a piece of the request came from."""
-        app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-        await app.run_action(("panes", "reveal_origin", (origin,)))
+            await self.view_now.action_open()
 
     @property
     def origin_under_cursor(self) -> Origin | None:
@@ -158,21 +133,10 @@ class Inspector(InspectorFrame):
 
     async def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
         event.stop()
-        match event.row.action:
-            case diffs.CHOOSE:
-                await self.run_action("inspector.compare")
-            case requests.COPY_CURL:
-                self.action_copy("curl")
-            case requests.COPY_HTTP:
-                self.action_copy("http")
-            case lores.CHOOSE_BOOKS:
-                await self.run_action("presets.choose_lorebooks")
-            case lores.SHOW_MESSAGE if isinstance(view := self.view_now, LoreView):
-                await self._reveal_origin(view.message_origin or GLUE)
-            case _ if event.row.origin is not None:
-                await self._reveal_origin(event.row.origin)
-            case _:
-                pass
+        if event.row.action:
+            await self.run_action(event.row.action)
+        elif event.row.origin is not None:
+            await reveal_origin(self, event.row.origin)
 
     def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
         event.stop()
@@ -222,13 +186,7 @@ class Inspector(InspectorFrame):
             sentence += " Some terminals refuse so much."
         self.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
 
-    async def on_payload_view_body_find_requested(
-        self, event: PayloadView.BodyFindRequested
-    ) -> None:
-        event.stop()
-        await self._open_find()
-
-    async def on_lore_view_lore_find_requested(self, event: LoreView.LoreFindRequested) -> None:
+    async def on_inspector_find_requested(self, event: FindRequested) -> None:
         event.stop()
         await self._open_find()
 
@@ -248,11 +206,7 @@ class Inspector(InspectorFrame):
 
     def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
         event.stop()
-        view = self._searched_view
-        if isinstance(view, LoreView):
-            view.action_move(event.step)
-        else:
-            view.action_hit(event.step)
+        self._searched_view.action_hit(event.step)
 
     def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
         """Go back to the body; hits stay highlighted if they are kept."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Event
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events, work
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
@@ -33,6 +32,7 @@ from tui_chat.ui.areas.inspector.payload_places import (
     row_of_kind,
 )
 from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
+from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 
 LONG_BODY = 4_000
@@ -42,6 +42,8 @@ LONG_BODY = 4_000
 class PayloadView(LineView):
     """The body, laid out for reading."""
 
+    uses: ClassVar[frozenset[str]] = frozenset()
+    has_places = finds = True
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -108,9 +110,6 @@ class PayloadView(LineView):
     class LaidOut(Message):
         """The body was laid out for another width; until then its size is unknown."""
 
-    class BodyFindRequested(Message):
-        """The user wants to type words to find."""
-
     class Marked(Message):
         """The highlighted places or the cursor changed: its number, from 1, and their count."""
 
@@ -159,6 +158,20 @@ class PayloadView(LineView):
         """True if the draft was followed before another pane's cursor led away from it."""
 
     # Showing
+
+    def show_state(self, state: InspectorState) -> None:
+        """Show the body of a request."""
+        if (composed := state.composed) is None:
+            self.show(None)
+        else:
+            self.show(composed.payload, composed.protocol, composed.notes)
+
+    def show_place(self, origin: Origin | None) -> None:
+        """Put the cursor where that of the view before was; None if that followed the end."""
+        if origin is None:
+            self.action_follow()
+        else:
+            self.point(origin)
 
     def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
         """Show another payload; what is read stays in place.
@@ -423,7 +436,7 @@ class PayloadView(LineView):
         self.post_message(self.Marked(index + 1, len(rows)))
 
     def action_find(self) -> None:
-        self.post_message(self.BodyFindRequested())
+        self.post_message(FindRequested())
 
     def action_hit(self, step: int) -> None:
         self._step_to(self._highlighted_rows(), step)
@@ -566,8 +579,7 @@ class PayloadView(LineView):
         """Go to where what the cursor is on came from."""
         layout = self.layout_now
         if layout is not None and (origin := self.cursor.source(layout)) is not None:
-            app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-            await app.run_action(("panes", "reveal_origin", (origin,)))
+            await reveal_origin(self, origin)
 
     def action_copy(self) -> None:
         """Copy the exact body to the clipboard."""

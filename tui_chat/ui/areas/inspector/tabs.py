@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import ClassVar
 
 from textual import events
@@ -13,6 +12,7 @@ from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
+from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 OWN = "•"
@@ -98,43 +98,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         self.choose(order[(order.index(self.active) + step) % len(order)])
 
 
-class View(StrEnum):
-    """The views of a request."""
-
-    CONTEXT = "context"
-    PAYLOAD = "payload"
-    REQUEST = "request"
-    DIFF = "diff"
-    REPLY = "reply"
-    BUDGET = "budget"
-    LORE = "lore"
-    CALLS = "calls"
-
-
-VIEW_KEYS = {
-    View.CONTEXT: "c",
-    View.PAYLOAD: "p",
-    View.REQUEST: "r",
-    View.DIFF: "d",
-    View.REPLY: "e",
-    View.BUDGET: "b",
-    View.LORE: "L",
-    View.CALLS: "C",
-}
-"""The key of each view, a letter of its name."""
-
-_SHORT = {
-    View.CONTEXT: "Ctx",
-    View.PAYLOAD: "Pay",
-    View.REQUEST: "Req",
-    View.DIFF: "Diff",
-    View.REPLY: "Re",
-    View.BUDGET: "Bud",
-    View.LORE: "Lore",
-    View.CALLS: "Calls",
-}
-
-
 class ViewTabs(OnePassWidget):
     """One line of tabs. Choosing one only says so; the owner sets `active`."""
 
@@ -147,18 +110,15 @@ class ViewTabs(OnePassWidget):
     }
     """
 
-    active: reactive[View] = reactive(View.PAYLOAD)
-    """The view that is shown."""
-    has_lore: reactive[bool] = reactive(False)
-    """True if lorebooks are searched; else there is no tab for them."""
-
-    has_calls: reactive[bool] = reactive(False)
-    """True if the session was recorded; else there is no tab for its calls."""
+    active: reactive[str] = reactive(PAYLOAD)
+    """The name of the view that is shown."""
+    facts: reactive[frozenset[str]] = reactive(frozenset[str]())
+    """What there is of that which views need; a view has no tab where that is missing."""
 
     class ViewChosen(Message):
         """The user wants to see another view."""
 
-        def __init__(self, view: View) -> None:
+        def __init__(self, view: str) -> None:
             super().__init__()
             self.view = view
 
@@ -166,8 +126,8 @@ class ViewTabs(OnePassWidget):
         """Draw the tabs."""
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
-            style = "bold reverse" if view is self.active else "$foreground 72%"
-            at = text.lower().find(VIEW_KEYS[view].lower())
+            style = "bold reverse" if view.name == self.active else "$foreground 72%"
+            at = text.lower().find(view.key.lower())
             pieces = [(text, style)]
             if at >= 0:
                 pieces = [
@@ -180,20 +140,20 @@ class ViewTabs(OnePassWidget):
         return Content.assemble(*parts)
 
     @property
-    def views(self) -> tuple[View, ...]:
-        """The views that have a tab."""
-        hidden = {view for view, has in self._optional() if not has and view is not self.active}
-        return tuple(view for view in View if view not in hidden)
+    def views(self) -> tuple[str, ...]:
+        """The names of the views that have a tab."""
+        return tuple(view.name for view in self._with_tabs())
 
-    def _optional(self) -> tuple[tuple[View, bool], ...]:
-        return (View.LORE, self.has_lore), (View.CALLS, self.has_calls)
+    def _with_tabs(self) -> list[ViewPath]:
+        facts = {"", *self.facts}
+        return [v for v in views().values() if v.needs in facts or v.name == self.active]
 
-    def _labels(self) -> list[tuple[View, str]]:
-        labels: list[tuple[View, str]] = []
-        for names, pad in ((None, " "), (None, ""), (_SHORT, "")):
+    def _labels(self) -> list[tuple[ViewPath, str]]:
+        labels: list[tuple[ViewPath, str]] = []
+        for is_short, pad in ((False, " "), (False, ""), (True, "")):
             labels = [
-                (view, f"{pad}{view.title() if names is None else names[view]}{pad}")
-                for view in self.views
+                (view, f"{pad}{view.short if is_short else view.label}{pad}")
+                for view in self._with_tabs()
             ]
             if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
                 break
@@ -206,6 +166,6 @@ class ViewTabs(OnePassWidget):
             return
         x = offset.x
         for view, text in self._labels():
-            if 0 <= x < len(text) and view is not self.active:
-                self.post_message(self.ViewChosen(view))
+            if 0 <= x < len(text) and view.name != self.active:
+                self.post_message(self.ViewChosen(view.name))
             x -= len(text) + 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares
 from tui_chat.models.envelope import Budget
@@ -11,6 +10,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted
 from tui_chat.ui.areas.inspector.row_wrapping import shares as divided
+from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -22,9 +22,6 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_part,
 )
-
-if TYPE_CHECKING:
-    from tui_chat.compose import Composed
 
 _NAMES = {
     OriginKind.SYSTEM: "system prompt",
@@ -53,12 +50,13 @@ class BudgetView(RowsView):
         self._budget: Budget | None = None
         self._dropped = 0
 
-    def show(self, composed: Composed, pinned: Collection[str] = ()) -> None:
-        """Show the budget of a request. `pinned` are ids of messages that are never dropped."""
-        envelope = composed.envelope
-        self._shares, self._budget = self._account(envelope, pinned), envelope.budget
-        self._dropped = len(envelope.dropped)
-        self.rebuild()
+    def show_state(self, state: InspectorState) -> None:
+        """Show the budget of a request."""
+        if state.composed is not None:
+            envelope = state.composed.envelope
+            self._shares, self._budget = self._account(envelope, state.pinned), envelope.budget
+            self._dropped = len(envelope.dropped)
+            self.rebuild()
 
     def forget(self) -> None:
         """Drop the budget."""

@@ -25,6 +25,7 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.view import InProtocol, InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -37,7 +38,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_rows,
 )
-from tui_chat.ui.areas.inspector.views.settings_rows import InProtocol, setting_parts
+from tui_chat.ui.areas.inspector.views.settings_rows import setting_parts
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
@@ -106,6 +107,8 @@ _GO_TO_DROPPED = "go to dropped"
 class ContextView(RowsView):
     """Shows the turns of an envelope."""
 
+    has_places = True
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._envelope: ChatEnvelope | None = None
@@ -118,11 +121,12 @@ class ContextView(RowsView):
         self._wanted: Origin | None = None
         """The origin to go to once there are rows."""
 
-    def show(self, composed: Composed, in_protocol: InProtocol | None = None) -> None:
-        """Show a request's context; `in_protocol` gives it in another protocol."""
-        self._composed, self._in_protocol = composed, in_protocol
-        self._envelope = composed.envelope
-        self.rebuild()
+    def show_state(self, state: InspectorState) -> None:
+        """Show a request's context."""
+        if (composed := state.composed) is not None:
+            self._composed, self._in_protocol = composed, state.in_protocol
+            self._envelope = composed.envelope
+            self.rebuild()
 
     def forget(self) -> None:
         """Drop the context."""
@@ -132,7 +136,7 @@ class ContextView(RowsView):
         self._at_end = True
 
     @property
-    def origin_near_cursor(self) -> Origin | None:
+    def origin_at_cursor(self) -> Origin | None:
         """The origin of the row under the cursor, or of the nearest row that has one; None while
         the cursor stays at the end.
         """
@@ -198,7 +202,7 @@ class ContextView(RowsView):
         if row.action == _UNFOLD_DROPPED:
             self._dropped_open = not self._dropped_open
         elif row.action == _GO_TO_DROPPED:
-            return self._envelope is not None and self.reveal(self._envelope.dropped[-1].origin)
+            return self._envelope is None or self.reveal(self._envelope.dropped[-1].origin) or True
         elif row.action == _UNFOLD and row.origin is not None:
             self._open ^= {_key(row.origin)}
         else:

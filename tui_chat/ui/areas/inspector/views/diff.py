@@ -13,7 +13,6 @@ import asyncio
 from collections.abc import Iterator
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.timer import Timer
@@ -25,6 +24,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.drawn_row import display_kind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     Part,
     Piece,
@@ -36,10 +36,8 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     text_part,
 )
 
-if TYPE_CHECKING:
-    from tui_chat.compose import Composed
-
-CHOOSE = "choose what to compare with"
+CHOOSE = "inspector.compare"
+"""The action that chooses what to compare with."""
 QUICK = 0.006
 """Seconds up to which comparing follows each keystroke."""
 PAUSE = 0.25
@@ -49,6 +47,8 @@ _UNFOLD = "unfold line "
 
 class DiffView(RowsView):
     """Shows the difference of a request from another one."""
+
+    uses = frozenset({"baseline"})
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -66,21 +66,17 @@ class DiffView(RowsView):
         """The body to compare with."""
         return self._was
 
-    def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
-        """Set the body to compare with; None with the reason in `why`."""
-        if (name, was, why) == (self._other_name, self._was, self._why):
+    def show_state(self, state: InspectorState) -> None:
+        """Compare a request with the baseline."""
+        base, now = state.baseline, state.composed.payload if state.composed else None
+        is_same_base = (base.name, base.reason) == (self._other_name, self._why)
+        if is_same_base and base.payload is self._was and now is self._now:
             return
-        if was is not self._was:
+        if base.payload is not self._was:
             self._found, self._took = None, 0.0
             self._open.clear()
-        self._other_name, self._was, self._why = name, was, why
-        self._compare()
-
-    def show(self, composed: Composed) -> None:
-        """Compare a request."""
-        if composed.payload is self._now:
-            return
-        self._now = composed.payload
+        self._other_name, self._was, self._why = base.name, base.payload, base.reason
+        self._now = now
         self._compare()
 
     def forget(self) -> None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, reveal_origin
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SHOW_MESSAGE = "show message"
 """The action of the row of an entry."""
-CHOOSE_BOOKS = "choose lorebooks"
+CHOOSE_BOOKS = "presets.choose_lorebooks"
 """The action of the row that is shown where no lorebook is searched."""
 _UNKNOWN = 255
 _MARKS: dict[int, Piece] = {
@@ -85,6 +85,9 @@ class _Columns:
 class LoreView(RowsView):
     """Shows what became of the entries of lorebooks."""
 
+    uses = frozenset({"lore"})
+    finds = True
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "Turn before", show=False),
         Binding("right,l", "turn(1)", "Turn after", show=False),
@@ -92,17 +95,16 @@ class LoreView(RowsView):
         Binding("J", "change(1)", "Turn after with a change", show=False),
         Binding("f", "follow", "Return to the request", show=False),
         Binding("slash", "find", "Find entries", show=False),
-        Binding("n", "move(1)", "Next entry", show=False),
-        Binding("N", "move(-1)", "Previous entry", show=False),
+        Binding("n", "hit(1)", "Next entry", show=False),
+        Binding("N", "hit(-1)", "Previous entry", show=False),
     ]
-
-    class LoreFindRequested(Message, namespace="lore_view"):
-        """The user wants to find entries."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.table: LoreTable | None = None
         """What is shown; None while it is computed."""
+        self._missing = 0
+        """The number of turns that were not searched when it was shown last."""
         self._has_books = False
         self._folder = ""
         """Where the user's lorebooks are; empty if none can be chosen."""
@@ -119,19 +121,15 @@ class LoreView(RowsView):
         self._shown: list[int | None] = []
         """The entry of each row."""
 
-    def show(
-        self,
-        table: LoreTable | None,
-        *,
-        has_books: bool = True,
-        folder: str = "",
-        follows_draft: bool = False,
-    ) -> None:
-        """Show a table; None while it is computed. `folder` is where the user's lorebooks are,
-        empty if none can be chosen; `follows_draft` is True for the request of the draft.
-        """
-        self.table, self._has_books = table, has_books
-        self._folder, self._follows_draft = folder, follows_draft
+    def show_state(self, state: InspectorState) -> None:
+        """Show the table. That of another request comes when typing pauses."""
+        table, inputs = state.lore, state.composed.inputs if state.composed is not None else None
+        missing = table.missing if table is not None else 0
+        if table is not None and table is self.table and missing == self._missing:
+            return
+        self.table, self._missing = table, missing
+        self._has_books = inputs is not None and bool(inputs.lorebooks)
+        self._folder, self._follows_draft = state.lore_folder, state.is_live
         if table is not None and self._turn is not None and self._turn >= table.turns - 1:
             self._turn = None
         self.rebuild()
@@ -147,10 +145,18 @@ class LoreView(RowsView):
         self.rebuild()
         return sum(entry is not None for entry in self._shown)
 
-    def reveal(self, origin: Origin) -> None:
+    def reveal(self, origin: Origin) -> bool:
         """Put the cursor on an entry, once there are rows; all entries are shown then."""
         self._words, self._wanted = "", origin
         self.rebuild()
+        return True
+
+    def choose(self, row: ViewRow) -> bool:
+        """Go to the message that decided about an entry."""
+        if row.action != SHOW_MESSAGE:
+            return False
+        self.call_later(reveal_origin, self, self.message_origin or GLUE)
+        return True
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -261,9 +267,12 @@ class LoreView(RowsView):
         else:
             self._choose_turn(turn)
 
+    def action_hit(self, step: int) -> None:
+        self.action_move(step)
+
     def action_find(self) -> None:
         """Request the words to find."""
-        self.post_message(self.LoreFindRequested())
+        self.post_message(FindRequested())
 
     def _choose_turn(self, turn: int) -> None:
         table = self.table

@@ -6,13 +6,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Message
 from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import Usage
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, size_in_words
+from tui_chat.ui.areas.inspector.view import InspectorState, ReplyDetails
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -70,33 +68,19 @@ NOT_KEPT = "not kept; that is done for the newest replies only."
 _UNFOLD_RAW = "unfold raw"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyDetails:
-    """A reply and how it was received."""
-
-    entry: Entry
-    message: Message
-    """The message so far; the entry's own once the reply has ended."""
-    received: RawResponse | None = None
-    """The response as received; None if it is not kept."""
-    unheard: str = ""
-    """The reason why `received` is None, as a sentence."""
-    comparison: str = ""
-    """The forecast compared with the reported usage, as a sentence."""
-
-
 class ReplyView(RowsView):
     """Shows the reply to the request, or the last one of the branch."""
+
+    uses = frozenset({"reply"})
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._reply: ReplyDetails | None = None
         self._raw_open = False
 
-    def show(self, reply: ReplyDetails | None) -> None:
-        """Show a reply; None for none yet."""
-        if reply != self._reply or not self._built_for:
-            self._reply = reply
+    def show_state(self, state: InspectorState) -> None:
+        if state.reply != self._reply or not self._built_for:
+            self._reply = state.reply
             self.rebuild()
 
     def forget(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
+from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -28,15 +29,14 @@ MASK = "••••••••"
 SETTLED = 0.25
 """Seconds without a keystroke after which the body is encoded for its size and digest."""
 
-COPY_CURL, COPY_HTTP = "copy as curl", "copy as HTTP"
+COPY_CURL, COPY_HTTP = "copy('curl')", "copy('http')"
+"""Actions of the inspector."""
 
 
 class RequestView(RowsView):
     """Method, URL, headers with the key masked, size of the body, and what can be copied."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "offer('copy as curl')", "Copy as curl", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy_curl", "Copy as curl", show=False)]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -44,9 +44,10 @@ class RequestView(RowsView):
         self._body: tuple[int, str] | None = None
         """Size and digest of the body; None until typing pauses."""
 
-    def show(self, composed: Composed) -> None:
+    def show_state(self, state: InspectorState) -> None:
         """Show a request; size and digest follow when typing pauses."""
-        if composed is self._composed and self._body is not None:
+        composed = state.composed
+        if composed is None or (composed is self._composed and self._body is not None):
             return
         self._composed, self._body = composed, None
         self.rebuild()
@@ -62,9 +63,8 @@ class RequestView(RowsView):
             self._body = len(composed.body), sha256(composed.body).hexdigest()
             self.rebuild()
 
-    def action_offer(self, what: str) -> None:
-        """Post an action as a row would."""
-        self.post_message(self.RowSelected(ViewRow((), action=what)))
+    def action_copy_curl(self) -> None:
+        self.post_message(self.RowSelected(ViewRow((), action=COPY_CURL)))
 
     def build(self, width: int) -> ViewRows:
         """Lay out the request's lines."""

@@ -20,8 +20,9 @@ from textual.strip import Strip
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
+from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
 from tui_chat.ui.widgets.row_list import RowList
 
 Piece: TypeAlias = tuple[str, str]
@@ -36,7 +37,9 @@ class ViewRow:
     origin: Origin | None = None
     """The origin of what it shows."""
     action: str = ""
-    """What Enter or a click does; empty for nothing."""
+    """What Enter or a click does: something that its view knows, or an action of the inspector.
+    Without one they go to the origin.
+    """
     hint: str = ""
     """A sentence about the row, for the status line."""
 
@@ -203,6 +206,15 @@ class RowsView(RowList):
     }
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset()
+    """The fields of `InspectorState` beside the request whose change it draws at once."""
+    has_places: ClassVar[bool] = False
+    """True if it shows texts at places of their own, so that its cursor can follow another one."""
+    finds: ClassVar[bool] = False
+    """True if words can be found in it, with `find` and `action_hit`; else they are found in the
+    body.
+    """
+
     class RowHighlighted(Message):
         """The cursor moved to another row, or its row shows something else."""
 
@@ -230,9 +242,44 @@ class RowsView(RowList):
         """Return the rows for a width in cells."""
         raise NotImplementedError
 
+    def show_state(self, state: InspectorState) -> None:
+        """Show the request of a state, or what else the view shows of it."""
+
     def choose(self, row: ViewRow) -> bool:
         """Do what a row offers, if the view can do so itself; else return False."""
         return False
+
+    def reveal(self, origin: Origin) -> bool:
+        """Put the cursor on the row of an origin; return False if there is none."""
+        del origin
+        return False
+
+    def point(self, origin: Origin | None) -> None:
+        """Show the origin under the cursor of another pane; None if that pane was left."""
+        if origin is not None:
+            self.reveal(origin)
+
+    @property
+    def origin_at_cursor(self) -> Origin | None:
+        """The origin of the row under the cursor."""
+        return row.origin if (row := self.row_here) is not None else None
+
+    def show_place(self, origin: Origin | None) -> None:
+        """Put the cursor where that of the view before was; None if that followed the end."""
+        if origin is not None:
+            self.reveal(origin)
+
+    async def action_open(self) -> None:
+        """Go to where the row under the cursor came from."""
+        await reveal_origin(self, self.origin_at_cursor or GLUE)
+
+    def find(self, words: str) -> int:
+        """Find words, none if they are empty; return the number of hits."""
+        del words
+        return 0
+
+    def action_hit(self, step: int) -> None:
+        """Go to another hit."""
 
     @property
     def row_count(self) -> int:

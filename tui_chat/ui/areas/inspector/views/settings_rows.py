@@ -5,7 +5,7 @@ A setting is one row; unfolded it has its notes, and what becomes of it in every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
@@ -16,6 +16,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut, cut_front
+from tui_chat.ui.areas.inspector.view import InProtocol
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -28,9 +29,6 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
-
-InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
-"""Returns a request in another protocol."""
 
 Everywhere: TypeAlias = "Sequence[tuple[Protocol, tuple[SettingReport, ...]]]"
 """The reports in each protocol."""

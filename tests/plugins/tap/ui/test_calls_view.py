@@ -13,9 +13,9 @@ from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import CacheLoss, Usage
+from tui_chat.plugins.tap.calls_view import CallsView
 from tui_chat.store import Store
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views import CallsView, View
 
 BODY = b'{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
 LOSS = CacheLoss(6191, "Setting “tools” has changed.", Decimal("0.0235"))
@@ -97,5 +97,20 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         await pilot.press("home", *["down"] * (table + 3), "enter")
         await until(pilot, lambda: app.workspace.state.session_id == "side")
         await until(pilot, lambda: app.workspace.state.request.viewed is not None)
-        assert inspector.view_shown is View.REQUEST
+        assert inspector.view_shown == "request"
         assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.view_now))
+
+
+async def test_the_palette_has_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        *_, two = await recorded(app.workspace.store)
+        await app.workspace.sessions.open_at("main", two)
+        await settle(pilot)
+        await pilot.press("ctrl+p", *"List the calls", "enter")
+        await until(pilot, lambda: isinstance(app.query_one(Inspector).view_now, CallsView))
+        view = app.query_one(Inspector).view_now
+        await until(pilot, lambda: any("3 calls" in row for row in rows_shown(view)))
+        assert view.has_focus

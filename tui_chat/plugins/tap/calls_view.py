@@ -5,47 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
-
-from textual.message import Message
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.models.request import CallSummary
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
     Piece,
     RowsView,
-    ViewRow,
     ViewRows,
     line,
     text_part,
 )
 
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
 _TIME, _PROGRAM, _COST = 9, 14, 8
 _FIGURES = (("input", 6), ("cached", 7), ("written", 8), ("lost", 6))
 _LEAST_MODEL = 20
-_CALL = "call "
+
+
+async def load_calls(workspace: Workspace) -> tuple[CallSummary, ...]:
+    """Return the calls of the active session and of its side conversations, oldest first."""
+    return await workspace.active_store.requests.calls(workspace.state.session_id)
 
 
 class CallsView(RowsView):
     """Shows time, program, model, tokens and cost of each call, and what broke the cache."""
 
-    class CallChosen(Message):
-        """The user wants to see a call's reply and request."""
-
-        def __init__(self, call: CallSummary) -> None:
-            super().__init__()
-            self.call = call
+    uses = frozenset({"loaded"})
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._calls: Sequence[CallSummary] | None = None
 
-    def show(self, calls: Sequence[CallSummary] | None) -> None:
-        """Show calls; None while they are read."""
+    def show_state(self, state: InspectorState) -> None:
+        calls: Sequence[CallSummary] | None = state.loaded
         if calls != self._calls or not self._built_for:
             self._calls = calls
             self.rebuild()
@@ -54,13 +54,6 @@ class CallsView(RowsView):
         """Drop the calls."""
         super().forget()
         self._calls = None
-
-    def choose(self, row: ViewRow) -> bool:
-        """Request a call's reply and request."""
-        if self._calls is None or not row.action.startswith(_CALL):
-            return False
-        self.post_message(self.CallChosen(self._calls[int(row.action.removeprefix(_CALL))]))
-        return True
 
     def build(self, width: int) -> ViewRows:
         """Lay the calls out."""
@@ -76,9 +69,10 @@ class CallsView(RowsView):
         yield BLANK
         head = _Row("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
         yield from _lines(head, width, action="", hint="", is_head=True)
-        for number, call in enumerate(calls):
+        for call in calls:
             hint = f"{call.status} · Enter goes to its reply and request."
-            yield from _lines(_row(call), width, action=f"{_CALL}{number}", hint=hint)
+            action = f"inspector.show_reply({call.session_id!r}, {call.message_id!r})"
+            yield from _lines(_row(call), width, action=action, hint=hint)
             if call.loss is not None:
                 lead = " " * _TIME
                 yield text_part(call.loss.sentence, width, lead, "warning")

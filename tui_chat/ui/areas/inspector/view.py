@@ -1,0 +1,128 @@
+"""Views of the request: the table of them, and what a view is given.
+
+1. A view is declared once, as a `ViewPath`: the core's in `VIEWS`, those of plugins in
+   `Plugin.views`. Tabs, keys and the palette follow from the declaration.
+2. Its widget is a `RowsView` (the body's is `PayloadView`), imported and created when it is first
+   shown. It draws an `InspectorState`; its rows run actions.
+3. A view is updated only while it is shown; the others catch up when they are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from textual.message import Message
+
+from tui_chat import extensions
+from tui_chat.extensions import Plugin, ViewPath
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message as ChatMessage
+from tui_chat.models.request import RawResponse
+from tui_chat.models.session import Entry
+from tui_chat.models.text import Origin
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.widget import Widget
+
+    from tui_chat.analysis.lore_table import LoreTable
+    from tui_chat.compose import Composed
+    from tui_chat.models.payload import Payload
+
+InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
+"""Returns a request in another protocol."""
+
+CONTEXT, PAYLOAD, REQUEST, DIFF = "context", "payload", "request", "diff"
+REPLY, BUDGET, LORE = "reply", "budget", "lore"
+
+_FOLDER = "tui_chat.ui.areas.inspector"
+VIEWS = (
+    ViewPath(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.views.context:ContextView"),
+    ViewPath(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
+    ViewPath(REQUEST, "r", "Request", "Req", f"{_FOLDER}.views.request:RequestView"),
+    ViewPath(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.views.diff:DiffView"),
+    ViewPath(REPLY, "e", "Reply", "Re", f"{_FOLDER}.views.reply:ReplyView"),
+    ViewPath(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.views.budget:BudgetView"),
+    ViewPath(LORE, "L", "Lore", "Lore", f"{_FOLDER}.views.lore:LoreView", needs="lorebooks"),
+)
+"""The views of the core, in the order of their tabs."""
+
+
+def views() -> Mapping[str, ViewPath]:
+    """Return all views by name, the core's first."""
+    added = (view for plugin in extensions.plugins() for view in plugin.views)
+    found: dict[str, ViewPath] = {}
+    for view in (*VIEWS, *added):
+        found.setdefault(view.name, view)
+    return found
+
+
+def load(view: ViewPath, path: str) -> Any:
+    """Return what a path of a view's declaration names. Raises InputError if a part of another
+    person's plugin cannot be imported.
+    """
+    plugin = _plugin_of(view)
+    return extensions.load(path) if plugin is None else extensions.load_part(plugin, path)
+
+
+def _plugin_of(view: ViewPath) -> Plugin | None:
+    return next((plugin for plugin in extensions.plugins() if view in plugin.views), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the diff view compares the request with."""
+
+    name: str = ""
+    payload: Payload | None = None
+    reason: str = ""
+    """Why there is no payload, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyDetails:
+    """A reply and how it was received."""
+
+    entry: Entry
+    message: ChatMessage
+    """The message so far; the entry's own once the reply has ended."""
+    received: RawResponse | None = None
+    """The response as received; None if it is not kept."""
+    unheard: str = ""
+    """The reason why `received` is None, as a sentence."""
+    comparison: str = ""
+    """The forecast compared with the reported usage, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorState:
+    """What the inspector knows of the request that it shows."""
+
+    composed: Composed | None = None
+    """The request; None for none yet."""
+    in_protocol: InProtocol | None = None
+    """Gives a request in another protocol."""
+    pinned: Collection[str] = ()
+    """The ids of messages that are never dropped."""
+    baseline: Baseline = Baseline()
+    reply: ReplyDetails | None = None
+    lore: LoreTable | None = None
+    """The entries of the lorebooks; None while they are searched."""
+    lore_folder: str = ""
+    """Where the user's lorebooks are; empty if none can be chosen."""
+    is_live: bool = True
+    """True if Enter would send the request."""
+    loaded: Any = None
+    """What the `load` of the view's declaration returned; None before that."""
+
+
+class FindRequested(Message, namespace="inspector"):
+    """The user wants to type words to find in the view."""
+
+
+async def reveal_origin(widget: Widget, origin: Origin) -> None:
+    """Go to where a piece of the request came from, in whichever area has it."""
+    app = cast("App[None]", widget.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+    await app.run_action(("panes", "reveal_origin", (origin,)))
