@@ -4,9 +4,10 @@
 
 Each case of `tests.providers.hostile_server` runs in a process of its own, which sends a message to
 a server in this one. Printed are the memory that the process had at its peak beyond what it had
-before it sent, the longest time that the event loop did one thing, and what a press of Esc took
-until the reply had ended, where one was needed; then how the reply ended. The aims: 200 ms for the
-loop, and twice the ceiling of a stream for the memory.
+before it sent, the longest time that the event loop did one thing, with its processor time, and
+what a press of Esc took until the reply had ended, where one was needed; then how the reply ended.
+The aims: 200 ms for the loop and for Esc, and twice the ceiling of a stream for the memory. On a
+busy machine the processor time is what counts: the rest is waiting for a turn.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import traceback
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter, sleep, thread_time
 from typing import Any
 
 from textual import events
@@ -39,6 +40,8 @@ class LoopWatch:
 
     def __init__(self) -> None:
         self.gap = 0.0
+        self.worked = 0.0
+        """The longest processor time of one turn of the loop."""
         self.peak = memory()
         self.where: dict[str, float] = {}
         """Where the loop's thread was when it had been busy for too long, and for how long."""
@@ -49,11 +52,12 @@ class LoopWatch:
         threading.Thread(target=self._sample, daemon=True).start()
 
     async def _watch(self) -> None:
-        last = perf_counter()
+        last, worked = perf_counter(), thread_time()
         while True:
             await asyncio.sleep(0.001)
-            now = perf_counter()
-            self.gap, last = max(self.gap, now - last), now
+            now, works = perf_counter(), thread_time()
+            self.gap, self.worked = max(self.gap, now - last), max(self.worked, works - worked)
+            last, worked = now, works
             self._turn = now
 
     def _sample(self) -> None:
@@ -103,6 +107,7 @@ async def suffer(port: int, name: str) -> dict[str, Any]:
             return {
                 "memory": watch.peak - before,
                 "gap": watch.gap * 1e3,
+                "worked": watch.worked * 1e3,
                 "escaped": escaped,
                 "took": took,
                 "status": entry.status,
@@ -126,9 +131,11 @@ async def show(port: int, name: str, *, where: bool) -> None:
         return
     found = json.loads(lines[-1])
     escaped = "" if found["escaped"] is None else f", Esc {found['escaped'] * 1e3:.0f} ms"
-    held = "held" if found["gap"] <= HELD else "MISSED"
+    is_held = found["worked"] <= HELD and (found["escaped"] or 0) * 1e3 <= HELD
+    held = "held" if is_held else "MISSED"
     print(
-        f"{name:<30}{found['memory']:6.0f} MB more, loop busy {found['gap']:5.0f} ms: {held}"
+        f"{name:<30}{found['memory']:6.0f} MB more, loop busy {found['gap']:5.0f} ms "
+        f"({found['worked']:.0f} ms of processor): {held}"
         f"{escaped}; {found['took']:.1f} s, {found['status']}, {found['kept']:,} characters, "
         f"{found['calls']:,} calls; {found['error'][:110]}",
         flush=True,

@@ -32,6 +32,8 @@ class Case:
     status: int = 200
     encoding: str = ""
     protocol: Protocol = Protocol.OPENAI_CHAT
+    before: bytes = b""
+    """An interim response that is repeated, slowly and without end, in place of the head."""
 
 
 def delta(**fields: object) -> bytes:
@@ -159,6 +161,10 @@ CASES: dict[str, Case] = {
     "one line of text without end": Case(lambda n: _again(delta(content="x" * 1000), n)),
     "short lines without end": Case(lambda n: _again(delta(content="a\n" * 500), n)),
     "a list without end": Case(lambda n: _again(delta(content="- item\n" * 100), n)),
+    "quotes in quotes": Case(lambda n: _again(delta(content="> " * 40 + "x\n"), n)),
+    "events of a letter": Case(lambda n: _again(delta(content="a"), n)),
+    "early hints": Case(lambda n: iter(()), before=b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    "go on": Case(lambda n: iter(()), before=b"HTTP/1.1 100 Continue\r\n\r\n"),
     "a table without end": Case(
         lambda n: chain([delta(content="|a|\n|-|\n")], _again(delta(content="|b|\n" * 100), n))
     ),
@@ -178,6 +184,7 @@ CASES: dict[str, Case] = {
     "one argument in pieces": Case(
         lambda n: _again(delta(tool_calls=[{"index": 0, "function": {"arguments": "y" * 99}}]), n)
     ),
+    "repeated keys": Case(lambda n: _again(delta(tool_calls=[call(0, '"a":{},' * 500)]), n)),
     "tool calls": Case(lambda n: _calls(n // 100)),
     "tool calls at once": Case(_calls_at_once),
     "JSON paths": Case(_paths, protocol=Protocol.GEMINI),
@@ -214,6 +221,10 @@ class HostileServer:
             )
             await reader.readexactly(length)
             case = list(CASES.values())[int(number)]
+            while case.before:
+                writer.write(case.before)
+                await writer.drain()
+                await asyncio.sleep(_INTERIM_PAUSE)
             writer.write(
                 f"HTTP/1.1 {case.status} X\r\nContent-Type: {case.kind}\r\n"
                 f"{f'Content-Encoding: {case.encoding}' if case.encoding else 'X-Plain: 1'}\r\n"
@@ -234,6 +245,8 @@ class HostileServer:
 
 
 _LENGTH = "content-length:"
+_INTERIM_PAUSE = 0.004
+"""Seconds between interim responses: less would end at the ceiling of `head_limit`."""
 
 
 @asynccontextmanager
