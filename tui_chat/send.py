@@ -32,7 +32,7 @@ from tui_chat.models.session import UNPRICED, Entry
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.protocols.common.tool_names import restore_names
+from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import (
     HttpClient,

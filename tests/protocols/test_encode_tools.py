@@ -27,7 +27,7 @@ from tests.protocols.requests import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.protocols.common.tool_names import restore_names
+from tui_chat.protocols.common.tools import restore_names
 
 Story = list[tuple[str, ...]]
 

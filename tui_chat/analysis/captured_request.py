@@ -30,7 +30,7 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
-from tui_chat.protocols.common.settings import tool_tree
+from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
 

@@ -44,8 +44,8 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics, Summary
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields, excerpt
-from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.openai_chat.decode import read_content
 
 _TRUSTED = 16

@@ -16,7 +16,13 @@ from dataclasses import field
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import JsonObject, as_string, to_json
-from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
+from tui_chat.models.media import (
+    detect_mime_of_base64,
+    is_link,
+    kind_of,
+    known_mime,
+    standard_base64,
+)
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     NO_MESSAGE_SEMANTICS,
@@ -26,7 +32,6 @@ from tui_chat.models.semantics import (
 )
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.urls import is_link, standard_base64
 
 MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
 """The note of a part whose bytes are elsewhere."""

@@ -29,19 +29,23 @@ from tui_chat.protocols.anthropic.tools import (
     write_choice,
     write_format,
 )
-from tui_chat.protocols.common.request_fields import (
-    Fields,
+from tui_chat.protocols.common.decoding import (
+    TurnBuilder,
     captured_envelope,
     captured_model,
-    excerpt,
-    load_request,
     read_settings,
     read_tools,
     sourced,
+    take_cache_mark,
+    take_marks,
+)
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    excerpt,
+    load_request,
     take_if_reversible,
 )
-from tui_chat.protocols.common.scalars import read_scalars
-from tui_chat.protocols.common.turn_builder import TurnBuilder, take_cache_mark, take_marks
+from tui_chat.protocols.common.settings import read_scalars
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "system": "system"}

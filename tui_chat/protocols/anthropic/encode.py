@@ -45,11 +45,6 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.hosted_tools import (
-    sent_hosted_tools,
-    tool_left_out,
-    with_hosted,
-)
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
@@ -58,24 +53,33 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
     with_key,
 )
-from tui_chat.protocols.common.scalars import is_same_model, write_scalars
-from tui_chat.protocols.common.settings import (
+from tui_chat.protocols.common.schemas import (
     closed_schema,
-    extra_items,
     json_schema,
-    namespace_items,
     object_schema,
+    schema_only_format,
+    wanted_format,
+)
+from tui_chat.protocols.common.settings import (
+    extra_items,
+    is_same_model,
+    namespace_items,
     override,
     reply_limit,
-    schema_only_format,
     stop_sequences,
     tier_items,
     usable_tool_choice,
-    wanted_format,
+    write_scalars,
+)
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tools import (
+    NAMES_128,
+    sent_hosted_tools,
+    sent_tools,
+    tool_left_out,
+    with_hosted,
     with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_128, sent_tools
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""

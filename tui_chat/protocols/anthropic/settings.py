@@ -23,6 +23,7 @@ from tui_chat.models.json_tree import Obj, Tree, tree_of
 from tui_chat.models.model_facts import CLAUDE_EFFORTS, ModelFacts, is_newer_claude
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import Items
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
@@ -36,8 +37,8 @@ from tui_chat.protocols.common.reasoning_effort import (
     summary_note,
     with_default_effort,
 )
-from tui_chat.protocols.common.request_fields import Meanings, is_count
-from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
+from tui_chat.protocols.common.request_fields import is_count
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
 
 LIMIT = (Scalar("max_tokens", "max_tokens", INTEGER),)
 SCALARS = (

@@ -9,8 +9,8 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
-from tui_chat.protocols.common.hosted_tools import take_domains, take_location, write_location
 from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.protocols.common.tools import take_domains, take_location, write_location
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _WORDS = {"auto": "auto", "required": "any", "none": "none"}

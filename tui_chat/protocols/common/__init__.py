@@ -1,15 +1,21 @@
 """What the protocols share.
 
-Requests, both ways
-request_fields    reading a captured request without losing a key
-turn_builder      building a turn from a captured message
+Captured requests
+request_fields    reading a body without losing a key
+decoding          the envelope of a captured request: turns, tools, settings
+
+Requests
 content_order     a turn's content in the order in which it is sent
 encoding          the smallest parts of a tree
-settings          sampling, limits, formats and tool choice, as far as a protocol accepts them
-tool_names        aliases for forbidden tool names
+settings          limits, sampling, stop sequences, tool choice: what a protocol accepts of them
+reasoning_effort  how much a model is to think
+schemas           JSON Schemas of tools and replies, the format of a reply
+tools             names of functions, the protocol's own tools, those that the provider runs
 tool_pairing      tool calls and results in the order that a protocol requires
+cache_marks       marks up to which a prompt is cached
 loss_notes        notes on what a protocol cannot express
-openai, urls      what OpenAI's two protocols share
+media             notes on pictures and sounds that a model does not accept
+openai            what OpenAI's two protocols share
 
 Speed of long conversations, with the figures that justify them
 segments          a long conversation is encoded in parts; a message that is only text, on demand

@@ -17,12 +17,11 @@ from typing import TypeAlias
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
-from tui_chat.models.media import detect_mime_of_base64, file_name
+from tui_chat.models.media import detect_mime_of_base64, file_name, is_link, standard_base64
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock
 from tui_chat.models.text import Text
 from tui_chat.protocols.common.encoding import native_form
-from tui_chat.protocols.common.urls import is_link, standard_base64
 
 PlacedContent: TypeAlias = tuple[LayoutPiece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece of a layout and its content; None if the piece itself has it all."""

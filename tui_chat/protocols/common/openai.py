@@ -13,6 +13,7 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
@@ -23,8 +24,8 @@ from tui_chat.protocols.common.encoding import (
 )
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reply_events import ReplyEvents
-from tui_chat.protocols.common.request_fields import Fields, Meanings
-from tui_chat.protocols.common.settings import json_schema
+from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.protocols.common.schemas import json_schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from tui_chat.models.citations import (
     web_address,
 )
 from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient, to_json
-from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime
+from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
 from tui_chat.models.message import Part, PartKind
 from tui_chat.models.reply import Reply, advance
 from tui_chat.models.sanitize import one_line as readable_line
@@ -53,7 +53,6 @@ from tui_chat.models.stream_events import (
 from tui_chat.models.text import clean
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
-from tui_chat.protocols.common.urls import standard_base64
 
 _DATA_URL = re.compile(r"data:([\w.+/;= -]{0,200}?);base64,", re.ASCII | re.IGNORECASE)
 

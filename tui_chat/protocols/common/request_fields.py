@@ -12,33 +12,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeGuard, TypeVar, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import (
-    ChatEnvelope,
-    Level,
-    Note,
-    Parameters,
-    Sourced,
-    ToolDefinition,
-    Turn,
-)
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_text import JsonError, decode_repaired, to_json, type_name
-from tui_chat.models.semantics import (
-    HostedTool,
-    Namespace,
-    NativeTool,
-    Semantics,
-    SessionSemantics,
-    ToolSemantics,
-)
-from tui_chat.models.text import Origin, OriginKind
+
+T = TypeVar("T")
 
 
 def load_request(
@@ -182,154 +165,9 @@ class Fields:
 _ABSENT = object()
 
 
-T = TypeVar("T")
-S = TypeVar("S", bound=Namespace)
-
-
-def sourced(name: str, value: T | None) -> Sourced[T] | None:
-    """Return a setting as the captured request gave it; None if it did not."""
-    if value is None:
-        return None
-    origin = Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
-    return Sourced(value, origin)
-
-
-def captured_model(name: str) -> Sourced[str]:
-    """Return the model as a setting; an unknown one is empty."""
-    origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
-    return Sourced(name, origin)
-
-
-def read_settings(kind: type[S], left: dict[str, Any]) -> S:
-    """Take the keys that a namespace has fields for out of `left`, and return the namespace."""
-    names = [each.name for each in dataclasses.fields(kind) if each.name not in kind.form_only]
-    return kind(**{n: left.pop(k) for n in names if (k := kind.keys.get(n, n)) in left})
-
-
 def is_count(value: object) -> TypeGuard[int]:
     """Return True for a whole number that is not negative."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-class Meanings:
-    """What settings of a captured request mean in unified parameters. The settings stay in their
-    namespace, which gives them back word for word; this is for other protocols.
-    """
-
-    def __init__(self, settings: type[Namespace] = Namespace) -> None:
-        self._settings = settings
-        self.values: dict[str, Sourced[Any]] = {}
-        """By the parameter's name."""
-        self.paths: set[str] = set()
-        """See `Semantics.unified`."""
-
-    def add(self, parameter: str, value: object, *paths: str, name: str = "") -> None:
-        """Record what the settings at these paths of the namespace mean. `name` is that of the
-        setting in notes, the first path if empty.
-        """
-        name = name or self._settings.body_path(paths[0])
-        self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
-        self.paths.update(paths)
-
-
-Tools = tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]
-"""The functions, None if the request has no tools, and the protocol's other tools."""
-
-
-def captured_envelope(
-    request: Fields,
-    turns: Iterable[Turn],
-    parameters: Parameters,
-    tools: Tools,
-    settings: Namespace,
-    notes: Iterable[Note],
-    *,
-    known: Collection[str] = (),
-    meanings: Meanings | None = None,
-    session: SessionSemantics | None = None,
-) -> ChatEnvelope:
-    """Return the envelope of a captured request; what is left of it is kept for pass-through.
-
-    `known` are the types of content that the protocol has although no unified message can express
-    them. A note tells of all others.
-    """
-    functions, native = tools
-    turns = tuple(turns)
-    meanings = meanings or Meanings()
-    hosted = [tool.hosted for tool in native if tool.hosted is not None]
-    if hosted:
-        beside = meanings.values.get("hosted_tools")  # a setting of its own, in OpenAI Chat
-        meanings.add("hosted_tools", (*hosted, *(beside.value if beside else ())), "tools")
-    protocol, rest = settings.protocol, request.remaining
-    semantics = Semantics(
-        source=protocol,
-        session=session or SessionSemantics(),
-        tools=ToolSemantics(native=native),
-        settings=settings,
-        unified=frozenset(meanings.paths),
-        provider_extras={protocol: rest} if rest else {},
-    )
-    parameters = replace(parameters, **meanings.values)
-    notes = (*notes, *_unknown_notes(turns, known, protocol))
-    return ChatEnvelope(turns, parameters, functions, notes=notes, semantics=semantics)
-
-
-def _unknown_notes(
-    turns: Iterable[Turn], known: Collection[str], source: Protocol
-) -> Iterator[Note]:
-    """Yield a note for each unknown type of content."""
-    places: dict[str, list[Turn]] = {}
-    for turn in turns:
-        layout = turn.semantics.layout
-        for piece in layout.pieces if layout is not None else ():
-            if piece.kind == "other" and piece.name not in known:
-                places.setdefault(piece.name, []).append(turn)
-    for name, found in places.items():
-        what = f"Content of the type {excerpt(name)} is" if name else "Content without a type is"
-        times = f" ({len(found)} times)" if len(found) > 1 else ""
-        sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
-        yield Note(Level.WARNING, "unknown-content", sentence, found[0].origin)
-
-
-def read_tools(
-    request: Fields,
-    protocol: Protocol,
-    read: Callable[[Fields], ToolDefinition | None],
-    read_hosted: Callable[[Fields], HostedTool | None] = lambda tool: None,
-) -> Tools:
-    """Take `tools` apart: the functions that `read` accepts, and the protocol's other tools, with
-    the meaning that `read_hosted` finds in them. It takes the keys that it understands.
-    """
-    if request.remaining.get("tools") is None:
-        return None, ()
-    tools: list[ToolDefinition] = []
-    native: list[NativeTool] = []
-    for position, entry in enumerate(request.take_list("tools")):
-        whole = dict(entry.remaining)
-        tool = read(entry)
-        if tool is None:
-            kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(native_tool(protocol, position, kind, whole, read_hosted))
-        else:
-            tools.append(tool)
-    return tuple(tools), tuple(native)
-
-
-def native_tool(
-    protocol: Protocol,
-    position: int,
-    name: str,
-    whole: dict[str, Any],
-    read_hosted: Callable[[Fields], HostedTool | None],
-) -> NativeTool:
-    """Return one of the protocol's own tools, with its meaning for others if it has one."""
-    fields = Fields(whole, "tools")
-    hosted = read_hosted(fields)
-    if hosted is None:
-        return NativeTool(protocol, position, name, to_json(whole))
-    hosted = replace(hosted, position=position)
-    lost = tuple(key for key, value in fields.remaining.items() if value is not None)
-    return NativeTool(protocol, position, name, to_json(whole), hosted, lost)
 
 
 def take_if_reversible(

@@ -1,37 +1,129 @@
 """Settings of a request, as far as a protocol and a model accept them.
 
-1. A setting that the model or the protocol refuses is left out, with a note, so that the request
-   is answered.
-2. In the protocol it was captured from, a setting is sent as it was. A value in the protocol's
-   namespace wins over the unified one.
+1. Settings that are one value under one key are in a protocol's table of `Scalar`s, by which they
+   are read from a captured request and written to a request. A value of another type than the
+   table says stays where it is, and so does a second key of the same parameter.
+2. A setting that the model or the protocol refuses, or a value out of range, is left out, with a
+   note, so that the request is answered. So are sampling settings that the model is known, or
+   likely, to refuse at the reasoning effort that is sent.
+3. In the protocol it was captured from, a setting is sent as it was; sampling settings only to the
+   model of the captured request. A value in the protocol's namespace wins over the unified one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any, TypeAlias
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
-from tui_chat.models.semantics import UNSET, Namespace, NativeTool
-from tui_chat.models.settings import ResponseFormat, ToolChoice
-from tui_chat.models.text import GLUE, clean
-from tui_chat.models.tool import GROUPS, name_in, prefix_in
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    tool_origin,
-)
-from tui_chat.protocols.common.loss_notes import (
-    default_note,
-    setting_changed_note,
-    setting_note,
-    with_key,
-)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced
+from tui_chat.models.json_tree import Tree, tree_of
+from tui_chat.models.model_facts import is_newer_claude
+from tui_chat.models.semantics import UNSET, Namespace
+from tui_chat.models.settings import ToolChoice
+from tui_chat.protocols.common.decoding import captured_model, sourced
+from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
+from tui_chat.protocols.common.loss_notes import setting_changed_note, setting_note, with_key
+from tui_chat.protocols.common.request_fields import Fields
+
+NUMBER = Fields.take_number
+INTEGER = Fields.take_integer
+BOOLEAN = Fields.take_boolean
+TEXT = Fields.take_text
+TEXTS = Fields.take_strings
+_ABSENT = (None, "", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A row of the table: a parameter, and the key that a protocol has for it."""
+
+    parameter: str
+    """The field of `Parameters`."""
+    key: str
+    take: Callable[[Fields, str], Any]
+    """Takes a value of the right type out of the request."""
+    low: float = -inf
+    high: float = inf
+    """The range that the protocol accepts."""
+    is_sampling: bool = False
+    """True if models may refuse it."""
+
+
+Table: TypeAlias = Sequence[Scalar]
+
+
+def read_scalars(fields: Fields, table: Table) -> dict[str, Any]:
+    """Take the settings of a table out of a request. Returns them by the names of parameters."""
+    values: dict[str, Any] = {}
+    for row in table:
+        if row.parameter not in values and (value := row.take(fields, row.key)) not in _ABSENT:
+            values[row.parameter] = sourced(row.key, value)
+    return values
+
+
+def write_scalars(
+    table: Table,
+    envelope: ChatEnvelope,
+    endpoint: Endpoint,
+    notes: list[Note],
+    **adapted: Sourced[Any] | None,
+) -> Items:
+    """Return the settings of a table as they are sent. `adapted` are parameters that are sent with
+    another value than the envelope has.
+    """
+    parameters = replace(envelope.parameters, **adapted)
+    captured = envelope.semantics.source is endpoint.protocol
+    unchanged = is_same_model(envelope, endpoint.protocol)
+    refused = "" if unchanged else _sampling_refused(parameters, endpoint)
+    items: Items = []
+    for row in table:
+        value: Sourced[Any] | None = getattr(parameters, row.parameter)
+        if value is None:
+            continue
+        if row.is_sampling and refused:
+            sentence = f"{with_key(row.key, value.origin)} is not sent: {refused}."
+            notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
+        elif _is_within(row, value.value) or (unchanged if row.is_sampling else captured):
+            items.append((row.key, setting_value(value)))
+        else:
+            why = f"{value.value} is not within {row.low:g} and {row.high:g}"
+            notes.append(setting_note(value, row.key, why))
+    return items
+
+
+def _is_within(row: Scalar, value: Any) -> bool:
+    return not isinstance(value, int | float) or row.low <= value <= row.high
+
+
+def _sampling_refused(parameters: Parameters, endpoint: Endpoint) -> str:
+    """Return why a model gets no sampling settings; empty if it gets them."""
+    model = parameters.model.value
+    facts = endpoint.facts_of(model)
+    if facts.sampling is not None:
+        return "" if facts.sampling else f"{model} accepts no sampling settings"
+    if facts.sampling_efforts is not None:
+        if (parameters.effort.value if parameters.effort else "") in facts.sampling_efforts:
+            return ""
+        return f"{model} accepts sampling settings only at the reasoning effort “none”"
+    if is_newer_claude(model):
+        why = f"it is not known whether {model} accepts sampling settings"
+        return f"{why}, and the newest known Claude models refuse them"
+    return ""
+
+
+def is_same_model(envelope: ChatEnvelope, protocol: Protocol) -> bool:
+    """Return True if a request was captured from this protocol and its model was not replaced:
+    then it is sent as it was, whatever is known of the model.
+    """
+    model = envelope.parameters.model
+    return (
+        envelope.semantics.source is protocol and model.origin == captured_model(model.value).origin
+    )
 
 
 def reply_limit(
@@ -150,182 +242,6 @@ def extra_items(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[tuple[st
         yield key, tree_of(value, captured_origin(key))
 
 
-def with_native_tools(
-    tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
-) -> tuple[Tree, ...]:
-    """Return functions and the provider's own tools of a captured request in their order."""
-    written = list(tools)
-    for tool in sorted(native, key=lambda tool: tool.position):
-        if tool.protocol is protocol and tool.item is None:
-            written.insert(tool.position, tool_tree(json.loads(tool.data)))
-    return tuple(written)
-
-
-def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
-    """Return the `tools` of a captured request, or an entry of them, each definition with its
-    origin. `prefix` is that of the names.
-    """
-    if isinstance(value, Mapping):
-        rest = {key: inner for key, inner in value.items() if key not in GROUPS}
-        origin = tool_origin(prefix + name_in(rest)) if rest else GLUE
-        inside = prefix_in(value)
-        items = (
-            (clean(key), tool_tree(inner, inside) if key in GROUPS else tree_of(inner, origin))
-            for key, inner in value.items()
-        )
-        return Obj(tuple(items), origin)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return Arr(tuple(tool_tree(each, prefix) for each in value))
-    return tree_of(value)
-
-
 def override(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:
     """Return the items merged; a later value wins."""
     return list((dict(items) | dict(more)).items())
-
-
-_GEMINI_TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
-
-
-def json_schema(schema: Mapping[str, Any], dialect: str) -> dict[str, Any]:
-    """Return a schema as JSON Schema: Gemini's own form has types in capitals, and `nullable`."""
-    return dict(schema) if dialect == "json" else _from_gemini_schema(schema)
-
-
-def _from_gemini_schema(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        found: dict[str, Any] = {}
-        for key, inner in value.items():  # type: ignore[misc]
-            if key == "type" and isinstance(inner, str) and inner in _GEMINI_TYPES:
-                found[key] = inner.lower()
-            elif key == "propertyOrdering":
-                continue
-            elif key in ("enum", "example", "default", "required"):
-                found[key] = inner
-            else:
-                found[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
-        if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
-            found["type"] = [found["type"], "null"]
-        return found
-    if isinstance(value, list):
-        return [_from_gemini_schema(each) for each in value]  # type: ignore[misc]
-    return value
-
-
-def object_schema(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool's schema as the object schema that some protocols require."""
-    schema = json_schema(tool.parameters, tool.dialect)
-    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
-
-
-def mentions_json(envelope: ChatEnvelope) -> bool:
-    """Return True if the word “json” occurs, which OpenAI requires for `json_object`."""
-    return any("json" in turn.text.plain.lower() for turn in envelope.turns)
-
-
-def wanted_format(
-    form: Sourced[ResponseFormat] | None, notes: list[Note]
-) -> Sourced[ResponseFormat] | None:
-    """Return the reply's format; None for plain text, which every protocol sends without it."""
-    if form is not None and form.value.kind == "text":
-        why = "a reply is plain text anyway"
-        notes.append(setting_note(form, "the response format “text”", why, Level.INFO))
-        return None
-    return form
-
-
-def openai_format(
-    form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
-) -> Sourced[ResponseFormat] | None:
-    """Return the reply's format as OpenAI accepts it."""
-    form = wanted_format(form, notes)
-    if form is None:
-        return None
-    if form.value.kind == "json" and not mentions_json(envelope):
-        why = "OpenAI requires the word “json” in the messages for it"
-        notes.append(setting_note(form, "the response format “json”", why))
-        return None
-    if form.value.kind == "schema":
-        schema = json_schema(form.value.schema or {}, form.value.dialect)
-        fit = dataclasses.replace(form.value, schema=schema, dialect="json")
-        if not fit.name:
-            fit = dataclasses.replace(fit, name=_schema_name(schema))
-            sentence = f"OpenAI requires a name for the reply's schema: “{fit.name}” is sent."
-            notes.append(default_note(form.origin, sentence))
-        return Sourced(fit, form.origin)
-    return form
-
-
-_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-def _schema_name(schema: Mapping[str, Any]) -> str:
-    """Return a name for a schema that has none: its title if OpenAI accepts that."""
-    title = schema.get("title")
-    return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
-
-
-def schema_only_format(
-    form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
-) -> Sourced[ResponseFormat]:
-    """Return the reply's format for a protocol that has only the schema, and always enforces it."""
-    lost = [
-        (Level.WARNING, "description", form.value.description),
-        (Level.INFO, "name", form.value.name),
-    ]
-    for level, what, value in lost:
-        if value:
-            why = f"{protocol.label} has no field for it"
-            notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
-    strict = form.value.strict
-    if strict is False or (strict is True and protocol is Protocol.GEMINI):
-        word = "true" if strict else "false"
-        sentence = f"{protocol.label} has no “strict” for the reply's schema and always "
-        sentence += f"enforces it; “strict: {word}” is left out."
-        notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
-    if form.value.kind == "schema" and not form.value.schema:
-        sentence = f"The reply's schema is empty; {protocol.label} may send any JSON."
-        notes.append(setting_changed_note(form, sentence))
-    return form
-
-
-def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return a JSON Schema whose objects accept only the properties that they name, as Anthropic
-    requires, and True if that changed anything.
-    """
-    closed = {key: _closed(key, value) for key, value in schema.items()}
-    kind: Any = closed.get("type")
-    is_object = (
-        kind == "object" or "properties" in closed or (isinstance(kind, list) and "object" in kind)
-    )
-    if is_object and closed.get("additionalProperties") is not False:
-        closed["additionalProperties"] = False
-    return closed, closed != schema
-
-
-_SCHEMAS_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties"})
-_SCHEMAS = frozenset(
-    {"items", "anyOf", "allOf", "oneOf", "not", "prefixItems", "if", "then", "else", "contains"}
-)
-
-
-def _closed(key: str, value: Any) -> Any:
-    if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
-        named = cast("Mapping[str, Any]", value)
-        return {name: _closed("items", inner) for name, inner in named.items()}
-    if key in _SCHEMAS and isinstance(value, Mapping):
-        return closed_schema(cast("Mapping[str, Any]", value))[0]
-    if key in _SCHEMAS and isinstance(value, list):
-        return [_closed("items", each) for each in cast("list[Any]", value)]
-    return value
-
-
-def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
-    """Yield a note for each tool with `strict`, for a protocol that does not have it."""
-    for tool in tools:
-        if tool.strict is not None:
-            word = "true" if tool.strict else "false"
-            sentence = f"{protocol.label} has no “strict” for tools; “strict: {word}” of "
-            sentence += f"“{tool.name}” is left out."
-            level = Level.WARNING if tool.strict else Level.INFO
-            yield Note(level, "tool-extras-left-out", sentence, captured_origin("tools"))

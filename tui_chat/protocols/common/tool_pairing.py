@@ -25,7 +25,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.message import ToolCall
 from tui_chat.models.text import GLUE, Text
 from tui_chat.protocols.common.segments import run_memo, segments
-from tui_chat.protocols.common.tool_names import NameRule, aliases_for
+from tui_chat.protocols.common.tools import NameRule, aliases_for
 
 
 @dataclass(frozen=True, slots=True)

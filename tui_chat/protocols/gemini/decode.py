@@ -26,18 +26,16 @@ from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, T
 from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MessageRole, Part, PartKind, ToolCall
 from tui_chat.models.semantics import UNSET, NativeTool, ReasoningBlock
-from tui_chat.protocols.common.request_fields import (
-    Fields,
+from tui_chat.protocols.common.decoding import (
+    TurnBuilder,
     captured_envelope,
     captured_model,
-    load_request,
     native_tool,
     read_settings,
     sourced,
-    take_if_reversible,
 )
-from tui_chat.protocols.common.scalars import read_scalars
-from tui_chat.protocols.common.turn_builder import TurnBuilder
+from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
+from tui_chat.protocols.common.settings import read_scalars
 from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings
 from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
 from tui_chat.protocols.gemini.tools import (

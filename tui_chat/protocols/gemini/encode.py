@@ -26,30 +26,28 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.hosted_tools import (
-    sent_hosted_tools,
-    tool_left_out,
-    with_hosted,
-)
-from tui_chat.protocols.common.loss_notes import (
-    envelope_notes,
-    missing_notes,
-)
-from tui_chat.protocols.common.scalars import is_same_model, write_scalars
+from tui_chat.protocols.common.loss_notes import envelope_notes, missing_notes
+from tui_chat.protocols.common.schemas import schema_only_format, wanted_format
 from tui_chat.protocols.common.settings import (
     extra_items,
+    is_same_model,
     namespace_items,
     override,
     reply_limit,
-    schema_only_format,
     stop_sequences,
-    strict_notes,
     tier_items,
     usable_tool_choice,
-    wanted_format,
+    write_scalars,
 )
-from tui_chat.protocols.common.tool_names import NAMES_GEMINI, sent_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tools import (
+    NAMES_GEMINI,
+    sent_hosted_tools,
+    sent_tools,
+    strict_notes,
+    tool_left_out,
+    with_hosted,
+)
 from tui_chat.protocols.gemini.messages import encode_messages
 from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings, write_thinking_config
 from tui_chat.protocols.gemini.spelling import as_spelled

@@ -16,6 +16,7 @@ from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import Items
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
@@ -26,8 +27,8 @@ from tui_chat.protocols.common.reasoning_effort import (
     summary_note,
     with_default_effort,
 )
-from tui_chat.protocols.common.request_fields import Fields, Meanings, camel, is_count
-from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
+from tui_chat.protocols.common.request_fields import Fields, camel, is_count
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
 
 SCALARS = (
     Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),

@@ -8,8 +8,8 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
-from tui_chat.protocols.common.hosted_tools import take_domains
 from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.protocols.common.tools import take_domains
 
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
 _WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}

@@ -19,20 +19,22 @@ from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.json_text import as_array, as_object, to_json, type_name
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.protocols.common.openai import read_tool
-from tui_chat.protocols.common.request_fields import (
-    Fields,
+from tui_chat.protocols.common.decoding import (
+    TurnBuilder,
     captured_envelope,
     captured_model,
-    excerpt,
-    load_request,
     read_settings,
     read_tools,
     sourced,
+)
+from tui_chat.protocols.common.openai import read_tool
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    excerpt,
+    load_request,
     take_if_reversible,
 )
-from tui_chat.protocols.common.scalars import read_scalars
-from tui_chat.protocols.common.turn_builder import TurnBuilder
+from tui_chat.protocols.common.settings import read_scalars
 from tui_chat.protocols.ollama.settings import (
     SCALARS,
     OllamaSettings,

@@ -54,7 +54,6 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     setting_value,
 )
-from tui_chat.protocols.common.hosted_tools import sent_hosted_tools
 from tui_chat.protocols.common.loss_notes import (
     envelope_notes,
     failure_note,
@@ -65,7 +64,7 @@ from tui_chat.protocols.common.loss_notes import (
 )
 from tui_chat.protocols.common.openai import write_tool
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
-from tui_chat.protocols.common.scalars import write_scalars
+from tui_chat.protocols.common.schemas import json_schema, schema_only_format, wanted_format
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -75,17 +74,19 @@ from tui_chat.protocols.common.segments import (
 )
 from tui_chat.protocols.common.settings import (
     extra_items,
-    json_schema,
     namespace_items,
     override,
     reply_limit,
-    schema_only_format,
+    write_scalars,
+)
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tools import (
+    NAMES_ANY,
+    sent_hosted_tools,
+    sent_tools,
     strict_notes,
-    wanted_format,
     with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_ANY, sent_tools
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.ollama.settings import (
     LEVELS,
     SCALARS,

@@ -15,9 +15,10 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.reasoning_effort import AUTO
-from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
-from tui_chat.protocols.common.scalars import INTEGER, NUMBER, TEXTS, Scalar
+from tui_chat.protocols.common.request_fields import Fields, is_count
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
 
 
 def _take_limit(options: Fields, key: str) -> int | None:

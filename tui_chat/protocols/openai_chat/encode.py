@@ -43,26 +43,15 @@ from tui_chat.protocols.common.encoding import (
     default_origin,
     setting_value,
 )
-from tui_chat.protocols.common.hosted_tools import (
-    sent_hosted_tools,
-    tool_left_out,
-    with_hosted,
-)
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
     missing_notes,
     setting_note,
 )
-from tui_chat.protocols.common.openai import (
-    NESTED,
-    SHARED,
-    shared_items,
-    user_items,
-    write_tool,
-)
+from tui_chat.protocols.common.openai import NESTED, SHARED, shared_items, user_items, write_tool
 from tui_chat.protocols.common.reasoning_effort import openai_effort
-from tui_chat.protocols.common.scalars import is_same_model, write_scalars
+from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -72,17 +61,24 @@ from tui_chat.protocols.common.segments import (
 )
 from tui_chat.protocols.common.settings import (
     extra_items,
+    is_same_model,
     namespace_items,
-    openai_format,
     override,
     reply_limit,
     stop_sequences,
     tier_items,
     usable_tool_choice,
+    write_scalars,
+)
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools, variant
+from tui_chat.protocols.common.tools import (
+    NAMES_64,
+    sent_hosted_tools,
+    sent_tools,
+    tool_left_out,
+    with_hosted,
     with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_64, sent_tools
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools, variant
 from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
 from tui_chat.protocols.openai_chat.settings import (
     OPENAI_OPTIONS,

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields
-from tui_chat.protocols.common.turn_builder import TurnBuilder
 
 PLAIN_FIELDS = ("reasoning_content", "reasoning")
 _CHAT = Protocol.OPENAI_CHAT

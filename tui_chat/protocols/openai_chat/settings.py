@@ -13,10 +13,11 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import as_string
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
-from tui_chat.protocols.common.hosted_tools import search_fields, take_search
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.openai import OpenAISettings
-from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
-from tui_chat.protocols.common.scalars import BOOLEAN, INTEGER, NUMBER, TEXT, TEXTS, Scalar
+from tui_chat.protocols.common.request_fields import Fields, is_count
+from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, TEXT, TEXTS, Scalar
+from tui_chat.protocols.common.tools import search_fields, take_search
 
 LIMITS = (
     Scalar("max_tokens", "max_completion_tokens", INTEGER),

@@ -20,6 +20,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.media import data_url
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, WireForm
@@ -35,12 +36,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import (
-    failure_note,
-    file_note,
-    turn_notes,
-)
-from tui_chat.protocols.common.urls import data_url
+from tui_chat.protocols.common.loss_notes import failure_note, file_note, turn_notes
 from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
     can_be_sent_back,

@@ -25,23 +25,26 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.json_text import to_json, type_name
+from tui_chat.models.media import split_data_url
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
-from tui_chat.protocols.common.openai import FLAT
-from tui_chat.protocols.common.request_fields import (
-    Fields,
+from tui_chat.protocols.common.decoding import (
+    TurnBuilder,
     captured_envelope,
     captured_model,
-    excerpt,
-    load_request,
     read_settings,
     read_tools,
     sourced,
+    take_marks,
+)
+from tui_chat.protocols.common.openai import FLAT
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    excerpt,
+    load_request,
     take_if_reversible,
 )
-from tui_chat.protocols.common.scalars import read_scalars
-from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
-from tui_chat.protocols.common.urls import split_data_url
+from tui_chat.protocols.common.settings import read_scalars
 from tui_chat.protocols.openai_responses.settings import SCALARS, ResponsesSettings, read_hosted
 
 _RESPONSES = Protocol.OPENAI_RESPONSES

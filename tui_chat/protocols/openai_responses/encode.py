@@ -40,7 +40,6 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.hosted_tools import sent_hosted_tools, with_hosted
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
@@ -50,7 +49,7 @@ from tui_chat.protocols.common.loss_notes import (
 )
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
 from tui_chat.protocols.common.reasoning_effort import openai_effort
-from tui_chat.protocols.common.scalars import is_same_model, write_scalars
+from tui_chat.protocols.common.schemas import json_schema, openai_format
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -60,18 +59,24 @@ from tui_chat.protocols.common.segments import (
 )
 from tui_chat.protocols.common.settings import (
     extra_items,
-    json_schema,
+    is_same_model,
     namespace_items,
-    openai_format,
     override,
     reply_limit,
     tier_items,
-    tool_tree,
     usable_tool_choice,
+    write_scalars,
+)
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tools import (
+    NAMES_64,
+    NAMES_128,
+    sent_hosted_tools,
+    sent_tools,
+    tool_tree,
+    with_hosted,
     with_native_tools,
 )
-from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, sent_tools
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.openai_responses.settings import (
     LOGPROBS,
     SCALARS,

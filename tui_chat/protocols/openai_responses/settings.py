@@ -13,10 +13,11 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
-from tui_chat.protocols.common.hosted_tools import search_fields, take_domains, take_search
+from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.openai import OpenAISettings
-from tui_chat.protocols.common.request_fields import Fields, Meanings, is_count
-from tui_chat.protocols.common.scalars import BOOLEAN, INTEGER, NUMBER, Scalar
+from tui_chat.protocols.common.request_fields import Fields, is_count
+from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, Scalar
+from tui_chat.protocols.common.tools import search_fields, take_domains, take_search
 
 SCALARS = (
     Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),

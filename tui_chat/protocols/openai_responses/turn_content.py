@@ -25,6 +25,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.media import data_url
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, ReasoningBlock
@@ -39,13 +40,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import (
-    failure_note,
-    file_note,
-    part_note,
-    turn_notes,
-)
-from tui_chat.protocols.common.urls import data_url
+from tui_chat.protocols.common.loss_notes import failure_note, file_note, part_note, turn_notes
 from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
 from tui_chat.protocols.roles import adapted_role
 

@@ -1,0 +1,323 @@
+"""Build the envelope of a captured request: its turns, tools and settings.
+
+The text of a message is one string, also if it came in several blocks; the layout then has the
+blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    Note,
+    Parameters,
+    Placement,
+    Sourced,
+    ToolDefinition,
+    Turn,
+)
+from tui_chat.models.json_text import to_json
+from tui_chat.models.message import MessageRole, Part, ToolCall
+from tui_chat.models.semantics import (
+    ContentKind,
+    ContentShape,
+    HostedTool,
+    Layout,
+    LayoutPiece,
+    MessageSemantics,
+    Namespace,
+    NativeTool,
+    ReasoningBlock,
+    Semantics,
+    SessionSemantics,
+    ToolSemantics,
+    WireForm,
+)
+from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.protocols.common.request_fields import Fields, excerpt
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Namespace)
+
+_PLACEMENT = Placement("history", rule="Copied from this place in the captured request.")
+_ORDER: dict[ContentKind, int] = {
+    "result": 0,
+    "reasoning": 1,
+    "text": 2,
+    "refusal": 3,
+    "part": 4,
+    "call": 5,
+    "other": 9,
+}
+
+
+class TurnBuilder:
+    """A turn that is being built. `number` counts the turns of the request from 1."""
+
+    def __init__(self, protocol: Protocol, role: MessageRole, number: int) -> None:
+        self.protocol = protocol
+        self.role: MessageRole = role
+        self.number = number
+        self.pieces: list[LayoutPiece] = []
+        self.texts: list[str] = []
+        self.reasoning: list[ReasoningBlock] = []
+        self.parts: list[Part] = []
+        self.calls: list[ToolCall] = []
+        self.refusal = ""
+        self.tool_call_id = ""
+        self.name = ""
+        self.failed: bool | None = None
+        self.shape: ContentShape = ""
+        self.joined = False
+        self.role_word = ""
+        self.slot = ""
+        self.extras = ""
+
+    def add_text(self, text: str, **marks: Any) -> None:
+        """Add a block of text."""
+        self.texts.append(text)
+        self.pieces.append(LayoutPiece("text", len(text), **marks))
+
+    def add_reasoning(self, block: ReasoningBlock, **marks: Any) -> None:
+        """Add a block of reasoning."""
+        self.reasoning.append(block)
+        self.pieces.append(LayoutPiece("reasoning", **marks))
+
+    def add_part(self, part: Part, **marks: Any) -> None:
+        """Add a picture, a sound or a file."""
+        self.parts.append(part)
+        self.pieces.append(LayoutPiece("part", **marks))
+
+    def add_call(self, call: ToolCall, **marks: Any) -> None:
+        """Add a tool call."""
+        self.calls.append(call)
+        self.pieces.append(LayoutPiece("call", **marks))
+
+    def add_refusal(self, refusal: str, **marks: Any) -> None:
+        """Add the text of a refusal within the content."""
+        self.refusal = refusal
+        self.pieces.append(LayoutPiece("refusal", **marks))
+
+    def add_result(self, **marks: Any) -> None:
+        """Begin the content of a tool result."""
+        self.pieces.append(LayoutPiece("result", **marks))
+
+    def add_other(self, name: str, block: object) -> None:
+        """Add something that only the protocol understands."""
+        self.pieces.append(LayoutPiece("other", name=name, data=to_json(block)))
+
+    def build(self) -> Turn:
+        """Return the turn."""
+        text = "".join(self.texts)
+        called = "tool result" if self.role == "tool" else self.role
+        origin = Origin(OriginKind.HISTORY, str(self.number), f"{called} {self.number}")
+        form = WireForm(
+            self.protocol, self.shape, self.joined, self.role_word, self.slot, self.extras
+        )
+        semantics = MessageSemantics(
+            reasoning=tuple(self.reasoning),
+            refusal=self.refusal,
+            layout=self._layout(),
+            failed=self.failed,
+            wire=form,
+        )
+        return Turn(
+            role=self.role,
+            text=Text.of(text, origin),
+            origin=origin,
+            placement=_PLACEMENT,
+            tool_calls=tuple(self.calls),
+            tool_call_id=self.tool_call_id,
+            name=self.name,
+            semantics=semantics,
+            parts=tuple(self.parts),
+        )
+
+    def _layout(self) -> Layout | None:
+        """Return the layout, or None if it adds nothing."""
+        ranks = [_ORDER[piece.kind] for piece in self.pieces]
+        plain = ranks == sorted(ranks) and ranks.count(2) <= 1 and 9 not in ranks
+        marked = any(piece != LayoutPiece(piece.kind, piece.length) for piece in self.pieces)
+        # An empty text block is something else than none, and a refusal among the content than
+        # one beside it.
+        telling = any(
+            piece.kind == "refusal" or (piece.kind == "text" and not piece.length)
+            for piece in self.pieces
+        )
+        if plain and not marked and not telling:
+            return None
+        return Layout(self.protocol, tuple(self.pieces))
+
+
+_CACHE_MARKS = {
+    "cache_control": [{"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"})],
+    "prompt_cache_breakpoint": [
+        {"mode": "explicit", **ttl} for ttl in ({}, {"ttl": "30m"}, {"ttl": "12h"})
+    ],
+}
+"""The marks of blocks, by their keys."""
+
+
+def take_cache_mark(block: Fields) -> str:
+    """Take a block's `cache_control`, or OpenAI's `prompt_cache_breakpoint`, as compact JSON, where
+    it is one that its provider takes.
+    """
+    for key, known in _CACHE_MARKS.items():
+        value = block.remaining.get(key)
+        if value in known:
+            del block.remaining[key]
+            return to_json(value)
+    return ""
+
+
+def take_marks(block: Fields) -> dict[str, Any]:
+    """Return the remaining keys of a block as marks of its piece."""
+    cache = take_cache_mark(block)
+    return cast("dict[str, Any]", {"cache": cache, "extras": block.remaining_json()})
+
+
+def sourced(name: str, value: T | None) -> Sourced[T] | None:
+    """Return a setting as the captured request gave it; None if it did not."""
+    if value is None:
+        return None
+    origin = Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+    return Sourced(value, origin)
+
+
+def captured_model(name: str) -> Sourced[str]:
+    """Return the model as a setting; an unknown one is empty."""
+    origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
+    return Sourced(name, origin)
+
+
+def read_settings(kind: type[S], left: dict[str, Any]) -> S:
+    """Take the keys that a namespace has fields for out of `left`, and return the namespace."""
+    names = [each.name for each in dataclasses.fields(kind) if each.name not in kind.form_only]
+    return kind(**{n: left.pop(k) for n in names if (k := kind.keys.get(n, n)) in left})
+
+
+class Meanings:
+    """What settings of a captured request mean in unified parameters. The settings stay in their
+    namespace, which gives them back word for word; this is for other protocols.
+    """
+
+    def __init__(self, settings: type[Namespace] = Namespace) -> None:
+        self._settings = settings
+        self.values: dict[str, Sourced[Any]] = {}
+        """By the parameter's name."""
+        self.paths: set[str] = set()
+        """See `Semantics.unified`."""
+
+    def add(self, parameter: str, value: object, *paths: str, name: str = "") -> None:
+        """Record what the settings at these paths of the namespace mean. `name` is that of the
+        setting in notes, the first path if empty.
+        """
+        name = name or self._settings.body_path(paths[0])
+        self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
+        self.paths.update(paths)
+
+
+Tools = tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]
+"""The functions, None if the request has no tools, and the protocol's other tools."""
+
+
+def captured_envelope(
+    request: Fields,
+    turns: Iterable[Turn],
+    parameters: Parameters,
+    tools: Tools,
+    settings: Namespace,
+    notes: Iterable[Note],
+    *,
+    known: Collection[str] = (),
+    meanings: Meanings | None = None,
+    session: SessionSemantics | None = None,
+) -> ChatEnvelope:
+    """Return the envelope of a captured request; what is left of it is kept for pass-through.
+
+    `known` are the types of content that the protocol has although no unified message can express
+    them. A note tells of all others.
+    """
+    functions, native = tools
+    turns = tuple(turns)
+    meanings = meanings or Meanings()
+    hosted = [tool.hosted for tool in native if tool.hosted is not None]
+    if hosted:
+        beside = meanings.values.get("hosted_tools")  # a setting of its own, in OpenAI Chat
+        meanings.add("hosted_tools", (*hosted, *(beside.value if beside else ())), "tools")
+    protocol, rest = settings.protocol, request.remaining
+    semantics = Semantics(
+        source=protocol,
+        session=session or SessionSemantics(),
+        tools=ToolSemantics(native=native),
+        settings=settings,
+        unified=frozenset(meanings.paths),
+        provider_extras={protocol: rest} if rest else {},
+    )
+    parameters = replace(parameters, **meanings.values)
+    notes = (*notes, *_unknown_notes(turns, known, protocol))
+    return ChatEnvelope(turns, parameters, functions, notes=notes, semantics=semantics)
+
+
+def _unknown_notes(
+    turns: Iterable[Turn], known: Collection[str], source: Protocol
+) -> Iterator[Note]:
+    """Yield a note for each unknown type of content."""
+    places: dict[str, list[Turn]] = {}
+    for turn in turns:
+        layout = turn.semantics.layout
+        for piece in layout.pieces if layout is not None else ():
+            if piece.kind == "other" and piece.name not in known:
+                places.setdefault(piece.name, []).append(turn)
+    for name, found in places.items():
+        what = f"Content of the type {excerpt(name)} is" if name else "Content without a type is"
+        times = f" ({len(found)} times)" if len(found) > 1 else ""
+        sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
+        yield Note(Level.WARNING, "unknown-content", sentence, found[0].origin)
+
+
+def read_tools(
+    request: Fields,
+    protocol: Protocol,
+    read: Callable[[Fields], ToolDefinition | None],
+    read_hosted: Callable[[Fields], HostedTool | None] = lambda tool: None,
+) -> Tools:
+    """Take `tools` apart: the functions that `read` accepts, and the protocol's other tools, with
+    the meaning that `read_hosted` finds in them. It takes the keys that it understands.
+    """
+    if request.remaining.get("tools") is None:
+        return None, ()
+    tools: list[ToolDefinition] = []
+    native: list[NativeTool] = []
+    for position, entry in enumerate(request.take_list("tools")):
+        whole = dict(entry.remaining)
+        tool = read(entry)
+        if tool is None:
+            kind = str(whole.get("type") or whole.get("name") or "tool")
+            native.append(native_tool(protocol, position, kind, whole, read_hosted))
+        else:
+            tools.append(tool)
+    return tuple(tools), tuple(native)
+
+
+def native_tool(
+    protocol: Protocol,
+    position: int,
+    name: str,
+    whole: dict[str, Any],
+    read_hosted: Callable[[Fields], HostedTool | None],
+) -> NativeTool:
+    """Return one of the protocol's own tools, with its meaning for others if it has one."""
+    fields = Fields(whole, "tools")
+    hosted = read_hosted(fields)
+    if hosted is None:
+        return NativeTool(protocol, position, name, to_json(whole))
+    hosted = replace(hosted, position=position)
+    lost = tuple(key for key, value in fields.remaining.items() if value is not None)
+    return NativeTool(protocol, position, name, to_json(whole), hosted, lost)

@@ -1,0 +1,150 @@
+"""JSON Schemas of tools and replies, and the format of a reply, as far as a protocol accepts
+them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.settings import ResponseFormat
+from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+
+_GEMINI_TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
+
+
+def json_schema(schema: Mapping[str, Any], dialect: str) -> dict[str, Any]:
+    """Return a schema as JSON Schema: Gemini's own form has types in capitals, and `nullable`."""
+    return dict(schema) if dialect == "json" else _from_gemini_schema(schema)
+
+
+def _from_gemini_schema(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        found: dict[str, Any] = {}
+        for key, inner in value.items():  # type: ignore[misc]
+            if key == "type" and isinstance(inner, str) and inner in _GEMINI_TYPES:
+                found[key] = inner.lower()
+            elif key == "propertyOrdering":
+                continue
+            elif key in ("enum", "example", "default", "required"):
+                found[key] = inner
+            else:
+                found[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
+        if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
+            found["type"] = [found["type"], "null"]
+        return found
+    if isinstance(value, list):
+        return [_from_gemini_schema(each) for each in value]  # type: ignore[misc]
+    return value
+
+
+def object_schema(tool: ToolDefinition) -> dict[str, Any]:
+    """Return a tool's schema as the object schema that some protocols require."""
+    schema = json_schema(tool.parameters, tool.dialect)
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
+
+
+def mentions_json(envelope: ChatEnvelope) -> bool:
+    """Return True if the word “json” occurs, which OpenAI requires for `json_object`."""
+    return any("json" in turn.text.plain.lower() for turn in envelope.turns)
+
+
+def wanted_format(
+    form: Sourced[ResponseFormat] | None, notes: list[Note]
+) -> Sourced[ResponseFormat] | None:
+    """Return the reply's format; None for plain text, which every protocol sends without it."""
+    if form is not None and form.value.kind == "text":
+        why = "a reply is plain text anyway"
+        notes.append(setting_note(form, "the response format “text”", why, Level.INFO))
+        return None
+    return form
+
+
+def openai_format(
+    form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
+) -> Sourced[ResponseFormat] | None:
+    """Return the reply's format as OpenAI accepts it."""
+    form = wanted_format(form, notes)
+    if form is None:
+        return None
+    if form.value.kind == "json" and not mentions_json(envelope):
+        why = "OpenAI requires the word “json” in the messages for it"
+        notes.append(setting_note(form, "the response format “json”", why))
+        return None
+    if form.value.kind == "schema":
+        schema = json_schema(form.value.schema or {}, form.value.dialect)
+        fit = dataclasses.replace(form.value, schema=schema, dialect="json")
+        if not fit.name:
+            fit = dataclasses.replace(fit, name=_schema_name(schema))
+            sentence = f"OpenAI requires a name for the reply's schema: “{fit.name}” is sent."
+            notes.append(default_note(form.origin, sentence))
+        return Sourced(fit, form.origin)
+    return form
+
+
+_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _schema_name(schema: Mapping[str, Any]) -> str:
+    """Return a name for a schema that has none: its title if OpenAI accepts that."""
+    title = schema.get("title")
+    return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
+
+
+def schema_only_format(
+    form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
+) -> Sourced[ResponseFormat]:
+    """Return the reply's format for a protocol that has only the schema, and always enforces it."""
+    lost = [
+        (Level.WARNING, "description", form.value.description),
+        (Level.INFO, "name", form.value.name),
+    ]
+    for level, what, value in lost:
+        if value:
+            why = f"{protocol.label} has no field for it"
+            notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
+    strict = form.value.strict
+    if strict is False or (strict is True and protocol is Protocol.GEMINI):
+        word = "true" if strict else "false"
+        sentence = f"{protocol.label} has no “strict” for the reply's schema and always "
+        sentence += f"enforces it; “strict: {word}” is left out."
+        notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
+    if form.value.kind == "schema" and not form.value.schema:
+        sentence = f"The reply's schema is empty; {protocol.label} may send any JSON."
+        notes.append(setting_changed_note(form, sentence))
+    return form
+
+
+def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return a JSON Schema whose objects accept only the properties that they name, as Anthropic
+    requires, and True if that changed anything.
+    """
+    closed = {key: _closed(key, value) for key, value in schema.items()}
+    kind: Any = closed.get("type")
+    is_object = (
+        kind == "object" or "properties" in closed or (isinstance(kind, list) and "object" in kind)
+    )
+    if is_object and closed.get("additionalProperties") is not False:
+        closed["additionalProperties"] = False
+    return closed, closed != schema
+
+
+_SCHEMAS_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_SCHEMAS = frozenset(
+    {"items", "anyOf", "allOf", "oneOf", "not", "prefixItems", "if", "then", "else", "contains"}
+)
+
+
+def _closed(key: str, value: Any) -> Any:
+    if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+        named = cast("Mapping[str, Any]", value)
+        return {name: _closed("items", inner) for name, inner in named.items()}
+    if key in _SCHEMAS and isinstance(value, Mapping):
+        return closed_schema(cast("Mapping[str, Any]", value))[0]
+    if key in _SCHEMAS and isinstance(value, list):
+        return [_closed("items", each) for each in cast("list[Any]", value)]
+    return value

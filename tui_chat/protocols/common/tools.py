@@ -1,0 +1,299 @@
+"""The tools that are sent: functions under names that the protocol accepts, the protocol's own
+tools of a captured request, and tools that the provider runs.
+
+Names of functions
+1. A forbidden name gets an alias: every forbidden character becomes `_`, the rest is kept.
+2. Two tools never share a name: an alias that is taken gets a number.
+3. Aliases depend on nothing but the names and their order: the same request has the same aliases.
+
+Tools that the provider runs and that several protocols have, under different names
+1. What restricts a search (sites, no access to the web itself) and cannot be expressed takes the
+   tool with it: a restricted search must not become a free one.
+2. What only limits its cost, and the user's place, is left out with a note.
+3. A tool of a captured request is sent to its own protocol as it was, and this is not asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.json_text import as_object, as_string
+from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
+from tui_chat.models.message import Message
+from tui_chat.models.semantics import HostedTool, HostedToolKind, NativeTool
+from tui_chat.models.settings import SearchLocation, WebSearch
+from tui_chat.models.text import GLUE, Origin, clean
+from tui_chat.models.tool import GROUPS, name_in, prefix_in
+from tui_chat.protocols.common.encoding import captured_origin, tool_origin
+from tui_chat.protocols.common.loss_notes import setting_note, with_key
+from tui_chat.protocols.common.request_fields import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """The tool names that a protocol accepts."""
+
+    pattern: re.Pattern[str]
+    """The pattern that a whole name must match."""
+    forbidden: re.Pattern[str]
+    """A character that names must not contain."""
+    longest: int
+    start: str = ""
+    """The prefix for an alias that would begin with a forbidden character."""
+
+    def allows(self, name: str) -> bool:
+        """Return True if a name can be sent as it is."""
+        return self.pattern.fullmatch(name) is not None
+
+
+NAMES_ANY = NameRule(re.compile(r".*", re.DOTALL), re.compile(r"(?!)"), 10_000)
+NAMES_64 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,64}"), re.compile(r"[^A-Za-z0-9_-]"), 64)
+NAMES_128 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,128}"), re.compile(r"[^A-Za-z0-9_-]"), 128)
+NAMES_GEMINI = NameRule(
+    re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), re.compile(r"[^A-Za-z0-9_.:-]"), 128, "_"
+)
+
+
+def aliases_for(
+    names: Iterable[str], rule: NameRule, known: Sequence[tuple[str, str]] = ()
+) -> dict[str, str]:
+    """Return the alias of every name that the rule forbids; `known` ones stay as they are."""
+    distinct = list(dict.fromkeys(names))
+    taken = {name for name in distinct if rule.allows(name)}
+    given = {ours: alias for ours, alias in known if rule.allows(alias)}
+    aliases: dict[str, str] = {}
+    for name in distinct:
+        if name in taken and rule.allows(name):
+            continue
+        alias = given.get(name)
+        if alias is None or alias in taken:
+            alias = _unique(_sanitize(name, rule), taken, rule)
+        taken.add(alias)
+        aliases[name] = alias
+    return aliases
+
+
+def _sanitize(name: str, rule: NameRule) -> str:
+    alias = rule.forbidden.sub("_", name)[: rule.longest] or "_"
+    return alias if rule.allows(alias) else (rule.start + alias)[: rule.longest]
+
+
+def _unique(alias: str, taken: set[str], rule: NameRule) -> str:
+    free, number = alias, 2
+    while free in taken:
+        ending = f"_{number}"
+        free = alias[: rule.longest - len(ending)] + ending
+        number += 1
+    return free
+
+
+def sent_tools(
+    envelope: ChatEnvelope, protocol: Protocol, aliases: Mapping[str, str], notes: list[Note]
+) -> list[ToolDefinition]:
+    """Return the tools under the names that are sent. A captured request keeps them all in its own
+    protocol; elsewhere a second tool of a name is left out.
+    """
+    captured = envelope.semantics.source is protocol
+    sent: dict[str, ToolDefinition] = {}
+    functions: list[ToolDefinition] = []
+    for tool in envelope.tools or ():
+        if not captured and sent.setdefault(tool.name, tool) is not tool:
+            sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
+            notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
+            continue
+        alias = aliases.get(tool.name)
+        functions.append(tool if alias is None else replace(tool, name=alias))
+    return functions
+
+
+def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Message:
+    """Return a reply whose tool calls have their own names; `aliases` is `Encoded.aliases`."""
+    if not aliases or not message.tool_calls:
+        return message
+    ours = {alias: name for name, alias in aliases}
+    calls = tuple(replace(call, name=ours.get(call.name, call.name)) for call in message.tool_calls)
+    return message if calls == message.tool_calls else replace(message, tool_calls=calls)
+
+
+def with_native_tools(
+    tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
+) -> tuple[Tree, ...]:
+    """Return functions and the provider's own tools of a captured request in their order."""
+    written = list(tools)
+    for tool in sorted(native, key=lambda tool: tool.position):
+        if tool.protocol is protocol and tool.item is None:
+            written.insert(tool.position, tool_tree(json.loads(tool.data)))
+    return tuple(written)
+
+
+def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
+    """Return the `tools` of a captured request, or an entry of them, each definition with its
+    origin. `prefix` is that of the names.
+    """
+    if isinstance(value, Mapping):
+        rest = {key: inner for key, inner in value.items() if key not in GROUPS}
+        origin = tool_origin(prefix + name_in(rest)) if rest else GLUE
+        inside = prefix_in(value)
+        items = (
+            (clean(key), tool_tree(inner, inside) if key in GROUPS else tree_of(inner, origin))
+            for key, inner in value.items()
+        )
+        return Obj(tuple(items), origin)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return Arr(tuple(tool_tree(each, prefix) for each in value))
+    return tree_of(value)
+
+
+def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
+    """Yield a note for each tool with `strict`, for a protocol that does not have it."""
+    for tool in tools:
+        if tool.strict is not None:
+            word = "true" if tool.strict else "false"
+            sentence = f"{protocol.label} has no “strict” for tools; “strict: {word}” of "
+            sentence += f"“{tool.name}” is left out."
+            level = Level.WARNING if tool.strict else Level.INFO
+            yield Note(level, "tool-extras-left-out", sentence, captured_origin("tools"))
+
+
+_HOSTED: Mapping[HostedToolKind, str] = {
+    "web_search": "web search",
+    "web_fetch": "web fetch",
+    "code_execution": "code execution",
+}
+_RESTRICTIONS = {
+    "allowed_domains": "the sites it may search",
+    "blocked_domains": "the sites it may not search",
+    "live": "a search without access to the web itself",
+}
+_OPTIONS = {
+    "context_size": ("search_context_size", Level.INFO),
+    "location": ("user_location", Level.WARNING),
+    "max_uses": ("max_uses", Level.INFO),
+}
+
+
+def sent_hosted_tools(
+    envelope: ChatEnvelope,
+    protocol: Protocol,
+    accepted: Collection[HostedToolKind],
+    options: Collection[str],
+    notes: list[Note],
+) -> list[Sourced[HostedTool]]:
+    """Return the tools to send: those of the `accepted` kinds. `options` are the fields of
+    `WebSearch` that the protocol has.
+    """
+    asked = envelope.parameters.hosted_tools
+    if asked is None or envelope.semantics.source is protocol:
+        return []
+    sent: list[Sourced[HostedTool]] = []
+    for tool in asked.value:
+        if tool.kind not in accepted:
+            why = f"{protocol.label} has no such tool"
+            notes.append(tool_left_out(tool, why, asked.origin))
+            continue
+        lost = [
+            what
+            for name, what in _RESTRICTIONS.items()
+            if name not in options and _is_set(tool.search, name)
+        ]
+        if lost:
+            why = f"{protocol.label} has no setting for {' and '.join(lost)}"
+            notes.append(tool_left_out(tool, why, asked.origin))
+            continue
+        for name, (label, level) in _OPTIONS.items():
+            if name not in options and _is_set(tool.search, name):
+                why = f"{protocol.label} has no such setting"
+                notes.append(setting_note(asked, f"{label} of the web search", why, level))
+        sent.append(Sourced(tool, asked.origin))
+    return sent
+
+
+def tool_left_out(tool: HostedTool, why: str, origin: Origin) -> Note:
+    """Return the note on a tool that is not sent."""
+    name = _HOSTED[tool.kind] if origin.id == "tools" else with_key(_HOSTED[tool.kind], origin)
+    sentence = f"The provider's {name} is not asked for: {why}."
+    return Note(Level.WARNING, "tool-left-out", sentence, origin)
+
+
+def with_hosted(
+    functions: Sequence[Any], hosted: Sequence[tuple[Sourced[HostedTool], Any]]
+) -> tuple[Any, ...]:
+    """Return functions and hosted tools, as they are written, in the order of the request."""
+    tools = list(functions)
+    for tool, written in hosted:
+        position = tool.value.position
+        tools.insert(len(tools) if position is None else position, written)
+    return tuple(tools)
+
+
+def _is_set(search: WebSearch, name: str) -> bool:
+    value = getattr(search, name)
+    return value is False if name == "live" else bool(value)
+
+
+_PLACE = ("city", "country", "region", "timezone")
+
+
+def read_location(value: object) -> SearchLocation | None:
+    """Return what `user_location` means; None if it is anything else than an approximate place."""
+    fields = as_object(value)
+    if fields.get("type") != "approximate":
+        return None
+    inner = as_object(fields.get("approximate")) or fields
+    known = {key: as_string(inner.get(key)) for key in _PLACE}
+    kept = {key: value for key, value in inner.items() if value is not None and key != "type"}
+    if kept != {key: text for key, text in known.items() if text}:
+        return None
+    return SearchLocation(**known)
+
+
+def write_location(place: SearchLocation) -> dict[str, Any]:
+    """Return the keys of a place as all protocols that have it call them."""
+    return {key: text for key in _PLACE if (text := getattr(place, key))}
+
+
+def take_location(fields: Fields) -> SearchLocation | None:
+    """Take `user_location`, if its meaning is known."""
+    place = read_location(fields.remaining.get("user_location"))
+    if place is not None:
+        del fields.remaining["user_location"]
+    return place
+
+
+def take_domains(fields: Fields, key: str) -> tuple[str, ...]:
+    """Take a list of domains."""
+    if fields.remaining.get(key) == []:
+        del fields.remaining[key]
+    return fields.take_strings(key)
+
+
+def search_fields(search: WebSearch, *, nested: bool) -> dict[str, Any]:
+    """Return size and place of a search as OpenAI writes them. In Chat the place is in an inner
+    object (`nested`).
+    """
+    fields: dict[str, Any] = {}
+    if search.context_size:
+        fields["search_context_size"] = search.context_size
+    if search.location is not None:
+        place = write_location(search.location)
+        fields["user_location"] = {
+            "type": "approximate",
+            **({"approximate": place} if nested else place),
+        }
+    return fields
+
+
+def take_search(fields: Fields) -> WebSearch:
+    """Take size and place of a search as OpenAI writes them."""
+    size = fields.remaining.get("search_context_size")
+    known = size if size in ("low", "medium", "high") else ""
+    if known:
+        del fields.remaining["search_context_size"]
+    return WebSearch(cast("str", known), take_location(fields))
