@@ -260,6 +260,10 @@ def test_unknown_settings_of_a_preset_are_kept(tmp_path: Path):
     [
         ({"topP": 3}, "p.json: $.parameters.topP (line 1, column 25): top_p must be a number"),
         ([1], "p.json: $.parameters (line 1, column 16) must be an object of settings"),
+        (
+            {"webSearch": {"maxUses": 0}},
+            "p.json: $.parameters.webSearch.maxUses (line 1, column 42): web_search.maxUses",
+        ),
     ],
 )
 def test_a_fault_in_settings_has_its_place(parameters: object, fault: str):

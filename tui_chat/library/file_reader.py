@@ -250,7 +250,8 @@ class JsonFile:
             try:
                 values[name] = read_setting(name, inner)
             except SettingError as error:
-                self.report(Level.ERROR, "bad-value", str(error), self.path_of(path, name))
+                place = (*self.path_of(path, name), *error.path)
+                self.report(Level.ERROR, "bad-value", str(error), place)
         return Settings(**values), taken.extras
 
     def set_path(self, path: Path, name: str, *steps: str) -> None:

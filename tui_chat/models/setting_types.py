@@ -21,16 +21,18 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import accepts, snake_case, words_of
 from tui_chat.models.json_text import describe_value
 from tui_chat.models.settings import Settings
-from tui_chat.models.typed_json import Fault, InvalidValue, read
+from tui_chat.models.typed_json import Fault, InvalidValue, Path, read
 
 
 class SettingError(ValueError):
     """A setting is unknown or its value is not accepted. The message begins with its name."""
 
-    def __init__(self, sentence: str, found: str = "") -> None:
+    def __init__(self, sentence: str, found: str = "", path: Path = ()) -> None:
         super().__init__(sentence + found)
         self.sentence = sentence
         """The message without the value."""
+        self.path = path
+        """The steps from the setting to what is not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _setting_error(kind: SettingType, fault: Fault) -> SettingError:
     """Return the error for a fault in a setting."""
     if fault.path:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.path)
-        return SettingError(f"{kind.name}{place} {fault.sentence}", _not_that(fault))
+        return SettingError(f"{kind.name}{place} {fault.sentence}", _not_that(fault), fault.path)
     is_whole = fault.sentence in ("must be an object", "must be a list")
     sentence = f"must be {kind.accepts}" if is_whole else fault.sentence
     return SettingError(f"{kind.name} {sentence}", _not_that(fault))
