@@ -9,7 +9,8 @@ names             finds sessions and others by what a command line calls them
 output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 
-ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal)
+ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal;
+                  tool_consent: asks before a tool runs)
 build             prints the request that the app would send (request_json: its envelope)
 captured          opens or converts a captured request
 read              reads a recorded reply
@@ -31,7 +32,8 @@ doctor            checks this machine
 docs              prints the documentation
 completion        names for the shells' completion
 db                maintains the database file
-import_export     conversations from files and to files
+import_files      reads conversations and character cards from files
+export            writes sessions to files
 view              shows the conversations of files in the app
 sessions          lists, shows, renames, tags, archives, deletes and forks sessions
 search            finds messages

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from tui_chat.cli.app import synchronous
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
     first_code_block,
@@ -46,6 +45,7 @@ from tui_chat.cli.options import (
     session_option,
 )
 from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
+from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
     NO_CHOICES,
     Choices,
@@ -55,7 +55,7 @@ from tui_chat.cli.workspace import (
     open_session,
     send_only_conversation,
 )
-from tui_chat.errors import InputError, NeedsUser, TuiChatError
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
@@ -65,15 +65,12 @@ from tui_chat.workspace.attachments import read_attachment
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
-    from tui_chat.cli.workspace import (
-        Failures,
-    )
+    from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
     from tui_chat.models.message import Part
     from tui_chat.models.policies import GenerationKind
     from tui_chat.models.session import Entry
-    from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.workspace import Workspace
 
 _SENT_ANYWAY = ("over-budget", "nothing-to-send")
@@ -186,7 +183,7 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     if has_own_role and choices.role is None and not (question.session or question.last):
         choices = replace(choices, role="")
     question = replace(question, choices=choices)
-    asyncio.run(_ask(common.config(), question, text, parts))
+    _ask(common.config(), question, text, parts)
 
 
 def _require_consistent(question: Question, *, has_message: bool) -> None:
@@ -224,10 +221,10 @@ def _text(question: Question) -> str:
     is_named = "-" in question.words
     if is_named and is_used:
         raise InputError("The standard input can be read only once.")
-    given = ""
+    piped = ""
     if is_named or not (is_used or sys.stdin.isatty()):
-        given = _decoded(read_standard_input())
-    return clean("\n\n".join(each for each in (" ".join(words), given.strip("\n")) if each))
+        piped = _decoded(read_standard_input())
+    return clean("\n\n".join(text for text in (" ".join(words), piped.strip("\n")) if text))
 
 
 def _decoded(text: bytes) -> str:
@@ -258,13 +255,14 @@ def _with_schema(question: Question) -> Choices:
         raise InputError(f"{input_name(question.schema)} is not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise InputError(f"{input_name(question.schema)}: a JSON Schema is an object")
-    given = cast("dict[str, Any]", schema)
-    if "schema" not in given:
-        given = {"name": "answer", "schema": given}
-    setting = f"response_format={json.dumps(given)}"
+    form = cast("dict[str, Any]", schema)
+    if "schema" not in form:
+        form = {"name": "answer", "schema": form}
+    setting = f"response_format={json.dumps(form)}"
     return replace(question.choices, settings=(*question.choices.settings, setting))
 
 
+@synchronous
 async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
     is_stored = not question.temporary
     async with command_workspace(config, create=is_stored) as (workspace, failures):
@@ -302,7 +300,7 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
                 calls = workspace.state.pending_calls
                 if not calls:
                     break
-                await _answer(workspace, calls[0])
+                await answer_call(workspace, calls[0])
                 failures.raise_first()
         except TuiChatError:
             if is_new and not printer.may_have_been_sent:
@@ -405,8 +403,8 @@ async def _generate(workspace: Workspace, failures: Failures, question: Question
         write_line(continuation_in_words(composed), err=True)
     else:
         kind = "swipe" if question.kind == "swipe" else "regenerate"
-        said = [each for each in entries if each.message.semantics.summary is None]
-        done = await workspace.replies.regenerate(said[-1].message.id, kind)
+        messages = [each.message for each in entries if each.message.semantics.summary is None]
+        done = await workspace.replies.regenerate(messages[-1].id, kind)
     if not done:
         failures.raise_first()
         raise InputError("The request could not be sent.", advice="Try again.")
@@ -456,52 +454,3 @@ def check_json(entry: Entry) -> None:
             f"The reply is not JSON: {error}.",
             advice="The model or its server may not support schemas.",
         ) from error
-
-
-# --- tool calls --------------------------------------------------------------------------
-
-
-async def _answer(workspace: Workspace, call: PendingToolCall) -> None:
-    """Run a tool call if the user consents, else tell the model that they declined it. Raises
-    NeedsUser if there is nobody to ask.
-    """
-    name, arguments = one_line(call.call.name), one_line(call.call.arguments, 2000)
-    where = f"It waits in {session_words(workspace)}; answer it in the app."
-    if workspace.state.is_temporary:
-        where = "Without --temporary it would wait in a session for the app."
-    if not call.can_run:
-        raise NeedsUser(f"The model calls “{name}”, which has no command.", advice=where)
-    question = f"The model calls {name} with {arguments or 'no arguments'}\nRun it? [y/N] "
-    answer = await _ask_on_terminal(question)
-    if answer is None:
-        advice = f'{where} Or set `consent = "always"` in [tools.{name}].'
-        raise NeedsUser(
-            f"The model calls the tool “{name}”, and there is no terminal to ask for consent on.",
-            advice=advice,
-        )
-    if answer.strip().lower() in ("y", "yes"):
-        await workspace.tools.run(call.entry_id, call.call.id)
-    else:
-        await workspace.tools.answer(call.entry_id, call.call.id, "The user declined this call.")
-
-
-async def _ask_on_terminal(question: str) -> str | None:
-    """Return the line that the user types on the terminal; None without a terminal."""
-    try:
-        terminal = os.open("/dev/tty" if sys.platform != "win32" else "CON", os.O_RDWR)
-    except OSError:
-        return None
-    loop = asyncio.get_running_loop()
-    readable: asyncio.Future[None] = loop.create_future()
-    try:
-        os.write(terminal, question.encode())
-        # A thread that waits for a line could not be stopped by Ctrl+C.
-        loop.add_reader(terminal, lambda: readable.done() or readable.set_result(None))
-        await readable
-        return os.read(terminal, 4096).decode(errors="replace")
-    except (NotImplementedError, OSError):  # Windows' event loop, and macOS' for terminals
-        return (await asyncio.to_thread(os.read, terminal, 4096)).decode(errors="replace")
-    finally:
-        with suppress(NotImplementedError, OSError):
-            loop.remove_reader(terminal)
-        os.close(terminal)

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_chat.cli import output
 from tui_chat.cli.names import shortened
-from tui_chat.cli.output import (
-    OutputClosed,
-    write_line,
-    write_progress,
-    write_reply,
-    write_text,
-)
+from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_reply, write_text
 from tui_chat.errors import InputError, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass

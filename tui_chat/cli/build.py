@@ -33,13 +33,7 @@ from tui_chat.cli.output import (
     write_request,
 )
 from tui_chat.cli.request_json import envelope_json, lore_json
-from tui_chat.cli.workspace import (
-    Choices,
-    choose,
-    choose_role,
-    command_workspace,
-    open_session,
-)
+from tui_chat.cli.workspace import Choices, choose, choose_role, command_workspace, open_session
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
@@ -155,8 +149,7 @@ class RequestOptions:
     "each lore entry is active or not, in every turn.",
 )
 @click.pass_obj
-@synchronous
-async def build(
+def build(
     common: CommonOptions,
     words: tuple[str, ...],
     draft: str | None,
@@ -186,7 +179,7 @@ async def build(
     else:
         options = RequestOptions(draft=" ".join(words) if words else draft, **others)
         _require_one_standard_input(options)
-        composed = await _compose(common.config(), options)
+        composed = _compose(common.config(), options)
     _show(composed, show)
     if any(note.code != NOTHING_TO_SEND.code for note in composed.errors):
         finish()
@@ -205,6 +198,7 @@ _INPUTS = ("preset", "history", "role", "profile", "draft")
 """Options that may be `-`, besides `--lorebook`."""
 
 
+@synchronous
 async def _compose(config: Config, options: RequestOptions) -> Composed:
     """Return the request that the app would send, with the changes that the options make."""
     async with command_workspace(config, create=False) as (workspace, failures):

@@ -32,12 +32,12 @@ _COMMANDS = (
     ),
     (
         "export",
-        "import_export:export_command",
+        "export:export_command",
         "Write a session to a file or the standard output.",
     ),
     (
         "import",
-        "import_export:import_command",
+        "import_files:import_command",
         "Import conversations and character cards from files.",
     ),
     ("inspect", "captured:inspect", "Open a captured request in the inspector."),

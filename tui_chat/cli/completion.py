@@ -7,7 +7,6 @@ command line that somebody types.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -130,17 +129,18 @@ def _config(context: click.Context) -> Config:
 
 def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
     """Return what `read` awaits of the database; an empty list if there is none."""
-    from tui_chat.cli.app import open_store
+    from tui_chat.cli.app import open_store, synchronous
 
     folder = _config(context).data_dir
     if not paths.database_file(folder).exists():
         return []
 
+    @synchronous
     async def run() -> Any:
         async with open_store(CommonOptions(folder)) as store:
             return await read(store)
 
-    return asyncio.run(run())
+    return run()
 
 
 def _sessions(context: click.Context) -> Iterator[_Named]:

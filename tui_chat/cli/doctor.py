@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_chat import __version__, paths
-from tui_chat.cli.app import open_http_client, open_library
+from tui_chat.cli.app import open_http_client, open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.endpoint_checks import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
@@ -29,7 +29,7 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
 from tui_chat.library.presets import load_preset
-from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.store.maintenance import upkeep
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
@@ -73,16 +73,15 @@ def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
 
 
 def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:
+    from tui_chat.ui.key_bindings import screen_errors  # with Textual, which --help does not need
+
     yield from _program()
     yield from _terminal()
     try:
         config = common.config()
     except ConfigError as error:
         yield Check("config", "failed", str(error), error.advice or "`tui-chat config edit`")
-        config = Config(
-            config_dir=common.config_folder,
-            data_dir=common.data_folder,
-        )
+        config = Config(config_dir=common.config_folder, data_dir=common.data_folder)
     else:
         path = common.config_file
         errors = screen_errors(config)
@@ -103,10 +102,10 @@ def _program() -> Iterator[Check]:
     system = f"{platform.system()} {platform.release()} ({platform.machine()})"
     python = f"Python {platform.python_version()} at {sys.executable}"
     yield Check("program", "ok", f"tui-chat {__version__}, {python}, on {system}.")
-    found = {name: _version(name) for name in PACKAGES}
-    words = ", ".join(f"{name} {number}" for name, number in found.items() if number)
+    versions = {name: _version(name) for name in PACKAGES}
+    words = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
     yield Check("packages", "ok", f"{words}.")
-    if not found["keyring"]:
+    if not versions["keyring"]:
         advice = f"It needs the package keyring. {install_advice('keyring')}"
         yield Check("packages", "warning", "The keyring cannot be used for keys.", advice)
 
@@ -181,8 +180,6 @@ def _files(config: Config) -> Iterator[Check]:
 
 
 def _database(path: Path) -> Iterator[Check]:
-    from tui_chat.store.maintenance import upkeep
-
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -190,15 +187,15 @@ def _database(path: Path) -> Iterator[Check]:
         yield Check("database", "ok", f"{path} does not exist yet; the first start creates it.")
     else:
         try:
-            found = upkeep.status(path)
+            facts = upkeep.status(path)
         except (StoreError, InputError) as error:
             yield Check("database", "failed", str(error), error.advice)
         else:
-            counts = f"{found.sessions:,} sessions, {found.messages:,} messages"
-            used = "; another program has it open" if found.in_use else ""
-            size = f"{found.bytes / 1e6:,.1f} MB"
+            counts = f"{facts.sessions:,} sessions, {facts.messages:,} messages"
+            used = "; another program has it open" if facts.in_use else ""
+            size = f"{facts.bytes / 1e6:,.1f} MB"
             yield Check("database", "ok", f"{path}: {size}, {counts}{used}.")
-            if found.pending:
+            if facts.pending:
                 sentence = "It has an older version; the next start of the app migrates it."
                 yield Check("database", "warning", sentence, "`tui-chat db backup` makes a copy.")
     if not os.access(folder, os.W_OK):
@@ -213,7 +210,7 @@ def _database(path: Path) -> Iterator[Check]:
 
 
 def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
-    states = asyncio.run(key_states(config))
+    states = synchronous(key_states)(config)
     present = {name for name, _, state in states if state in ("found", "not tried")}
     keyless = {each.name for each in config.endpoints} - {name for name, *_ in states}
     names = ", ".join(name for name, *_ in states if name in present)
@@ -235,9 +232,10 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
         yield Check("endpoint", "failed", f"{sentence}, but: {state}", advice)
     if online:
         asked = [each for each in config.endpoints if each.name in present or each is default]
-        yield from asyncio.run(_ask(asked))
+        yield from _ask(asked)
 
 
+@synchronous
 async def _ask(endpoints: list[Endpoint]) -> list[Check]:
     async with open_http_client() as client:
         answers = await asyncio.gather(

@@ -18,7 +18,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
-from tui_chat.cli.output import Styled, write_line
+from tui_chat.cli.output import Styled, counted, write_line
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
@@ -129,8 +129,8 @@ async def check_server(
         sentence = f"The server answers, but lists no models: {error}"
         return Check("server", "warning", sentence, error.advice), ()
     some = ", ".join(models[:4]) + (" …" if len(models) > 4 else "")
-    count = f"{len(models)} model{'s' * (len(models) != 1)}"
-    sentence = f"{endpoint.base_url} has {count}" + (f": {some}." if models else ".")
+    names = f": {some}." if models else "."
+    sentence = f"{endpoint.base_url} has {counted(len(models), 'model')}{names}"
     return Check("server", "ok", sentence, seconds=monotonic() - began), models
 
 

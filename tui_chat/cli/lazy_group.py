@@ -26,7 +26,8 @@ class LazyGroup(click.Group):
     ) -> None:
         """`place` is the words before the names of the commands; empty for the group of all."""
         super().__init__(*args, **attributes)
-        self._table = {entry.name: entry for entry in table}
+        self.table = {entry.name: entry for entry in table}
+        """Where each command that is not of a plugin is imported from, by name."""
         self._place = place.split()
 
     def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:
@@ -42,7 +43,7 @@ class LazyGroup(click.Group):
     def summaries(self, ctx: click.Context) -> Mapping[str, str]:
         """Return the names of all commands, sorted, and a line about each."""
         _enable_plugins(ctx)
-        summaries = {name: entry.summary for name, entry in self._table.items()}
+        summaries = {name: entry.summary for name, entry in self.table.items()}
         for name, (_, entry) in self._plugin_commands().items():
             summaries[name] = entry.summary
         for name, command in self.commands.items():
@@ -55,7 +56,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if command := super().get_command(ctx, cmd_name):
             return command
-        if entry := self._table.get(cmd_name):
+        if entry := self.table.get(cmd_name):
             return extensions.load(entry.path)
         if cmd_name not in self._plugin_commands():
             _enable_plugins(ctx)

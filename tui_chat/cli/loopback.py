@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tui_chat.cli.app import synchronous
 from tui_chat.cli.options import FILE
 from tui_chat.cli.output import write_line
 from tui_chat.config import LOOPBACK_URL, OFFLINE
@@ -32,7 +33,7 @@ def loopback(port: int, host: str, alias: str, script: Path | None) -> None:
     """
     options = offline_options(alias, script)
     try:
-        asyncio.run(_serve(host, port, options))
+        _serve(host, port, options)
     except KeyboardInterrupt:
         write_line("Stopped.", err=True)
     except (OSError, ValueError) as error:
@@ -51,6 +52,7 @@ def offline_options(alias: str, script: Path | None) -> dict[str, Any]:
         raise InputError(f"{script}: {error}") from error
 
 
+@synchronous
 async def _serve(host: str, port: int, options: dict[str, Any]) -> None:
     async with serve(host=host, port=port, **options) as server:
         base = server.base_url

@@ -70,6 +70,11 @@ def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
     return "\n".join("  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def write_list(
     values: Sequence[_T],
     as_json: bool,

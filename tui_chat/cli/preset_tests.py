@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from tui_chat.cli.output import Styled, write_line
+from tui_chat.cli.output import Styled, counted, write_line
 from tui_chat.cli.preset_cases import (
     Case,
     ExpectedTurn,
@@ -97,7 +97,7 @@ def run_tests(folders: tuple[Path, ...], update: bool) -> None:
     passed = len(paths) - failed - updated
     words = [f"{passed} passed", *([f"{updated} updated"] if updated else [])]
     words += [f"{failed} failed"] if failed else []
-    write_line(f"{len(paths)} case{'' if len(paths) == 1 else 's'}: {', '.join(words)}.")
+    write_line(f"{counted(len(paths), 'case')}: {', '.join(words)}.")
     if failed:
         sys.exit(1)
 

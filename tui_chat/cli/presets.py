@@ -18,7 +18,7 @@ from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.library import Item, LibraryKind, Listed, export
 from tui_chat.cli.names import find
 from tui_chat.cli.options import FILE, INPUT, json_option
-from tui_chat.cli.output import Styled, write_json, write_line
+from tui_chat.cli.output import Styled, counted, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath
 from tui_chat.files import STANDARD_INPUT
@@ -289,14 +289,6 @@ def _findings(path: Path) -> Iterator[Finding]:
 
 
 def _summarize(levels: Counter[Level], files: int) -> None:
-    counts = [
-        f"{levels[level]} {word}{'' if levels[level] == 1 else 's'}"
-        for level, word in (
-            (Level.ERROR, "error"),
-            (Level.WARNING, "warning"),
-            (Level.INFO, "hint"),
-        )
-        if levels[level]
-    ]
-    checked = f"{files} file{'' if files == 1 else 's'} checked"
-    write_line(f"{checked}: {', '.join(counts) or 'no findings'}.", err=True)
+    nouns = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "hint"}
+    counts = [counted(levels[level], noun) for level, noun in nouns.items() if levels[level]]
+    write_line(f"{counted(files, 'file')} checked: {', '.join(counts) or 'no findings'}.", err=True)

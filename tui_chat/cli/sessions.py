@@ -22,9 +22,7 @@ from tui_chat.cli.options import (
     role_option,
 )
 from tui_chat.cli.output import write_json, write_line, write_list, write_markdown
-from tui_chat.cli.workspace import (
-    command_workspace,
-)
+from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -32,9 +30,7 @@ from tui_chat.models.setting_json import settings_json
 from tui_chat.workspace.exporter import exported_texts
 
 if TYPE_CHECKING:
-    from tui_chat.cli.workspace import (
-        Failures,
-    )
+    from tui_chat.cli.workspace import Failures
     from tui_chat.models.request import RequestRecord
     from tui_chat.models.session import Entry, SessionSummary
     from tui_chat.store import Store

@@ -1,0 +1,172 @@
+"""`tui-chat export`: sessions as files, or on the standard output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_chat import extensions
+from tui_chat.cli.app import library_in, open_store, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import named_session
+from tui_chat.cli.options import FILE, last_or_session
+from tui_chat.cli.output import counted, finish, write_export, write_line
+from tui_chat.errors import InputError
+from tui_chat.files import make_private_folder
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.exporter import (
+    MULTI_SESSION_FORMATS,
+    export_formats,
+    exported_texts,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from tui_chat.library.library import Library
+    from tui_chat.models.session import SessionSummary
+    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.store import Store
+
+
+class _ExportFormat(click.Choice[str]):
+    """A format that sessions are exported in."""
+
+    def __init__(self) -> None:
+        super().__init__([name for name in export_formats() if name != "shared"])
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if plugin := extensions.missing_plugin("exports", value):
+            self.fail(f"“{value}” comes with the plugin “{plugin}”, which is not installed.")
+        return super().convert(value, param, ctx)
+
+
+@click.command("export")
+@last_or_session
+@click.option(
+    "--format",
+    "kind",
+    type=_ExportFormat(),
+    default="json",
+    show_default=True,
+    help="json is complete and can be imported again; jsonl has the messages; markdown and html "
+    "are for reading; others are for the programs of that name.",
+)
+@click.option(
+    "--output", "-o", type=FILE, help="A file; with --all a folder, or for JSON one file."
+)
+@click.option("--all", "everything", is_flag=True, help="Export all sessions.")
+@click.option(
+    "--without-requests",
+    is_flag=True,
+    help="Omit requests (with their presets, profiles and lorebooks) and drafts from JSON, for "
+    "a file that you share.",
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.pass_obj
+@synchronous
+async def export_command(
+    common: CommonOptions,
+    name: str | None,
+    kind: str,
+    output: Path | None,
+    everything: bool,
+    without_requests: bool,
+    force: bool,
+) -> None:
+    """Write a session to a file or the standard output.
+
+    SESSION is an id, the start of one, or a title; without it, the session that was active last.
+    A file can be read by its owner only.
+
+    \b
+    Examples:
+      tui-chat export "A walk" --format html --output walk.html
+      tui-chat export --all > everything.json
+    """
+    if without_requests and kind == "json":
+        kind = "shared"
+    if everything and name is not None:
+        raise InputError("Name one session, or use --all.")
+    into_folder = everything and kind not in MULTI_SESSION_FORMATS
+    _require_target(output, kind, into_folder=into_folder, force=force)
+    library = library_in(common.config_folder)
+    async with open_store(common) as store:
+        if everything:
+            sessions = list(await store.sessions.list())
+        else:
+            sessions = [await named_session(store, name)]
+        if unwritten := export_formats()[kind].unwritten:
+            await _name_unwritten(store, sessions, extensions.load(unwritten))
+        if into_folder:
+            assert output is not None
+            await _write_each(store, library, sessions, kind, output, force)
+            return
+        ids = [session.session_id for session in sessions]
+        texts = exported_texts(store, ids, kind, _local_zone(), library)
+        if output is not None:
+            await write_file(texts, output)
+            return
+        async for text in texts:
+            write_export(text)
+        finish()
+
+
+def _require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
+    """Raise InputError if the sessions cannot be written there."""
+    if into_folder and output is None:
+        raise InputError(
+            f"All sessions as {kind} need several files.", advice="Name a folder with --output."
+        )
+    is_there = output is not None and (output.is_file() or output.is_dir())
+    if is_there and not (force or into_folder):
+        raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
+
+
+async def _name_unwritten(
+    store: Store,
+    sessions: Sequence[SessionSummary],
+    unwritten: Callable[[SessionTranscript], int],
+) -> None:
+    """Print how many messages of each session an export leaves out."""
+    for session in sessions:
+        transcript = await store.transcripts.get(session.session_id)
+        if transcript is not None and (count := unwritten(transcript)):
+            verb = "is" if count == 1 else "are"
+            sentence = f"{counted(count, 'message')} of other branches {verb} not written."
+            write_line(f"{one_line(session.title, 60)}: {sentence}", err=True)
+
+
+async def _write_each(
+    store: Store,
+    library: Library,
+    sessions: Sequence[SessionSummary],
+    kind: str,
+    folder: Path,
+    force: bool,
+) -> None:
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
+    ending = export_formats()[kind].ending
+    for session in sessions:
+        target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ending}"
+        if target.exists() and not force:
+            raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
+        ids = [session.session_id]
+        await write_file(exported_texts(store, ids, kind, _local_zone(), library), target)
+
+
+def _local_zone() -> tzinfo:
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None  # astimezone sets it
+    return zone
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"

@@ -1,0 +1,222 @@
+"""`tui-chat import`: conversations and character cards from files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import click
+
+from tui_chat.cli.app import library_in, open_store, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find, find_role
+from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
+from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
+from tui_chat.errors import InputError, located
+from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
+from tui_chat.models.sanitize import one_line
+from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
+from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skipped_names
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
+@role_option("The role of the character in SillyTavern's chats; by default the role with its name.")
+@profile_option(
+    "The profile of the user in SillyTavern's chats; by default the profile with the user's name.",
+    "--persona",
+)
+@click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
+@json_option()
+@click.pass_obj
+@synchronous
+async def import_command(
+    common: CommonOptions,
+    files: tuple[Path, ...],
+    role: str | None,
+    profile: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Import conversations and character cards from files.
+
+    Formats: sessions of Claude Code, Codex, Gemini CLI, opencode, gptme, aichat and llm; exports of
+    ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
+    WebUI and LibreChat; SillyTavern's chats, HAR files, tui-chat's own JSON, and JSON or JSON lines
+    of messages. They are detected by content. `-` is the standard input; for a folder, every such
+    file in it is imported. Messages that are already stored are not added again. Exits with 2 if
+    something could not be read; the rest is imported.
+
+    \b
+    Examples:
+      tui-chat import chatgpt.zip
+      tui-chat import --dry-run --json exports/
+      tui-chat import ines.png "chats/Ines Varga/" --persona Kim
+    """
+    common.enable_plugins()
+    library = library_in(common.config_folder)
+    participants = ChatParticipants()
+    with _seekable(files) as paths, _progress() as progress:
+        async with open_store(common) as store:
+            participants.profiles = profile_files(library)
+            participants.roles = await store.roles.list()
+            if role:
+                participants.role_id = find_role(participants.roles, role).role_id
+            if profile:
+                participants.profile = find("profile", profile, library.names("profiles"))
+            reports = await import_files(
+                store,
+                paths,
+                dry_run=dry_run,
+                progress=progress,
+                participants=participants,
+                library=library,
+            )
+    for report, file in zip(reports, files, strict=True):
+        report.path = file
+    if as_json:
+        write_json([report_json(report) for report in reports])
+    else:
+        for report in reports:
+            _print_report(report, dry_run)
+        if len(reports) > 1:
+            _print_totals(reports, dry_run)
+        _print_unknown(participants)
+    if any(report.failed for report in reports):
+        sys.exit(2)
+
+
+@contextmanager
+def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
+    """Replace the standard input among files by a temporary file, since importing seeks.
+
+    Raises InputError.
+    """
+    if STANDARD_INPUT not in files:
+        yield files
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        try:
+            with open_for_replacement(path, "private") as file:
+                copy_standard_input(cast("BinaryIO", file.buffer))
+        except (OSError, ValueError) as error:  # ValueError: it was closed
+            raise InputError(f"The standard input cannot be read: {error}.") from error
+        yield [path if each == STANDARD_INPUT else each for each in files]
+
+
+@contextmanager
+def _progress() -> Generator[Callable[[Report], None]]:
+    """Yield a function that draws how much of a file is read; the line disappears at the end."""
+
+    def show(report: Report) -> None:
+        percent = min(report.read * 100 // report.size, 100) if report.size else 0
+        sessions = report.new + report.grown + report.known
+        name = one_line(report.path.name, 40)
+        write_progress(f"{name}  {percent}%  {counted(sessions, 'session')}")
+
+    try:
+        yield show
+    finally:
+        write_progress("")
+
+
+def report_json(report: Report) -> dict[str, object]:
+    """Return a report as JSON."""
+    return {
+        "file": str(report.path),
+        "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
+        "messages_added": report.added,
+        "session_ids": report.session_ids,
+        "roles": [role.name for role in report.cards],
+        **{kind: report.names(kind) for kind in FILE_KINDS},
+        "skipped": report.skipped,
+        "more_skipped": report.more_skipped,
+        "faults": [
+            {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
+            for fault in report.faults
+        ],
+        "more_faults": report.more_faults,
+        "notes": [{"sentence": note, "count": count} for note, count in report.notes.items()],
+    }
+
+
+def _print_report(report: Report, dry_run: bool) -> None:
+    name = one_line(input_name(report.path))
+    sessions = report.new + report.grown + report.known
+    if sessions:
+        new = "would be new" if dry_run else "new"
+        grown = "would grow" if dry_run else "grown"
+        write_line(
+            f"{name}: {counted(sessions, 'session')} read: {report.new:,} {new}, "
+            f"{report.grown:,} {grown}, {report.known:,} already there; "
+            f"{counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
+        )
+    if report.cards:
+        names = [one_line(role.name) for role in report.cards]
+        would = "would become" if dry_run else "is now" if len(names) == 1 else "are now"
+        if len(names) == 1:
+            write_line(
+                f"{name}: the character “{names[0]}” {would} a role; begin a session with it."
+            )
+        else:
+            write_line(f"{name}: {len(names):,} characters {would} roles: {_first(names)}.")
+    for kind in FILE_KINDS:
+        if names := report.names(kind):
+            new = sum(report.files[kind, each] for each in names)
+            would = "would be new" if dry_run else "new"
+            count = counted(len(names), kind.removesuffix("s"))
+            write_line(
+                f"{name}: {count}, {new:,} {would}: {_first([one_line(each) for each in names])}."
+            )
+    if not sessions and not report.cards and not report.files and not report.faults:
+        write_line(f"{name}: no conversations found.")
+    for note, count in report.notes.items():
+        write_line(f"  {count:,} × {note}")
+    if report.skipped:
+        write_line(f"  Skipped, since nothing known is in it: {skipped_names(report)}.")
+    print_faults(report)
+
+
+def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
+    sessions = sum(report.new + report.grown + report.known for report in reports)
+    added = counted(sum(report.added for report in reports), "message")
+    failed = sum(report.failed for report in reports)
+    write_line(
+        f"{counted(len(reports), 'file')}: {counted(sessions, 'session')}, "
+        f"{added} {'to add' if dry_run else 'added'}"
+        + (f"; {counted(failed, 'file')} with faults." if failed else ".")
+    )
+
+
+def _print_unknown(participants: ChatParticipants) -> None:
+    """Say which characters of new chats have no role."""
+    if unknown := [one_line(name, 40) for name in participants.unknown]:
+        name = "this name" if len(unknown) == 1 else "the name"
+        write_line(
+            f"No role is called {_first(unknown)}; {{{{char}}}} is {name} in the imported chats. "
+            "To use the character's own texts, import the card first, or name a role with --role."
+        )
+
+
+def print_faults(report: Report) -> None:
+    """Print the faults of a file on the standard error stream, with advice."""
+    name = one_line(input_name(report.path))
+    for fault in report.faults:
+        sentence = located(one_line(fault.place), one_line(fault.sentence))
+        write_error(located(name, sentence))
+    for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
+        write_line(f"{name}: {advice}", err=True)
+    if report.more_faults:
+        write_line(f"{name}: {counted(report.more_faults, 'fault')} more.", err=True)
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
