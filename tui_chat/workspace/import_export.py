@@ -62,6 +62,7 @@ class ImportExport:
             if not dry_run:
                 await workspace.sessions.refresh_list()
                 await workspace.roles.refresh()
+                await workspace.settings.take_chosen_profile()
             return reports
         return ()
 

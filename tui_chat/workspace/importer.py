@@ -99,6 +99,8 @@ class Report:
     """The roles of character cards."""
     files: dict[tuple[Kind, str], bool] = field(default_factory=dict["tuple[Kind, str]", bool])
     """Files of the library by kind and name; True for new ones."""
+    profile: str = ""
+    """The name of the profile that new chats have in the folder of another program's user."""
     skipped: list[str] = field(default_factory=list[str])
     """The first files that are nothing known."""
     more_skipped: int = 0
@@ -170,7 +172,17 @@ async def import_files(
         if progress is not None:
             progress(batch.report)
         batch = await next_batch
+    if not dry_run:
+        await _choose_profile(store, reports)
     return reports
+
+
+async def _choose_profile(store: Store, reports: Iterable[Report]) -> None:
+    """Have new chats begin with the profile of a user's folder, unless one was chosen here."""
+    report = next((each for each in reports if each.profile), None)
+    if report is not None and await store.settings.get("profile") is None:
+        await store.settings.set("profile", report.profile)
+        report.notes[f"New chats begin with the profile “{one_line(report.profile, 60)}”."] += 1
 
 
 async def _as_chosen(store: Store, role: Role) -> Role:

@@ -160,6 +160,13 @@ class SessionSetup:
         with self._workspace.reporting():
             await self._use_profile(name)
 
+    async def take_chosen_profile(self) -> None:
+        """Use the profile of new chats in the open one if it has none. Raises StoreError."""
+        state = self._workspace.state
+        name = await self._workspace.store.settings.get("profile")
+        if name and state.session is None and not state.profile_name:
+            await self.set_profile(name)
+
     async def save_profile(
         self,
         profile: Profile,

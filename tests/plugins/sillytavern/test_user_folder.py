@@ -116,6 +116,28 @@ async def test_a_session_of_a_chat_has_preset_role_persona_and_books(
     assert state.speakers == ("Bo", "Ada")
 
 
+@pytest.mark.parametrize(
+    ("default", "chosen", "name"),
+    [("", None, "Kim"), ("bo.png", None, "Bo"), ("bo.png", "Me", "Me"), ("bo.png", "", "")],
+)
+async def test_new_chats_have_the_default_persona_unless_a_profile_was_chosen(
+    workspace: Workspace, folder: Path, default: str, chosen: str | None, name: str
+) -> None:
+    power = {**SETTINGS["power_user"], "default_persona": default}
+    write(folder / "settings.json", {**SETTINGS, "power_user": power})
+    if chosen is not None:
+        workspace.library.add_file("profiles", "Me", '{"name": "Me", "content": ""}')
+        await workspace.settings.set_profile(chosen)
+    imported = workspace.import_export.import_files
+    await imported((folder,), lambda _: None, dry_run=True)
+    assert workspace.state.profile_name == (chosen or "")
+    [report] = await imported((folder,), lambda _: None)
+    assert workspace.state.profile_name == name
+    assert (f"New chats begin with the profile “{name}”." in report.notes) is (chosen is None)
+    await workspace.sessions.new()
+    assert workspace.state.profile_name == name
+
+
 async def test_speakers_have_their_names_in_texts_to_be_read(
     workspace: Workspace, folder: Path, tmp_path: Path
 ) -> None:

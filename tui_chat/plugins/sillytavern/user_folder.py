@@ -109,6 +109,7 @@ class SillyTavernImport:
         for picture, persona in self._user.personas.items():
             text = dump_profile(persona.profile)
             self._profiles[picture] = self._add("profiles", persona.profile.name, text)
+        self._report.profile = self._profiles.get(self._user.persona_of("", "", ""), "")
         self._name_the_rest()
         for pattern in ("*.png", "*.json", "*.charx"):
             for path in self._files(CHARACTERS, pattern):
