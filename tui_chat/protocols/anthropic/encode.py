@@ -213,8 +213,12 @@ def _tools(
         choice = Sourced(ToolChoice("auto"), choice.origin)
     if choice is not None:
         if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
-            why = "Anthropic accepts one tool name at most; the model may choose any tool"
-            notes.append(setting_note(choice, f"tool_choice {choice.value.names}", why))
+            why = "Anthropic accepts one tool name, of a tool that must be called"
+            if choice.value.mode == "required":
+                why = "Anthropic accepts one tool name at most"
+            names = ", ".join(choice.value.names)
+            why += "; the model may choose any tool"
+            notes.append(setting_note(choice, f"tool_choice {names}", why))
         meaning = (choice.value, parallel.value if parallel is not None else None)
         written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
         if parallel is not None:

@@ -89,7 +89,8 @@ def reasoning_by_word(
     if facts.efforts is not None and word not in facts.efforts:
         fit = nearest_effort(synonyms.get(word, word), facts.efforts)
     if fit != word or (word != "none" and not isinstance(source.value, str)):
-        notes.append(_change(source, f"the effort “{fit}”", parameters))
+        why = "" if fit == word else _nearest(parameters)
+        notes.append(_change(source, f"the effort “{fit}”", why))
     return Reasoning(fit, source=source)
 
 
@@ -117,7 +118,10 @@ def reasoning_by_budget(
     wanted = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
     fit = max(min(wanted, highest), least)
     if fit != source.value:
-        notes.append(_change(source, f"a budget of {fit:,} tokens", parameters))
+        why = "" if fit == wanted else _nearest(parameters)
+        if fit == most < wanted:
+            why = ", the most for which the reply limit leaves room"
+        notes.append(_change(source, f"a budget of {fit:,} tokens", why))
     return Reasoning(budget=fit, source=source)
 
 
@@ -210,8 +214,10 @@ def _refuse(
     notes.append(setting_note(source, reasoning_name(source), why, level))
 
 
-def _change(source: Sourced[str] | Sourced[int], sent: str, parameters: Parameters) -> Note:
+def _nearest(parameters: Parameters) -> str:
+    return f", the nearest that {parameters.model.value} accepts"
+
+
+def _change(source: Sourced[str] | Sourced[int], sent: str, why: str) -> Note:
     name = reasoning_name(source)
-    sentence = f"{name[0].upper()}{name[1:]} is sent as {sent}, the nearest that "
-    sentence += f"{parameters.model.value} accepts."
-    return setting_changed_note(source, sentence)
+    return setting_changed_note(source, f"{name[0].upper()}{name[1:]} is sent as {sent}{why}.")
