@@ -66,6 +66,12 @@ class BuilderPath:
     name: str
     path: str
     """The import path of a function like `tui_chat.context.builder:build_context`."""
+    rules: str = ""
+    """The import path of a function that returns the `context.rules.BuilderRules` of a preset."""
+    policies: str = ""
+    """The import path of its `library.policies.BuilderPolicies`."""
+    preset_keys: tuple[str, ...] = ()
+    """The keys of preset files that only it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +297,12 @@ def missing_plugins(point: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for plugin, added in BUILT_IN.items():
         if plugin not in here and point in added:
             yield plugin, added[point]
+
+
+def preset_keys() -> tuple[str, ...]:
+    """Return the keys of preset files that only the builders of plugins read."""
+    builders = (builder for plugin in plugins() for builder in plugin.builders)
+    return tuple(key for builder in builders for key in builder.preset_keys)
 
 
 def missing_plugin(point: str, name: str) -> str:

@@ -87,16 +87,11 @@ class Recipe:
         return self.prefill or self.chat.kind == "continue"
 
 
-def _without_source(preset: Preset) -> Preset:
-    """Return a preset without what is kept for an export; its requests are the same."""
-    return replace(preset, sillytavern={}) if preset.sillytavern else preset
-
-
 def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Return the revisions that a recipe refers to: kind and JSON by hash."""
     found = [
         ("endpoint", pack(inputs.endpoint.without_secrets())),
-        ("preset", pack(_without_source(inputs.preset))),
+        ("preset", pack(inputs.preset.without_builder_keys())),
         *(("lorebook", pack(book)) for book in inputs.lorebooks),
     ]
     if inputs.role is not None:
@@ -114,7 +109,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
     return Recipe(
         app=__version__,
         endpoint=_hash(pack(inputs.endpoint.without_secrets())),
-        preset=_hash(pack(_without_source(inputs.preset))),
+        preset=_hash(pack(inputs.preset.without_builder_keys())),
         now=inputs.now,
         role="" if inputs.role is None else _hash(pack(inputs.role)),
         profile="" if inputs.profile is None else _hash(pack(inputs.profile)),

@@ -6,7 +6,6 @@ from tui_chat.context import Inputs, build
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
-from tui_chat.models.policies import OWN_POLICIES
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
@@ -35,7 +34,7 @@ def built(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
         messages,
         system_placement=inputs.pop("placement", "hoist"),  # type: ignore[arg-type]
         variables=inputs.pop("preset_variables", {}),  # type: ignore[arg-type]
-        policies=inputs.pop("policies", OWN_POLICIES),  # type: ignore[arg-type]
+        policies=inputs.pop("policies", {}),  # type: ignore[arg-type]
     )
     given = {"history": (U1, A1, U2, A2), "draft": "D", **inputs}
     return build(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]

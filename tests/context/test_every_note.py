@@ -87,9 +87,8 @@ def summarized(is_enabled: bool) -> ChatEnvelope:
 
 
 def by_builder(name: str) -> ChatEnvelope:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Preset, "builder", name)
-        return build(Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D"), lambda _: LETTERS)
+    preset = Preset("p", (HISTORY,), builder=name)
+    return build(Inputs(ENDPOINT, preset, (U1,), "D"), lambda _: LETTERS)
 
 
 def slow_key(is_slow: bool) -> ChatEnvelope:

@@ -12,8 +12,8 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import of_kind
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
 HISTORY = PresetMessage("history", "user", type="chat_history")

@@ -67,23 +67,6 @@ def test_each_finding_has_its_line(messages: list[Any], expected: list[Any]):
     assert told(*messages) == expected
 
 
-def test_what_is_merged_or_waits_for_another_action_can_be_sent():
-    policies = {"depths": "joined", "squashSystem": True, "postProcessing": "merge"}
-    messages = [
-        {"id": "a", "role": "system", "content": "A"},
-        {"id": "b", "role": "system", "content": "B"},
-        {"id": "c", "role": "system", "content": "{{incvar::turns}}{{setglobalvar::x::y}}"},
-        {"id": "d", "role": "system", "content": "D", "triggers": ["continue"]},
-        {"id": "g", "role": "system", "content": "", "cardField": "post_history"},
-        HISTORY,
-        {"id": "e", "role": "user", "content": "E", "insertionPoint": -1},
-        {"id": "f", "role": "user", "content": "F", "insertionPoint": -1},
-    ]
-    codes = {code for _, code, _ in told(*messages, policies=policies, systemPlacement="in_place")}
-    assert "never-sent" not in codes
-    assert "empty-content" not in codes - {"blank-content"}
-
-
 @pytest.mark.parametrize(("depth", "end"), [(500, "newest"), (-500, "oldest")])
 def test_a_large_depth_is_about_any_history(depth: int, end: str):
     text = json.dumps([HISTORY, said(id="note", insertionPoint=depth)])

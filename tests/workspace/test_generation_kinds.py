@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tests.workspace.test_settings import put
 from tests.workspace.test_tools import BY_HAND
-from tui_chat.models.policies import GENERATION_KINDS
+from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.workspace import Workspace

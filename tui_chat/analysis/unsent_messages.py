@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
-from tui_chat.models.policies import KIND_TITLES, GenerationKind
+from tui_chat.models.generation import KIND_TITLES, GenerationKind
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
@@ -50,7 +50,6 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
     """Return why a message is not sent; empty for an anchor that is filled."""
     inputs, envelope = composed.inputs, composed.envelope
     assert inputs is not None
-    policies = inputs.preset.policies
     if not message.enabled:
         return "disabled"
     if message.is_anchor:
@@ -62,7 +61,7 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return sets(names)
     role = inputs.active_role
     card = role.character if role is not None else None
-    if role is not None and card is not None and message.card_field in policies.card_prompts:
+    if role is not None and card is not None and message.card_field in inputs.rules.card_prompts:
         field = message.card_field
         if getattr(card, field).strip():
             return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"

@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
+    from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
-    from tui_chat.models.policies import GenerationKind
     from tui_chat.models.session import Entry
     from tui_chat.workspace.workspace import Workspace
 

@@ -56,8 +56,8 @@ from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import read_attachment
 
 if TYPE_CHECKING:
+    from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
-    from tui_chat.models.policies import GenerationKind
     from tui_chat.workspace.workspace import Workspace
 
 

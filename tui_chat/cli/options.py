@@ -11,7 +11,7 @@ import click
 
 from tui_chat.cli import completion
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.policies import GENERATION_KINDS
+from tui_chat.models.generation import GENERATION_KINDS
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
 Declaration: TypeAlias = Callable[[_Declared], _Declared]

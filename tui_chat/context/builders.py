@@ -24,7 +24,7 @@ def build(
     bring it.
     """
     try:
-        builder = builder_named(inputs.preset.builder)
+        builder = builder_named(inputs.preset.builder_name)
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))

@@ -15,11 +15,12 @@ from tui_chat.context.inputs import Inputs, prefilled_history
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.parameters import parameters
 from tui_chat.context.resolved_message import ResolvedMessage, turn_of
+from tui_chat.context.rules import rules_of
 from tui_chat.errors import InputError
 from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import GenerationKind, Policies
-from tui_chat.models.preset import PresetMessage
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 
 CONTINUE_NUDGE = (
@@ -53,15 +54,15 @@ def uses_prefill(inputs: Inputs) -> bool:
     preset says so, else if the model is known to accept it; never if it is known not to.
     """
     takes = inputs.endpoint.facts_of(parameters(inputs).model.value).prefill
-    wanted = inputs.preset.policies.continue_prefill
+    wanted = inputs.rules.continue_prefill
     return takes is True if wanted is None else wanted and takes is not False
 
 
-def may_continue(policies: Policies, role: MessageRole) -> bool:
-    """Return True if the rest of a message can be requested: the model's, and by some
-    policies the user's too.
+def may_continue(preset: Preset, role: MessageRole) -> bool:
+    """Return True if the rest of a message can be requested: the model's, and with some
+    builders the user's too.
     """
-    return role == "assistant" or (role == "user" and policies.continues_user)
+    return role == "assistant" or (role == "user" and rules_of(preset).continues_user)
 
 
 def as_continuation(inputs: Inputs) -> Inputs:
@@ -75,7 +76,7 @@ def as_continuation(inputs: Inputs) -> Inputs:
 def continued_text(inputs: Inputs) -> str:
     """Return the text that a continuation is appended to."""
     text = inputs.history[-1].content
-    postfix = inputs.preset.policies.continue_postfix
+    postfix = inputs.rules.continue_postfix
     if postfix is None:
         postfix = "" if uses_prefill(inputs) else " "
     return text if text[-1:].isspace() else text + postfix
@@ -93,7 +94,7 @@ def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
     if kind == "continue":
         while history and history[-1].role == "system":
             history = history[:-1]
-        if not history or not may_continue(inputs.preset.policies, history[-1].role):
+        if not history or not may_continue(inputs.preset, history[-1].role):
             raise InputError("There is no reply to continue.")
     inputs = replace(inputs, history=history, draft="", draft_parts=())
     return with_kind(inputs, kind, prompt)

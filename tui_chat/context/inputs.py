@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
@@ -126,6 +127,11 @@ class Inputs:
         return bool(self.draft or self.draft_parts) or self.answered is not None
 
     @property
+    def rules(self) -> BuilderRules:
+        """The rules of the preset's builder."""
+        return rules_of(self.preset)
+
+    @property
     def active_role(self) -> Role | None:
         """The session's role, with the texts that the session sends instead of its card's; None
         without one or if it is disabled.
@@ -134,7 +140,7 @@ class Inputs:
         if role is None or role.status != "enabled" or role.character is None:
             return None if role is None or role.status != "enabled" else role
         texts = self._first("character")
-        collapses = self.preset.policies.collapse_newlines
+        collapses = self.rules.collapse_newlines
         return _as_sent(role, texts, collapses) if texts or collapses else role
 
     def _first(self, name: str) -> Any:
@@ -161,7 +167,7 @@ class Inputs:
         """The scripts that change what is sent: the session's, the preset's, the card's; those that
         SillyTavern stores first.
         """
-        whose, role = self.preset.policies.scripts, self.active_role
+        whose, role = self.rules.scripts, self.active_role
         found: tuple[TextScript, ...] = self._first("scripts") or ()
         found += self.preset.scripts if "preset" in whose else ()
         if "card" in whose and role is not None and role.character is not None:
@@ -184,7 +190,7 @@ class Inputs:
         default. With SillyTavern's rules the books of the session get their tokens before the one
         in the role's card, unless the setting says in which order.
         """
-        by_place = self.preset.policies.lore_by_place
+        by_place = self.rules.lore_by_place
         by_default = SILLYTAVERN_RULES if by_place else NO_LORE_RULES
         rules: LoreRules = self._first("lore") or by_default
         count = len(self.lorebooks)

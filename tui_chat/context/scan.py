@@ -24,8 +24,8 @@ from tui_chat.context.resolved_message import (
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
 from tui_chat.models.role import Role
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context import Inputs, build
+from tui_chat.context.rules import rules_of
 from tui_chat.context.turn_sources import preset_ids
 from tui_chat.library.file_reader import Finding
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
@@ -141,7 +142,7 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
     for index, message in enumerate(preset.messages):
         if message.triggers and "normal" not in message.triggers:
             continue  # it is sent with another action
-        if message.card_field in preset.policies.card_prompts:
+        if message.card_field in rules_of(preset).card_prompts:
             continue  # a card's own prompt can stand for it
         if message.enabled and not message.is_anchor and message.id not in explained:
             sentence = f"“{message.name or message.id}” can never be sent."

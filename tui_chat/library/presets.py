@@ -21,24 +21,23 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.errors import InputError
+from tui_chat.extensions import missing_plugin, preset_keys
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, to_camel_case
 from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.library.sillytavern_scripts import scripts_in
+from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read_policies
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.json_values import plain
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_json import settings_json
 
-_FIELDS = ("name", "messages", "system_placement", "variables", "policies", "sillytavern")
+_FIELDS = ("name", "messages", "system_placement", "variables", "builder", "policies")
 PRESET_KEYS = KnownKeys(
     (*_FIELDS, "parameters"), {"messages": ("presetMessages", "preset_messages")}
 )
 MESSAGE_KEYS = KnownKeys(each.name for each in fields(PresetMessage) if each.name != "extras")
-_POLICY_KEYS = KnownKeys(each.name for each in fields(Policies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +84,31 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     settings, unknown = file.read_settings(whole.pop("parameters", None), place)
     if unknown:
         extras["parameters"] = unknown
-    if (policies := object_or_none(whole.get("policies"))) is not None:
-        taken = file.sort_keys(policies, file.path_of((), "policies"), _POLICY_KEYS)
-        whole["policies"] = taken.fields
-        if taken.extras:
-            extras["policies"] = taken.extras
+    policies = _policies(file, whole, extras)
     found = file.read_fields(Preset, whole)
     if found is None or file.failed:
         return ParsedPreset(None, file, at)
     found["name"] = found.get("name") or default_name
-    scripts = scripts_in(found.get("sillytavern", {}).get("extensions"))
-    preset = Preset(**found, settings=settings, scripts=scripts, extras=MappingProxyType(extras))
-    return ParsedPreset(preset, file, at)
+    preset = Preset(**found, settings=settings, extras=MappingProxyType(extras))
+    return ParsedPreset(policies.complete(preset) if policies else preset, file, at)
+
+
+def _policies(
+    file: JsonFile, whole: dict[str, Any], extras: dict[str, Any]
+) -> BuilderPolicies | None:
+    """Read the policies of a preset; return those of its builder if a key of the file is its."""
+    has_own_keys = any(key in extras for key in preset_keys())
+    builder = whole.get("builder", "")
+    if not (builder or has_own_keys or "policies" in whole) or not isinstance(builder, str):
+        return None
+    policies = policies_of_builder(builder)
+    values = object_or_none(whole.get("policies"))
+    if policies is not None and values is not None:
+        path = file.path_of((), "policies")
+        whole["policies"], unknown = read_policies(file, values, policies, path)
+        if unknown:
+            extras["policies"] = unknown
+    return policies if has_own_keys else None
 
 
 def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -113,14 +125,25 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
         )
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
-    if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
-        "name"
-    }:
-        sentence = "is a SillyTavern preset: import it with `tui-chat presets import`"
+    is_ours = bool(PRESET_KEYS.field_of.keys() & found.keys() - {"name"})
+    if not is_ours and (sentence := _foreign(found)):
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
-    taken = file.sort_keys(found, (), PRESET_KEYS)
-    return taken.fields, taken.extras
+    own = {key: found[key] for key in preset_keys() if key in found}
+    taken = file.sort_keys({k: found[k] for k in found if k not in own}, (), PRESET_KEYS)
+    return taken.fields, taken.extras | own
+
+
+def _foreign(found: Mapping[str, Any]) -> str:
+    """Return what is wrong with another program's preset, as the end of a sentence; empty for any
+    other value.
+    """
+    from tui_chat.library.foreign_files import preset_reader  # few files are another program's
+
+    if (reader := preset_reader(found)) is not None:
+        return f"is a {reader.program} preset: import it with `tui-chat presets import`"
+    plugin = next(filter(None, (missing_plugin("preset_files", key) for key in found)), "")
+    return f"is read by the plugin “{plugin}”, which is not installed" if plugin else ""
 
 
 def _with_defaults(
@@ -192,6 +215,8 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
         fields["system_placement"] = preset.system_placement
     if preset.variables:
         fields["variables"] = dict(preset.variables)
+    if preset.builder:
+        fields["builder"] = preset.builder
     policies = {_spelled(name, style): value for name, value in plain(preset.policies).items()}
     policies |= preset.extras.get("policies", {})
     if policies:
@@ -201,14 +226,14 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
     parameters |= preset.extras.get("parameters", {})
     if parameters:
         fields["parameters"] = parameters
-    if style.is_list and len(fields) == 1 and not (preset.extras or preset.sillytavern):
+    if style.is_list and len(fields) == 1 and not preset.extras:
         body: object = messages
     else:
         there = {style.list_key or _spelled("preset_messages", style): messages}
         named = {_spelled(name, style): value for name, value in fields.items()}
-        body = {**named, **_unknown(preset.extras, PRESET_KEYS), **there}
-        if preset.sillytavern:
-            body["sillytavern"] = dict(preset.sillytavern)
+        unknown = _unknown(preset.extras, PRESET_KEYS)
+        last = {key: unknown.pop(key) for key in preset_keys() if key in unknown}
+        body = {**named, **unknown, **there, **last}
     return json.dumps(body, indent=style.indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 

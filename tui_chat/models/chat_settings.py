@@ -9,7 +9,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.policies import GenerationKind
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.settings import LoreTimer
 
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})

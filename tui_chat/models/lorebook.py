@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Accepts, Check, Form, Range
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import AnchorPoint
 
 SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]

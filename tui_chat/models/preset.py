@@ -8,14 +8,15 @@ after an anchor, or at a depth inside the history.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
+from tui_chat.extensions import preset_keys
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Form
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import OWN_POLICIES, GenerationKind, Policies
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
 
 PresetMessageType = Literal[
@@ -29,6 +30,8 @@ CacheLifetime = Literal["5m", "1h"]
 
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
+FIRST_BUILDER = "sillytavern"
+"""The builder of presets with policies that name none: files are older than other builders."""
 OTHERWISE = "-otherwise"
 """End of the id of a message that stands for another one with other kinds of generation."""
 
@@ -107,20 +110,24 @@ class Preset:
     """Values of `{{getvar::name}}` and `{{name}}`; a session's values override them."""
     settings: Settings = NO_SETTINGS
     """Settings of requests with this preset; a session's override them."""
-    policies: Policies = OWN_POLICIES
-    """How its requests are built where programs differ."""
-    sillytavern: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """The preset of SillyTavern that it was imported from, for an export; empty for none. In a
-    prompt, the content null stands for the text of the message with its id."""
+    builder: str = ""
+    """The name of the context builder that builds its requests; see `builder_name`."""
+    policies: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Options of that builder that differ from the usual ones, by their names; the core does not
+    interpret them."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
     scripts: tuple[TextScript, ...] = ()
-    """The scripts in `sillytavern`."""
+    """The scripts that it brings."""
 
     @property
-    def builder(self) -> str:
-        """The name of the plugin's context builder that builds its requests; empty for the
-        core's, which has no policies.
+    def builder_name(self) -> str:
+        """The name of the builder; empty for the core's, which has no policies."""
+        return self.builder or (FIRST_BUILDER if self.policies else "")
+
+    def without_builder_keys(self) -> Preset:
+        """Return the preset without the keys of its file that only builders read; its requests are
+        the same.
         """
-        is_own = self.policies is OWN_POLICIES or self.policies == OWN_POLICIES
-        return "" if is_own else "sillytavern"
+        kept = {key: value for key, value in self.extras.items() if key not in preset_keys()}
+        return self if len(kept) == len(self.extras) else replace(self, extras=kept)

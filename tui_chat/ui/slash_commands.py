@@ -17,7 +17,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
 
 if TYPE_CHECKING:
-    from tui_chat.models.policies import RequestKind
+    from tui_chat.models.generation import RequestKind
 
 
 @dataclass(frozen=True, slots=True)

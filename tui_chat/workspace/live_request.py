@@ -27,9 +27,9 @@ from tui_chat.compose import Composed, calibrate
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.generation import RequestKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
-from tui_chat.models.policies import RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import CacheLoss, lost_cost

@@ -18,8 +18,8 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
@@ -496,7 +496,7 @@ def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
 def continuation_in_words(composed: Composed) -> str:
     """Return how a request continues a reply, and why so, as a sentence."""
     assert composed.inputs is not None
-    wanted = composed.inputs.preset.policies.continue_prefill
+    wanted = composed.inputs.rules.continue_prefill
     if uses_prefill(composed.inputs):
         why = "as the preset says" if wanted else f"{composed.model} accepts a prefill"
         return f"Continued by prefill: the request ends with the reply ({why})."

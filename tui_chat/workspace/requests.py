@@ -29,11 +29,11 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.tokens import NO_CORRECTION, Correction
@@ -252,8 +252,8 @@ class Requests:
         entries = self._workspace.state.entries
         match kind:
             case "continue":
-                policies = self._workspace.state.preset.policies
-                count = continued_count(entries, takes_user=may_continue(policies, "user"))
+                preset = self._workspace.state.preset
+                count = continued_count(entries, takes_user=may_continue(preset, "user"))
             case "regenerate" | "swipe":
                 count = replied_count(entries)
             case _:

@@ -11,10 +11,10 @@ from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import RequestKind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.policies import RequestKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
 from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role

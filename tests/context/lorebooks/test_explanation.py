@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +13,15 @@ from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome, explain_lorebooks
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message
-from tui_chat.models.policies import OWN_POLICIES, Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
+NO_POLICIES: Mapping[str, Any] = {}
 
-def outcome(policies: Policies = OWN_POLICIES, **fields: Any) -> tuple[bool, str]:
+
+def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[bool, str]:
     one = LorebookEntry("x", **{"content": "Foxes are red.", "keys": ("fox",), **fields})
     rival = LorebookEntry("y", "Owls.", ("fox",), groups=("g",), group_override=True, order=999)
     inputs = Inputs(
@@ -46,7 +48,7 @@ def explained(*entries: LorebookEntry, draft: str = "", **fields: Any) -> list[L
 def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inputs:
     return Inputs(
         ENDPOINT,
-        Preset("p", policies=fields.pop("policies", OWN_POLICIES)),
+        Preset("p", policies=fields.pop("policies", NO_POLICIES)),
         (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
         draft,
         role=Role("r", "Ada"),

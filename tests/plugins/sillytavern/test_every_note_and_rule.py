@@ -19,14 +19,17 @@ from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import AuthorNote, Injection
 from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 FOLDER = Path(str(tui_chat.plugins.sillytavern.context.__file__)).parent
-DESCRIBED = Policies(role_prompt="description")
-JOINED = Policies(depths="joined")
+DESCRIBED = policy_values(Policies(role_prompt="description"))
+JOINED = policy_values(Policies(depths="joined"))
+EMPTY = policy_values(Policies(send_if_empty="EMPTY"))
+STRICT = policy_values(Policies(depths="joined", post_processing="strict"))
+MERGED = policy_values(Policies(depths="joined", post_processing="merge"))
 
 
 def with_injection(length: int) -> ChatEnvelope:
@@ -46,21 +49,30 @@ def with_note(depth: int) -> ChatEnvelope:
 
 
 def empty(draft: str) -> ChatEnvelope:
-    return built(HISTORY, history=(U1, A1), draft=draft, policies=Policies(send_if_empty="EMPTY"))
+    return built(
+        HISTORY,
+        history=(U1, A1),
+        draft=draft,
+        policies=EMPTY,
+    )
 
 
 def prefilled(protocol: Protocol) -> ChatEnvelope:
-    preset = Preset("p", (HISTORY,), policies=Policies(assistant_prefill="START"))
+    preset = Preset("p", (HISTORY,), policies=policy_values(Policies(assistant_prefill="START")))
     inputs = Inputs(replace(ENDPOINT, protocol=protocol), preset, (U1,), "D")
     return build(inputs, lambda _: LETTERS)
 
 
 def processed(**inputs: object) -> ChatEnvelope:
-    return built(HISTORY, policies=Policies(depths="joined", post_processing="strict"), **inputs)
+    return built(
+        HISTORY,
+        policies=STRICT,
+        **inputs,
+    )
 
 
 def merged(*lines: PresetMessage) -> ChatEnvelope:
-    return built(HISTORY, *lines, policies=Policies(depths="joined", post_processing="merge"))
+    return built(HISTORY, *lines, policies=MERGED)
 
 
 Requests = tuple[Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]

@@ -23,6 +23,7 @@ from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import Settings
 from tui_chat.paths import bundled
+from tui_chat.plugins.sillytavern.policies import policies_of, policy_values
 from tui_chat.plugins.sillytavern.preset_export import export_preset
 from tui_chat.plugins.sillytavern.presets import (
     import_preset,
@@ -247,7 +248,9 @@ def test_settings_and_policies_are_keys_of_the_preset() -> None:
     changed = replace(
         preset,
         settings=Settings(temperature=0.5, top_p=0.8, effort="minimal"),
-        policies=replace(preset.policies, names="content", system_as_user=True, squash_system=True),
+        policies=policy_values(
+            replace(policies_of(preset), names="content", system_as_user=True, squash_system=True)
+        ),
     )
     found = export_preset(reread(changed))
     expected = usual()
@@ -270,7 +273,7 @@ def test_what_sillytavern_cannot_express_is_named() -> None:
     after = replace(
         after,
         settings=Settings(stop=("END",)),
-        policies=replace(preset.policies, depths="separate"),
+        policies=policy_values(replace(policies_of(preset), depths="separate")),
     )
     after = replace(after, variables={**after.variables, "tone": "dry"})
     notes = "\n".join(export_preset(after).notes)

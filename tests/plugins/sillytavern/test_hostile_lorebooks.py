@@ -20,12 +20,12 @@ from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import AuthorNote
 from tui_chat.plugins.sillytavern.card_files import read_card
 from tui_chat.plugins.sillytavern.cards import role_of_card
 from tui_chat.plugins.sillytavern.folder_check import check_file
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.plugins.sillytavern.world_info import export_lorebook_text
 
 HUGE = "9" * 400
@@ -162,7 +162,10 @@ BODIES = {
 HISTORY = tuple(
     Message("assistant" if n % 2 else "user", "a fox and Ann", str(n)) for n in range(4)
 )
-PRESETS = (Preset("p"), Preset("p", policies=Policies(depths="joined", expand_history=True)))
+PRESETS = (
+    Preset("p"),
+    Preset("p", policies=policy_values(Policies(depths="joined", expand_history=True))),
+)
 
 
 def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

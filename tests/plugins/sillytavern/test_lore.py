@@ -11,10 +11,10 @@ from tests.context.lorebooks.test_explanation import OUTCOMES, explained, outcom
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
 from tui_chat.models.settings import SILLYTAVERN_RULES, LoreRules, TextScript
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 JOINED = Policies(depths="joined")
 
@@ -22,7 +22,7 @@ JOINED = Policies(depths="joined")
 def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
     own, other = Lorebook("own"), Lorebook("other")
     role = replace(ROLE, character=Character(book=own))
-    imported = Preset("p", policies=Policies(depths="joined"))
+    imported = Preset("p", policies=policy_values(Policies(depths="joined")))
     plain = Inputs(ENDPOINT, Preset("p"), role=role, lorebooks=(other, own))
     joined = replace(plain, preset=imported)
     assert plain.lore_rules == LoreRules()
@@ -37,19 +37,19 @@ def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
 
 def test_a_name_before_a_text_is_searched():
     entry = LorebookEntry("x", "F", ("{{user}}",))
-    [found] = explained(entry, draft="Hi.", policies=JOINED)
+    [found] = explained(entry, draft="Hi.", policies=policy_values(JOINED))
     assert "occurs in the speaker's name before the draft." in found.sentence
 
 
 def test_positions_that_the_preset_has_are_the_places():
     entry = LorebookEntry("x", "F", constant=True, position="before_character")
-    [found] = explained(entry, policies=JOINED)
+    [found] = explained(entry, policies=policy_values(JOINED))
     assert found.place == "before the character"
 
 
 @pytest.mark.parametrize(("fields", "active", "sentence"), OUTCOMES)
 def test_the_outcome_of_an_entry(fields: dict[str, Any], active: bool, sentence: str):
-    assert outcome(JOINED, **fields) == (active, sentence)
+    assert outcome(policy_values(JOINED), **fields) == (active, sentence)
 
 
 def test_the_depth_of_lore_is_compared_with_that_of_scripts():
@@ -58,7 +58,9 @@ def test_the_depth_of_lore_is_compared_with_that_of_scripts():
         LorebookEntry("1", "lore lore", constant=True, position="depth", insertion_point=-1),
         LorebookEntry("2", "lore deep", constant=True, position="depth", insertion_point=-4),
     )
-    preset = Preset("p", (HISTORY,), policies=Policies(depths="joined", expand_history=True))
+    preset = Preset(
+        "p", (HISTORY,), policies=policy_values(Policies(depths="joined", expand_history=True))
+    )
     inputs = Inputs(
         *(ENDPOINT, preset, (), "hi"),
         lorebooks=(Lorebook("b", entries),),

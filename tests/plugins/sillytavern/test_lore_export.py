@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.models.lorebook import (
     Lorebook,
     LorebookEntry,
@@ -19,7 +20,6 @@ from tui_chat.models.lorebook import (
     MatchSource,
     SecondaryLogic,
 )
-from tui_chat.models.policies import GENERATION_KINDS
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.plugins.sillytavern.world_info import export_lorebook, export_lorebook_text
 

@@ -9,7 +9,7 @@ import pytest
 from tests.context.macros.test_expander import NOW, TALK, request
 from tests.context.requests import said
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 SILLYTAVERN = Policies(depths="joined", expand_history=True)
 
@@ -58,7 +58,7 @@ SILLYTAVERN = Policies(depths="joined", expand_history=True)
     ],
 )
 def test_sillytavern_has_more_macros(source: str, plain: str) -> None:
-    turns = request(said(source, id="it"), policies=SILLYTAVERN).turns
+    turns = request(said(source, id="it"), policies=policy_values(SILLYTAVERN)).turns
     assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == [plain]
 
 
@@ -74,13 +74,16 @@ def test_sillytavern_has_more_macros(source: str, plain: str) -> None:
 )
 def test_the_old_engine_has_no_escapes_and_no_ends(source: str, plain: str) -> None:
     policies = replace(SILLYTAVERN, legacy_macros=True)
-    turns = request(said(source, id="it"), policies=policies).turns
+    turns = request(said(source, id="it"), policies=policy_values(policies)).turns
     assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == [plain]
 
 
 def test_the_idle_time_is_that_since_the_last_message_of_the_user_but_one() -> None:
     talk = (Message("user", "a", "1", timestamp=NOW.timestamp() - 7200), *TALK[1:])
     turns = request(
-        said("{{idleDuration}}", id="it"), policies=SILLYTAVERN, history=talk, draft="now"
+        said("{{idleDuration}}", id="it"),
+        policies=policy_values(SILLYTAVERN),
+        history=talk,
+        draft="now",
     ).turns
     assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == ["2 hours"]

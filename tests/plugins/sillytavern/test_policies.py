@@ -30,12 +30,12 @@ from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.model_facts import ModelFacts
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import AuthorNote, Injection, LoreRules, LoreTimer, TextScript
 from tui_chat.models.text import OriginKind
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.tokens import counter_for
 
 JOINED = Policies(
@@ -82,7 +82,9 @@ def request(
     chat: ChatSettings | None = None,
     **more: Any,
 ) -> ChatEnvelope:
-    preset = Preset("p", messages or LISTED, system_placement="in_place", policies=policies)
+    preset = Preset(
+        "p", messages or LISTED, system_placement="in_place", policies=policy_values(policies)
+    )
     inputs = Inputs(
         ENDPOINT,
         preset,
@@ -547,17 +549,19 @@ def test_the_prompt_of_a_plain_role_goes_where_the_description_goes() -> None:
     place = said("<{{description}}>", id="it")
     role = Role("r", "Coder", "{{char}} codes. {{persona}}")
     profile = Profile("Ada", "Calm.", "none")
-    placed = built(said("A"), place, HISTORY, policies=policies, role=role, profile=profile)
+    placed = built(
+        said("A"), place, HISTORY, policies=policy_values(policies), role=role, profile=profile
+    )
     assert order(placed).split()[:3] == ["A", "<Coder", "codes."]
     assert not any(note.code == "role-prompt-skipped" for note in placed.notes)
-    skipped = built(said("A"), HISTORY, policies=policies, role=role)
+    skipped = built(said("A"), HISTORY, policies=policy_values(policies), role=role)
     assert order(skipped).split()[0] == "A"
     assert "codes" not in order(skipped)
     (note,) = (note for note in skipped.notes if note.code == "role-prompt-skipped")
     assert "“Coder”" in note.sentence
-    off = built(replace(place, enabled=False), HISTORY, policies=policies, role=role)
+    off = built(replace(place, enabled=False), HISTORY, policies=policy_values(policies), role=role)
     assert any(note.code == "role-prompt-skipped" for note in off.notes)
-    first = built(said("A"), HISTORY, policies=JOINED, role=role)
+    first = built(said("A"), HISTORY, policies=policy_values(JOINED), role=role)
     assert "codes" in order(first)
 
 
@@ -577,7 +581,7 @@ def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefi
     policies = Policies(continue_nudge="NUDGE", continue_prefill=wanted)
     endpoint = replace(ENDPOINT, facts=(("*", ModelFacts(prefill=facts)),))
     preset = Preset("p", (HISTORY, said("D!", insertion_point=-1), said("AFTER")))
-    inputs = Inputs(endpoint, replace(preset, policies=policies), (U1, A1, U2, A2))
+    inputs = Inputs(endpoint, replace(preset, policies=policy_values(policies)), (U1, A1, U2, A2))
     envelope = build(as_continuation(inputs), lambda _: LETTERS)
     assert order(envelope) == expected
     nudged = expected.endswith("NUDGE")
@@ -590,7 +594,7 @@ def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefi
 @pytest.mark.parametrize("postfix", ["", " ", "\n"])
 def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
     policies = Policies(continue_postfix=postfix)
-    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policies), (U1, A1))
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policy_values(policies)), (U1, A1))
     assert continued_text(as_continuation(inputs)) == f"A1{postfix}"
     spaced = replace(inputs, history=(U1, replace(A1, content="A1 ")))
     assert continued_text(as_continuation(spaced)) == "A1 "
@@ -602,7 +606,9 @@ def test_a_preset_says_whose_scripts_are_run():
     role = Role("r", "Rook", character=Character(scripts=(card, stored)))
 
     def sent(*whose: Literal["preset", "card"]) -> list[str]:
-        preset = Preset("p", (HISTORY,), policies=Policies(scripts=whose), scripts=(own,))
+        preset = Preset(
+            "p", (HISTORY,), policies=policy_values(Policies(scripts=whose)), scripts=(own,)
+        )
         history = (Message("user", "{{a}}", "1"), Message("assistant", "a", "2"))
         inputs = Inputs(ENDPOINT, preset, history, "a", role=role)
         return [turn.text.plain for turn in build(inputs, lambda _: LETTERS).turns]

@@ -13,6 +13,7 @@ from tui_chat.errors import InputError
 from tui_chat.library.presets import dump_preset, parse_preset
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.role import Role
+from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.plugins.sillytavern.presets import ImportedPreset, parse_sillytavern_preset
 from tui_chat.tokens import counter_for
 
@@ -221,7 +222,7 @@ def test_every_key_is_used_or_named() -> None:
         },
     }
     found = convert([], ["chatHistory"], **keys)
-    policies = found.preset.policies
+    policies = policies_of(found.preset)
     assert (policies.assistant_prefill, policies.system_as_user) == ("Well,", True)
     assert (policies.post_processing, policies.names) == ("strict", "name")
     assert found.preset.settings.effort == "minimal"

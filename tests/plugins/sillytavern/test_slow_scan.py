@@ -22,13 +22,13 @@ from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.tokens import Counter
 
-PRESET = Preset("p", policies=Policies(depths="joined", expand_history=True))
+PRESET = Preset("p", policies=policy_values(Policies(depths="joined", expand_history=True)))
 FRAMING = 6
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.workspace.workspace import Workspace
 
 PROMPTS = [{"identifier": "main", "role": "system", "content": "Play {{char}}."}]
@@ -107,7 +108,7 @@ async def test_a_session_of_a_chat_has_preset_role_persona_and_books(
     assert state.lorebook_names == ("Chat", "Bo's", "Town", "Extra", "Sea")
     assert state.settings.lore is not None
     assert state.settings.lore.tiers == (0, 1, 2, 2, 3)
-    settings, policies = state.preset.settings, state.preset.policies
+    settings, policies = state.preset.settings, policies_of(state.preset)
     assert settings.lore is not None
     assert (settings.lore.scan_depth, settings.lore.recursive) == (7, True)
     assert settings.reply_start == "Sure, "

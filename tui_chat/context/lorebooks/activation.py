@@ -58,7 +58,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     messages: list[ResolvedMessage] = []
     places: dict[str, list[ResolvedMessage]] = {}
     for entry, line in search.lines():
-        if inputs.preset.policies.lore_by_place and entry.position:
+        if inputs.rules.lore_by_place and entry.position:
             is_outlet = entry.position == "outlet"
             place = f"outlet {entry.outlet}" if is_outlet else entry.position
             places.setdefault(place, []).append(line)

@@ -84,8 +84,7 @@ class BookIndex:
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    policies = inputs.preset.policies
-    rules = policies.lore_by_place, policies.expand_history
+    rules = inputs.rules.lore_by_place, inputs.rules.wide_macros
     books = inputs.searched_lorebooks
     indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
     return _rank_entries(books, indexed, inputs.lore_rules.tiers)

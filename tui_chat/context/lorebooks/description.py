@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from tui_chat.context.rules import rules_of
 from tui_chat.models.lorebook import LorebookEntry, LorePosition, SecondaryLogic
 from tui_chat.models.preset import CHAT_HISTORY, Preset
 
@@ -45,7 +46,7 @@ def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
 
 def describe_sent_place(entry: LorebookEntry, preset: Preset) -> str:
     """Return the place to which an active entry goes with a preset."""
-    by_position = preset.policies.lore_by_place
+    by_position = rules_of(preset).lore_by_place
     if entry.position == "outlet" or (by_position and entry.position in POSITION_WORDS):
         return describe_place(entry)
     if entry.role == "system" and preset.system_placement == "hoist":

@@ -68,7 +68,7 @@ class SearchedTexts:
 
     def expanded(self, text: str, *, is_card: bool = False) -> str:
         """Return a text with its macros expanded; what it sets holds for later ones."""
-        aliases = self._inputs.preset.policies.expand_history
+        aliases = self._inputs.rules.wide_macros
         if not has_macros(text, aliases):
             return text
         if self._environment is None:
@@ -193,7 +193,7 @@ class KeySearch:
     def __init__(self, inputs: Inputs, books_index: BookIndex) -> None:
         self._inputs = inputs
         self._rules = inputs.lore_rules
-        self.by_places = inputs.preset.policies.lore_by_place
+        self.by_places = inputs.rules.lore_by_place
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
@@ -433,7 +433,7 @@ class KeySearch:
 
     def _keeps(self, text: str) -> bool:
         """True if a text has no macros."""
-        return not has_macros(text, self._inputs.preset.policies.expand_history)
+        return not has_macros(text, self._inputs.rules.wide_macros)
 
     def _keys_in_macros(self, index: KeyIndex, text: str) -> KeyNumbers | None:
         text = index.with_names(text)

@@ -22,10 +22,11 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.times import duration, time_text
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.role import Character
 from tui_chat.models.text import Text
 
+MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
+"""SillyTavern's default prompt."""
 VARIABLE = "variable "
 """Prefix of the words that read a variable of the preset or the session."""
 SET_VARIABLE = "set variable "
@@ -61,9 +62,9 @@ class MacroEnvironment:
         """The values that were read; they do not change while one request is composed."""
         self.texts = dict(texts)
         """Values whose characters have origins of their own, by word: lore."""
-        self.aliases = inputs.preset.policies.expand_history
+        self.aliases = inputs.rules.wide_macros
         """True if `<user>` and the like are macros."""
-        self.legacy = inputs.preset.policies.legacy_macros
+        self.legacy = inputs.rules.legacy_macros
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
 
@@ -147,13 +148,13 @@ def _weekday(inputs: Inputs) -> str:
 
 
 def _date(inputs: Inputs) -> str:
-    if inputs.preset.policies.expand_history:
+    if inputs.rules.wide_macros:
         return time_text(inputs.now, "LL")
     return inputs.now.date().isoformat()
 
 
 def _time(inputs: Inputs) -> str:
-    if inputs.preset.policies.expand_history:
+    if inputs.rules.wide_macros:
         return time_text(inputs.now, "LT")
     return inputs.now.time().isoformat("minutes")
 
@@ -171,7 +172,7 @@ def _newest(*roles: MessageRole) -> Callable[[Inputs], str]:
         if inputs.has_draft and "user" in roles:
             return inputs.draft
         # a narrator's message is a system message
-        also = "system" if inputs.preset.policies.expand_history else ""
+        also = "system" if inputs.rules.wide_macros else ""
         wanted = (*roles, also) if "assistant" in roles else roles
         said = (message for message in reversed(inputs.history) if message.role in wanted)
         return next((message.content for message in said), "")
@@ -317,19 +318,17 @@ def card_value(inputs: Inputs, name: str) -> str | None:
         if name.startswith("greeting "):
             number = int(name.removeprefix("greeting "))
             return card.greetings[number] if number < len(card.greetings) else ""
-        if name == "charjailbreak" and not inputs.preset.policies.legacy_macros:
+        if name == "charjailbreak" and not inputs.rules.legacy_macros:
             return None
         if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
             text = field(card).replace("\r", "")
             return text if name == "mesexamples" else text.strip()
     elif (
         role is not None
-        and inputs.preset.policies.role_prompt == "description"
+        and inputs.rules.role_prompt == "description"
         and _CARD_ALIASES.get(name, name) == "description"
     ):
         return role.system_prompt
-    if inputs.preset.policies.expand_history and (
-        other := _OTHERS.get(_OTHER_ALIASES.get(name, name))
-    ):
+    if inputs.rules.wide_macros and (other := _OTHERS.get(_OTHER_ALIASES.get(name, name))):
         return other(inputs)
     return None

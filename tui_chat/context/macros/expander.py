@@ -31,6 +31,7 @@ from tui_chat.context.macros.dialects import LEGACY_ORDER, is_legacy, one_argume
 from tui_chat.context.macros.environment import (
     GLOBAL,
     LORE_WORDS,
+    MAIN_PROMPT,
     MAX_EXPANSION,
     OUTLET,
     SET_VARIABLE,
@@ -66,7 +67,6 @@ from tui_chat.context.macros.syntax import (
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
-from tui_chat.models.policies import MAIN_PROMPT
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 MAX_DEPTH = 32

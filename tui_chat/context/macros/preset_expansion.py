@@ -69,8 +69,8 @@ class Expander:
 
     def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
         self._inputs = inputs
-        self._aliases = inputs.preset.policies.expand_history
-        self._legacy = inputs.preset.policies.legacy_macros
+        self._aliases = inputs.rules.wide_macros
+        self._legacy = inputs.rules.legacy_macros
         self._notes = notes
         self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.scripts)
         self.script_steps = ScriptSteps(notes=notes)
@@ -165,7 +165,7 @@ def expand_all(
     groups: MessageGroups,
 ) -> None:
     """Expand the texts around the conversation."""
-    if inputs.preset.policies.expand_history:
+    if inputs.rules.wide_macros:
         _set_variables_of_card(expander.environment)
     for line in _in_order(inputs, role_prompt, groups):
         expander.expand(line)

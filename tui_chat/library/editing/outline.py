@@ -23,6 +23,7 @@ from typing import Literal
 
 from tui_chat.context.history import requested_position
 from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.rules import rules_of
 from tui_chat.context.scan import AnchorNeighbors, MessageGroups, scan
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note
@@ -141,7 +142,7 @@ class _OutlineBuilder:
         same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
         self.groups: MessageGroups = scan(
             preset if same else replace(preset, messages=messages),
-            needs_anchor=preset.policies.needs_anchor,
+            needs_anchor=rules_of(preset).needs_anchor,
         )
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
@@ -155,7 +156,7 @@ class _OutlineBuilder:
 
     def build(self) -> Outline:
         first = OutlineRow("ghost", ghost="role", notes=self._notes_of(_FIRST))
-        is_shown = first.notes or self.preset.policies.role_prompt == "first"
+        is_shown = first.notes or rules_of(self.preset).role_prompt == "first"
         rows = [first] if is_shown else []
         rows += self._message_rows(self.groups.system, "system")
         rows += self._skeleton()

@@ -1,6 +1,9 @@
 """SillyTavern: its files, and its way of building a request.
 
 context         the requests of its presets
+policies        how a preset builds its requests
+policy_form     the form of these
+scripts         regex scripts
 presets         reads chat completion presets
 preset_settings their samplers and other keys
 preset_export   writes them
@@ -23,7 +26,15 @@ _HERE = "tui_chat.plugins.sillytavern"
 PLUGIN = Plugin(
     name="sillytavern",
     summary="Builds SillyTavern's requests; imports and exports its files.",
-    builders=(BuilderPath("sillytavern", f"{_HERE}.context.builder:build_context"),),
+    builders=(
+        BuilderPath(
+            "sillytavern",
+            f"{_HERE}.context.builder:build_context",
+            rules=f"{_HERE}.policies:rules_of",
+            policies=f"{_HERE}.policy_form:POLICIES",
+            preset_keys=("sillytavern",),
+        ),
+    ),
     commands=(
         CommandPath(
             "sillytavern",

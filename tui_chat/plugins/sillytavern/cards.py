@@ -18,7 +18,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import choose
 from tui_chat.library.foreign_files import CardFiles
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import JsonObject, as_array, as_object, object_or_none
@@ -37,6 +36,7 @@ from tui_chat.plugins.sillytavern.card_files import (
     is_card_file,
     read_card,
 )
+from tui_chat.plugins.sillytavern.scripts import scripts_in
 
 MAX_DEPTH = 10_000
 _ROLES: Mapping[object, MessageRole] = {

@@ -28,13 +28,12 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, choose
 from tui_chat.library.foreign_files import ImportNote
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.library.sillytavern_scripts import read_scripts
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, MessageRole
-from tui_chat.models.policies import GENERATION_KINDS, GenerationKind
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, ProfilePlacement, Role
 from tui_chat.models.semantics import MessageSemantics
@@ -50,7 +49,9 @@ from tui_chat.models.settings import (
 from tui_chat.models.text import GLUE, Text, clean
 from tui_chat.plugins.sillytavern.card_files import CardFile, read_card
 from tui_chat.plugins.sillytavern.cards import role_of_card
+from tui_chat.plugins.sillytavern.policies import policies_of, policy_values
 from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
+from tui_chat.plugins.sillytavern.scripts import read_scripts
 from tui_chat.plugins.sillytavern.world_info import usable_entries
 
 _ROLES: Mapping[object, Literal["system", "user", "assistant"]] = {
@@ -143,7 +144,7 @@ class _CaseReader:
         lore = CaseLore(self._found, self._settings, self._metadata, self._source)
         books, tiers = lore.books(role)
         if not typed and kind == "normal":
-            typed = preset.policies.send_if_empty.strip()
+            typed = policies_of(preset).send_if_empty.strip()
         variables = object_or_none(self._metadata.get("variables")) or {}
         variables = {**variables, **self._variables("/setvar")}
         inputs = Inputs(
@@ -235,7 +236,7 @@ class _CaseReader:
         )
         scripts = [whose for whose, key in allowed if self._settings.get(key) is not False]
         policies = replace(
-            imported.preset.policies,
+            policies_of(imported.preset),
             scripts=cast("Any", tuple(scripts)),
             legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
@@ -243,7 +244,7 @@ class _CaseReader:
             collapse_newlines=self._settings.get("collapse_newlines") is True,
             card_prompts=cast("Any", tuple(cards)),
         )
-        return replace(imported.preset, policies=policies), imported.notes
+        return replace(imported.preset, policies=policy_values(policies)), imported.notes
 
     def _character(self) -> CharacterTexts:
         """Return what the chat sets instead of the card's texts."""

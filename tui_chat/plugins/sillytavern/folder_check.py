@@ -22,7 +22,6 @@ from tui_chat.interop.reader import read_conversations
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import MAX_FINDINGS
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
-from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, object_or_none, parse_json
 from tui_chat.models.sanitize import one_line
@@ -32,6 +31,7 @@ from tui_chat.plugins.sillytavern.card_files import LARGEST_CARD, is_card, read_
 from tui_chat.plugins.sillytavern.cards import book_text, role_of_card
 from tui_chat.plugins.sillytavern.chats import HIDDEN
 from tui_chat.plugins.sillytavern.presets import is_sillytavern, parse_sillytavern_preset
+from tui_chat.plugins.sillytavern.scripts import script_names
 
 _FOLDERS = {
     "OpenAI Settings": ("preset", ("*.json",)),

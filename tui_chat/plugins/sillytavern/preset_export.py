@@ -17,10 +17,10 @@ from typing import Any, cast
 from tui_chat.library.file_reader import to_camel_case
 from tui_chat.library.foreign_files import ExportedFile, ImportNote, PresetFiles
 from tui_chat.models.json_text import as_array, as_object, object_or_none, objects_in
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS
+from tui_chat.plugins.sillytavern.policies import Policies, policies_of
 from tui_chat.plugins.sillytavern.preset_settings import SECRETS, setting_changes
 from tui_chat.plugins.sillytavern.presets import (
     APPENDED,
@@ -33,6 +33,7 @@ from tui_chat.plugins.sillytavern.presets import (
     import_preset,
     is_sillytavern,
     parse_sillytavern_preset,
+    source_of,
     with_texts,
 )
 
@@ -82,7 +83,7 @@ def export_preset(preset: Preset) -> ExportedFile:
 class _PresetExporter:
     def __init__(self, preset: Preset) -> None:
         self.preset = preset
-        source = with_texts(preset) if preset.sillytavern else {**_NEW}
+        source = with_texts(preset) if source_of(preset) else {**_NEW}
         source = {key: value for key, value in source.items() if key not in SECRETS or value}
         self.whole: dict[str, Any] = deepcopy(source)
         self.before = import_preset(self.whole, preset.name).preset
@@ -311,7 +312,7 @@ class _PresetExporter:
     # --- the rest --------------------------------------------------------------------------
 
     def _write_policies(self) -> None:
-        old, new = self.before.policies, self.preset.policies
+        old, new = policies_of(self.before), policies_of(self.preset)
         for field, key in _TEXT_KEYS.items():
             if (value := getattr(new, field)) is not None:
                 self._set(key, getattr(old, field), value)
@@ -333,7 +334,7 @@ class _PresetExporter:
                 yield f"“{name}” is not written: SillyTavern has no prompt for it."
             elif lost := list(self._lost(message, found)):
                 yield f"Not written of “{name}”: {', '.join(lost)}."
-        policies = _differences(Policies, result.policies, self.preset.policies)
+        policies = _differences(Policies, policies_of(result), policies_of(self.preset))
         if policies:
             written = ", ".join(map(to_camel_case, policies))  # as in preset files
             yield f"Not written, since SillyTavern has its own rules: {written}."
@@ -420,7 +421,7 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 
 def _report(preset: Preset) -> tuple[ImportNote, ...]:
-    return import_preset(with_texts(preset), preset.name).notes if preset.sillytavern else ()
+    return import_preset(with_texts(preset), preset.name).notes if source_of(preset) else ()
 
 
 PRESET_FILES = PresetFiles(

@@ -14,12 +14,12 @@ from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import ImportNote
-from tui_chat.library.sillytavern_scripts import script_names
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import object_or_none
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
+from tui_chat.plugins.sillytavern.scripts import script_names
 
 SECRETS = ("proxy_password", "custom_include_headers")
 """Keys that may hold a password or a key, which are never written into a preset."""

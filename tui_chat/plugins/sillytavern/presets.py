@@ -11,7 +11,7 @@
    the fields of the character become messages with a macro that they require.
 4. The line that SillyTavern sends before a new chat becomes a message before the history.
 5. System messages stay in place, and the preset has SillyTavern's policies: see
-   `models/policies`. A prompt that SillyTavern would not send is disabled, with a note.
+   `policies`. A prompt that SillyTavern would not send is disabled, with a note.
 6. Samplers and sizes are the preset's settings; see `sillytavern_settings`, which names all other
    keys. The file is kept for an export; see `sillytavern_export`.
 """
@@ -25,28 +25,28 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, cast
 
+from tui_chat.context.macros.environment import MAIN_PROMPT
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, choose
 from tui_chat.library.foreign_files import ImportedPreset, ImportNote
-from tui_chat.library.sillytavern_scripts import scripts_in
 from tui_chat.models.envelope import Level
+from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.json_text import as_array, object_or_none
-from tui_chat.models.policies import (
-    GENERATION_KINDS,
-    MAIN_PROMPT,
-    GenerationKind,
+from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
+from tui_chat.plugins.sillytavern.policies import (
     NamesPolicy,
     Policies,
     PostProcessing,
+    policy_values,
 )
-from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
 from tui_chat.plugins.sillytavern.preset_settings import (
     kept,
     key_notes,
     settings_of,
     some,
 )
+from tui_chat.plugins.sillytavern.scripts import scripts_in
 
 GLOBAL_ORDER = 100_001
 """The id of the character whose order list is the global one."""
@@ -191,10 +191,10 @@ class _PresetImporter:
             system_placement="in_place",
             variables=MappingProxyType(dict(self.variables)),
             settings=settings,
-            policies=self._policies(),
+            policies=policy_values(self._policies()),
             scripts=scripts_in(self.found.get("extensions")),
         )
-        preset = replace(preset, sillytavern=MappingProxyType(without_texts(self.found, preset)))
+        preset = with_source(preset, without_texts(self.found, preset))
         for why, names in self.never.items():
             self._note(Level.WARNING, f"Disabled, since SillyTavern {why}: {some(names)}.")
         return ImportedPreset(preset, (*self.notes, *faults, *key_notes(self.found)))
@@ -427,18 +427,33 @@ def without_texts(found: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
     return {**kept(found), "prompts": prompts}
 
 
+SOURCE = "sillytavern"
+"""The key of preset files with the preset of SillyTavern that a preset was imported from, for an
+export. In a prompt, the content null stands for the text of the message with its id."""
+
+
+def source_of(preset: Preset) -> Mapping[str, Any]:
+    """Return the preset of SillyTavern that a preset was imported from; empty for none."""
+    return object_or_none(preset.extras.get(SOURCE)) or {}
+
+
+def with_source(preset: Preset, source: Mapping[str, Any]) -> Preset:
+    """Return a preset with the preset of SillyTavern that it was imported from."""
+    return replace(preset, extras=MappingProxyType({**preset.extras, SOURCE: source}))
+
+
 def with_texts(preset: Preset) -> dict[str, Any]:
     """Return what `without_texts` kept, with the present texts of the messages."""
     texts = _texts(preset)
     prompts: list[Any] = []
-    for each in as_array(preset.sillytavern.get("prompts")):
+    for each in as_array(source_of(preset).get("prompts")):
         prompt = object_or_none(each) or {}
         identity = prompt.get("identifier")
         text = texts.pop(identity, None) if isinstance(identity, str) else None
         if text is not None and "content" in prompt and prompt["content"] is None:
             each = {**prompt, "content": text}
         prompts.append(each)
-    return {**preset.sillytavern, "prompts": prompts}
+    return {**source_of(preset), "prompts": prompts}
 
 
 def _with_macros(text: str) -> str:

@@ -321,7 +321,8 @@ def _read_preset(path: Path) -> Mapping[str, Any]:
 
 def _is_equal(now: Preset, saved: Preset) -> bool:
     """True if two presets give the same requests."""
-    return replace(now, sillytavern={}, name="") == replace(saved, sillytavern={}, name="")
+    before, after = (replace(each.without_builder_keys(), name="") for each in (saved, now))
+    return before == after
 
 
 def _file_name(place: str) -> str:

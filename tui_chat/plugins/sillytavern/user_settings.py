@@ -22,7 +22,6 @@ from typing import Any, Literal
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import choose
 from tui_chat.library.foreign_files import ImportNote
-from tui_chat.library.sillytavern_scripts import read_scripts, script_names
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import PROFILE_DEPTH, Profile, ProfilePlacement
@@ -36,8 +35,10 @@ from tui_chat.models.settings import (
     Settings,
 )
 from tui_chat.models.text import clean
+from tui_chat.plugins.sillytavern.policies import policies_of, policy_values
 from tui_chat.plugins.sillytavern.preset_settings import some
 from tui_chat.plugins.sillytavern.presets import import_preset
+from tui_chat.plugins.sillytavern.scripts import read_scripts, script_names
 
 _ROLES: Mapping[object, Literal["system", "user", "assistant"]] = {
     0: "system",
@@ -109,15 +110,15 @@ class UserSettings:
         """Import a preset with the settings and policies of the user."""
         imported = import_preset(found, name)
         preset = imported.preset
-        whose = preset.policies.scripts
+        whose = policies_of(preset).scripts
         if self.allowed_presets is not None and name not in self.allowed_presets:
             whose = tuple(each for each in whose if each != "preset")
-        policies = replace(preset.policies, scripts=whose, **self.policies)
+        policies = replace(policies_of(preset), scripts=whose, **self.policies)
         given = {
             name: value for name in _SETTINGS if (value := getattr(self.settings, name)) is not None
         }
         settings = replace(preset.settings, **given)
-        return replace(preset, policies=policies, settings=settings), imported.notes
+        return replace(preset, policies=policy_values(policies), settings=settings), imported.notes
 
     def persona_of(self, chosen: str, character: str, user: str) -> str:
         """Return the picture of the persona of a chat: the `chosen` one, else one that is connected

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.policies import KIND_TITLES, RequestKind
+from tui_chat.models.generation import KIND_TITLES, RequestKind
 from tui_chat.models.request import SideRequest
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.branches import branch_lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,6 @@ from tui_chat.context import Inputs
 from tui_chat.library.editing import OutlineRow, outline_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
@@ -41,7 +40,6 @@ from tui_chat.ui.areas.presets.form_fields import FormField
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
 from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
-from tui_chat.ui.areas.presets.settings_form import PolicyRow
 
 
 async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
@@ -476,26 +474,6 @@ async def test_messages_that_are_sent_as_one_are_bracketed(tmp_path: Path) -> No
         pane.rows.action_first()
         await settle(pilot)
         assert "It is sent as one message with “gamma”." in told(pane)
-
-
-async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "p")
-        rows = {row.policy: row for row in pane.settings.query(PolicyRow)}
-        assert set(rows) == {each.name for each in fields(Policies)}
-        depths, empty = rows["depths"].choice, rows["send_if_empty"].text
-        assert depths is not None
-        assert empty is not None
-        depths.focus()
-        await press(pilot, "right")
-        assert preset_of(pane).policies.depths == "joined"
-        empty.focus()
-        await press(pilot, *"a", "backslash", *"nb")
-        assert preset_of(pane).policies.send_if_empty == "a\nb"
-        await press(pilot, "escape", "u")
-        assert preset_of(pane).policies.send_if_empty == ""
-        await press(pilot, "u")
-        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
 
 
 async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(

@@ -17,8 +17,8 @@ import pytest
 
 from tests.ui.areas.presets.test_request_facts import CARD, MESSAGES, ROLE, request
 from tui_chat.analysis import unsent_messages as unsent
-from tui_chat.models.policies import Policies
 from tui_chat.models.role import Profile, Role
+from tui_chat.plugins.sillytavern.policies import Policies
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.presets.request_facts import Fillings, facts_of
 

@@ -16,10 +16,10 @@ from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.policies import Policies
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import OriginKind
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.presets.request_facts import costs, facts_of
 
@@ -72,7 +72,7 @@ def request(policies: Policies, **inputs: Any) -> Composed:
         "profile": Profile("Ada", "Ada likes rain."),
         **inputs,
     }
-    preset = Preset("p", MESSAGES, system_placement="in_place", policies=policies)
+    preset = Preset("p", MESSAGES, system_placement="in_place", policies=policy_values(policies))
     return compose(Inputs(ENDPOINT, preset, **given))
 
 

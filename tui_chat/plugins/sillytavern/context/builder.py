@@ -53,8 +53,8 @@ from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Placement, Turn
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset, PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.plugins.sillytavern.context.control import (
@@ -77,6 +77,7 @@ from tui_chat.plugins.sillytavern.context.prompt_budget import (
     fit,
     fitting_notes,
 )
+from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.tokens import REQUEST_OVERHEAD
 
 _SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
@@ -89,7 +90,7 @@ def build_context(
     """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
     request = begin(inputs, counter, contributors)
     inputs, notes, places = request.inputs, request.notes, request.contributed.places
-    policies = inputs.preset.policies
+    policies = policies_of(inputs.preset)
     role_prompt = _role_prompt(inputs, notes)
     groups = _scan(request)
     notes += (*groups.notes, *request.contributed.notes)
@@ -136,7 +137,7 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     """Return the role's system prompt where it goes first; as the character's description it is
     the value of a macro.
     """
-    if inputs.preset.policies.role_prompt != "description":
+    if policies_of(inputs.preset).role_prompt != "description":
         return leading_prompt(inputs, notes)
     notes += role_notes(inputs)
     role = inputs.active_role
@@ -164,7 +165,7 @@ def _has_description(preset: Preset) -> bool:
 
 def _scan(request: Request) -> MessageGroups:
     inputs, contributed = request.inputs, request.contributed
-    policies, kind, role = inputs.preset.policies, inputs.chat.kind, inputs.active_role
+    policies, kind, role = policies_of(inputs.preset), inputs.chat.kind, inputs.active_role
     is_joined = policies.depths == "joined"
     session = session_lines(inputs, contributed.places, keeps_blank=is_joined)
     return scan(
@@ -173,7 +174,7 @@ def _scan(request: Request) -> MessageGroups:
         kind,
         role,
         card_fields=policies.card_prompts,
-        needs_anchor=policies.needs_anchor,
+        needs_anchor=inputs.rules.needs_anchor,
     )
 
 
@@ -185,7 +186,7 @@ def _with_main(preset: Preset, kind: GenerationKind, role: Role | None) -> Prese
 
     def is_taken(message: PresetMessage) -> bool:
         line = resolve_preset_message(message)
-        return with_card_prompt(line, role, preset.policies.card_prompts) is not line
+        return with_card_prompt(line, role, policies_of(preset).card_prompts) is not line
 
     messages = tuple(
         replace(message, content="", triggers=())
@@ -205,7 +206,7 @@ def _example_blocks(
 ) -> Sequence[tuple[Turn, ...]]:
     """Return the blocks of example dialogues, each with its separator."""
     blocks, anchor = example_turns(inputs, groups, places, expander), groups.examples_anchor
-    policies = inputs.preset.policies
+    policies = policies_of(inputs.preset)
     if anchor is None or policies.strip_examples:
         return ()
     line = setting_line("example_separator", "system", policies.example_separator)
@@ -229,7 +230,7 @@ def _ending(inputs: Inputs, parts: Parts) -> Iterator[Turn]:
 def _joined(request: Request, parts: Parts, blocks: Sequence[tuple[Turn, ...]]) -> Content:
     """Put the messages in order: steps 2 to 4, but for what depends on the protocol."""
     inputs, count, groups, costs = request.inputs, request.count, parts.groups, parts.costs
-    policies, expander = inputs.preset.policies, parts.expander
+    policies, expander = policies_of(inputs.preset), parts.expander
     newest = () if parts.draft is None else (parts.draft,)
     withheld, nudge = None, ()
     if inputs.chat.kind == "continue":

@@ -28,6 +28,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, Text
+from tui_chat.plugins.sillytavern.policies import policies_of
 
 _PREFILL = Placement("after", rule="The preset has it as the beginning of the reply.")
 _EMPTY = Placement("draft", rule="It is sent because nothing is typed.")
@@ -38,7 +39,7 @@ _HOISTING = frozenset({Protocol.ANTHROPIC, Protocol.GEMINI})
 def control_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
     """Yield the turns that end a request of its kind of generation."""
     yield from reply_start_turns(inputs, expander)
-    chat, policies, role = inputs.chat, inputs.preset.policies, _control_role(inputs)
+    chat, policies, role = inputs.chat, policies_of(inputs.preset), _control_role(inputs)
     if chat.kind == "impersonate" and policies.impersonation_prompt:
         line = setting_line("impersonation_prompt", role, policies.impersonation_prompt)
         yield from expanded_turns(line, expander, CONTROL)
@@ -52,12 +53,12 @@ def _control_role(inputs: Inputs) -> Literal["system", "user"]:
     """Return the role of the message that requests a continuation, the user's message or a quiet
     answer.
     """
-    is_system = inputs.preset.policies.depths == "joined"
+    is_system = policies_of(inputs.preset).depths == "joined"
     return "system" if is_system and inputs.endpoint.protocol not in _HOISTING else "user"
 
 
 def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
-    kind, policies = inputs.chat.kind, inputs.preset.policies
+    kind, policies = inputs.chat.kind, policies_of(inputs.preset)
     field = "assistant_impersonation" if kind == "impersonate" else "assistant_prefill"
     start: str = getattr(policies, field)
     is_continued = kind == "continue" and uses_prefill(inputs)
@@ -68,7 +69,7 @@ def _prefill_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
 
 def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn) -> Iterator[Turn]:
     """Yield the request to continue a message; none if the message alone is sent."""
-    nudge = inputs.preset.policies.continue_nudge
+    nudge = policies_of(inputs.preset).continue_nudge
     if nudge and not uses_prefill(inputs):
         expander.environment.set("lastchatmessage", continued.text.plain.strip())
         line = setting_line("continue_nudge", _control_role(inputs), nudge)
@@ -83,7 +84,7 @@ def without_name(turn: Turn) -> Turn:
 
 def empty_draft_turn(inputs: Inputs, expander: Expander) -> Turn | None:
     """Return the turn that is sent if nothing is typed; None if it is nothing."""
-    content = inputs.preset.policies.send_if_empty
+    content = policies_of(inputs.preset).send_if_empty
     if not content:
         return None
     line = setting_line("send_if_empty", "user", content)

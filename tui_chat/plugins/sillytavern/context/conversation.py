@@ -22,9 +22,9 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
-from tui_chat.models.policies import NamesPolicy
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text
+from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of
 from tui_chat.tokens import Counter
 
 MAX_NAME = 64
@@ -43,7 +43,7 @@ class Speakers(history_costs.Speakers):
     @staticmethod
     def of(inputs: Inputs) -> history_costs.Speakers:
         """Return the rule of the preset."""
-        policy = inputs.preset.policies.names
+        policy = policies_of(inputs.preset).names
         return FIELD if policy == "field" else Speakers(policy, inputs.user_name, inputs.char_name)
 
     def name_of(self, message: Message) -> str:
@@ -75,7 +75,7 @@ def expanded_conversation(
     expander: Expander,
 ) -> tuple[HistoryCosts, Turn | None]:
     """Return a history and the draft with their scripts applied and their macros expanded."""
-    expands = inputs.preset.policies.expand_history
+    expands = policies_of(inputs.preset).expand_history
 
     def sent_text(message: Message, turn: Turn, depth: int) -> Text:
         scripts = scripts_for(inputs.scripts, message.role, depth)

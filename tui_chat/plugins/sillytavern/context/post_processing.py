@@ -23,8 +23,8 @@ from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
-from tui_chat.models.policies import PostProcessing
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text
+from tui_chat.plugins.sillytavern.policies import PostProcessing
 
 PLACEHOLDER = "[Start a new chat]"
 """The user's turn that `strict` adds."""

@@ -75,13 +75,15 @@ class MessageArea(Area):
     @work(group="send")
     async def action_continue(self) -> None:
         """Continue a reply from where it ended, or the user's last message where presets do so."""
+        from tui_chat.context.generation import may_continue
+
         entry = self._complete_entry()
         if entry is None:
             return
         workspace = self.workspace
         last = workspace.state.entries[-1:]
         by_user = last and last[0].message.role == "user" and entry.message.id == last[0].message.id
-        if by_user and workspace.state.preset.policies.continues_user:
+        if by_user and may_continue(workspace.state.preset, "user"):
             await self.chat.side_replies.continue_message(workspace, entry.message.id)
         else:
             await workspace.replies.continue_reply(entry.message.id)

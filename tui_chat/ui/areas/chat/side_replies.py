@@ -25,7 +25,7 @@ from tui_chat.ui.questions import ask_text, confirm
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.envelope import ChatEnvelope
-    from tui_chat.models.policies import GenerationKind
+    from tui_chat.models.generation import GenerationKind
     from tui_chat.ui.areas.chat.area import ChatArea
     from tui_chat.ui.areas.chat.composer import Composer
     from tui_chat.workspace.compaction import CompactionPlan

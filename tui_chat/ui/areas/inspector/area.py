@@ -10,7 +10,7 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.policies import KIND_TITLES
+from tui_chat.models.generation import KIND_TITLES
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind

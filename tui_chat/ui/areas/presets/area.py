@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -257,11 +256,11 @@ class PresetsArea(Area):
                 if new := await ask_line(app, "Save as", f"{name} copy"):
                     await self._save(workspace, new)
             case "import":
-                title = "Import a SillyTavern preset"
+                title = f"Import a {_program()} preset"
                 if path := await ask_path(app, title, enter="imports"):
                     await self._import(workspace, path)
             case "export":
-                title = "Export the preset to SillyTavern"
+                title = f"Export the preset to {_program()}"
                 if path := await ask_path(app, title, f"{name}.json", enter="writes it"):
                     self._export(workspace, path)
             case "report":
@@ -290,20 +289,23 @@ class PresetsArea(Area):
     async def _ask_command(self, workspace: Workspace) -> str | None:
         """Ask for something to do with the preset or its file; only what is possible is offered."""
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
+        program = _program()
         choices = [
             ("use", "Choose preset …", "from the next message on"),
             ("new", "New preset …", "only the history"),
-            ("import", "Import from SillyTavern …", "a preset file"),
         ]
+        if program:
+            choices.append(("import", f"Import from {program} …", "a preset file"))
         if edits is not None:
             choices += [
                 ("copy", "Save as …", "a copy that the session uses from then on"),
                 ("saved", "Compare with the saved version", "shows unsaved edits"),
                 ("other", "Compare with another preset …", ""),
                 ("settings", "Preset settings …", "name, variables, policies"),
-                ("export", "Export to SillyTavern …", "a preset file"),
             ]
-            if edits.preset.sillytavern:
+            if program:
+                choices.append(("export", f"Export to {program} …", "a preset file"))
+            if edits.preset.without_builder_keys() is not edits.preset:
                 choices.append(("report", "Import report", "what was changed or is not used"))
             if edits.is_changed:
                 choices.append(("revert", "Revert to saved", "undo restores the edits"))
@@ -370,9 +372,9 @@ class PresetsArea(Area):
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
         if edits is None:
             return
-        now = dump_preset(replace(edits.preset, sillytavern={}))
+        now = dump_preset(edits.preset.without_builder_keys())
         if with_saved:
-            saved = dump_preset(replace(edits.saved, sillytavern={}))
+            saved = dump_preset(edits.saved.without_builder_keys())
             dialog = PresetDiff(f"{name}: saved, then edited", saved, now)
             await self.tui.push_screen_wait(dialog)
             return
@@ -380,7 +382,7 @@ class PresetsArea(Area):
         choices = ((each, each) for each in others)
         if other_name := await ask(self.tui, "Compare with preset", choices):
             try:
-                other = dump_preset(replace(workspace.presets.read(other_name), sillytavern={}))
+                other = dump_preset(workspace.presets.read(other_name).without_builder_keys())
             except InputError as error:
                 self.show_error(error)
             else:
@@ -439,3 +441,10 @@ def _preset_message(origin: Origin) -> Origin | None:
     while around is not None and around.kind is not OriginKind.PRESET:
         around = around.within
     return around
+
+
+def _program() -> str:
+    """Return the program whose presets a plugin reads and writes; empty without one."""
+    from tui_chat.library.foreign_files import preset_files
+
+    return next((files.program for files in preset_files()), "")

@@ -15,8 +15,8 @@ from tui_chat.context.turn_sources import preset_ids, split_turns, with_shares
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Note, Turn
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
-from tui_chat.models.policies import GenerationKind
 from tui_chat.models.preset import CardField, Preset, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.sanitize import one_line
@@ -63,7 +63,7 @@ class Fillings:
             if turn.name.startswith("example_"):
                 anchor = turn.placement.anchor
                 examples[anchor] = examples.get(anchor, 0) + 1
-        role, policies = inputs.active_role, inputs.preset.policies
+        role, rules = inputs.active_role, inputs.rules
         return cls(
             True,
             inputs.chat.kind,
@@ -73,7 +73,7 @@ class Fillings:
             role is not None
             and role.character is None
             and bool(role.system_prompt)
-            and policies.role_prompt == "description",
+            and rules.role_prompt == "description",
             inputs.profile,
             _profile_anchor(inputs.preset, inputs.profile),
             examples,

@@ -5,7 +5,6 @@ Policies are how its requests are built where programs differ.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,84 +14,13 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui_chat.models.policies import Policies
+from tui_chat.library.policies import BuilderPolicies, PolicyField, policies_of_builder
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
-_SWITCH: Mapping[str, object] = {"off": False, "on": True}
-_CHOICES: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "depths": ("Messages at one depth", {"separate": "separate", "joined": "joined"}),
-    "budget": (
-        "Dropped first",
-        {"oldest history": "history", "with injections": "history_with_injections"},
-    ),
-    "without_anchor": (
-        "History without an anchor",
-        {"goes last": "last", "is not sent": "not_sent"},
-    ),
-    "names": (
-        "Names (names_behavior)",
-        {
-            "field": "field",
-            "none": "none",
-            "other speakers": "other_speakers",
-            "name": "name",
-            "in the text": "content",
-        },
-    ),
-    "squash_system": ("Squash system messages", _SWITCH),
-    "post_processing": (
-        "Post-processing",
-        {"none": "", "merge": "merge", "semi": "semi", "strict": "strict", "single": "single"},
-    ),
-    "system_as_user": ("System as user (no sysprompt)", _SWITCH),
-    "expand_history": ("Macros in the history", _SWITCH),
-    "legacy_macros": ("Old macro engine", _SWITCH),
-    "pin_examples": ("Pin examples", _SWITCH),
-    "strip_examples": ("No examples", _SWITCH),
-    "collapse_newlines": ("Single line breaks", _SWITCH),
-    "card_prompts": (
-        "Card's own prompts",
-        {
-            "both": ("system_prompt", "post_history"),
-            "system prompt": ("system_prompt",),
-            "post-history": ("post_history",),
-            "none": (),
-        },
-    ),
-    "scripts": (
-        "Regex scripts",
-        {
-            "preset and card": ("preset", "card"),
-            "preset": ("preset",),
-            "card": ("card",),
-            "none": (),
-        },
-    ),
-    "role_prompt": (
-        "Prompt of a plain role",
-        {"goes first": "first", "as description": "description"},
-    ),
-    "continue_prefill": (
-        "Continue with prefill",
-        {"if the model takes it": None, "on": True, "off": False},
-    ),
-    "continue_postfix": (
-        "Between reply and continuation",
-        {"automatic": None, "nothing": "", "space": " ", "line break": "\n", "blank line": "\n\n"},
-    ),
-}
-_TEXTS: Mapping[str, str] = {
-    "example_separator": "Before example dialogues",
-    "continue_nudge": "Continue nudge",
-    "impersonation_prompt": "Impersonation prompt",
-    "send_if_empty": "Send if empty",
-    "assistant_prefill": "Assistant prefill (Anthropic)",
-    "assistant_impersonation": "Impersonation prefill",
-}
 _PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
 
 
@@ -104,17 +32,18 @@ class PolicyRow(Horizontal):
     PolicyRow > .policy-label { width: 32; color: $foreground 72%; }
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, field: PolicyField, default: object) -> None:
+        """`default` is the value of a preset without the policy."""
         super().__init__()
-        self.policy = name
+        self.policy = field.name
+        self._default = default
         self._label = Static(classes="policy-label")
-        label, self._values = _CHOICES.get(name, (_TEXTS.get(name, name), {}))
-        self._words = label
+        self._words, self._values = field.label, field.choices
         self.choice: ChoiceField | None = None
         self.text: FormField | None = None
         if self._values:
             words = tuple((key, key) for key in self._values)
-            self.choice = ChoiceField(words, id=f"policy-{name}", folded=True)
+            self.choice = ChoiceField(words, id=f"policy-{field.name}", folded=True)
         else:
             self.text = FormField(placeholder="empty: none", select_on_focus=False)
 
@@ -123,10 +52,10 @@ class PolicyRow(Horizontal):
         if field := self.choice or self.text:
             yield field
 
-    def show(self, policies: Policies, saved: Policies) -> None:
+    def show(self, policies: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
         """Show the value of the policy; a changed one is marked."""
-        value = getattr(policies, self.policy)
-        mark = "● " if value != getattr(saved, self.policy) else "  "
+        value = policies.get(self.policy, self._default)
+        mark = "● " if value != saved.get(self.policy, self._default) else "  "
         self._label.update(mark + self._words)
         if self.choice is not None:
             self.choice.choose(next((k for k, each in self._values.items() if each == value), "?"))
@@ -141,14 +70,18 @@ class PolicyRow(Horizontal):
         typed = clean(self.text.value) if self.text is not None else ""
         return typed.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
 
-    def changed(self, policies: Policies) -> Policies:
+    def changed(self, policies: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the policies with the value of this field."""
-        return replace(policies, **{self.policy: self.value})
+        others = {name: value for name, value in policies.items() if name != self.policy}
+        own = {} if self.value == self._default else {self.policy: self.value}
+        return MappingProxyType(others | own)
 
 
-def policy_rows() -> Iterator[PolicyRow]:
-    """Yield a row for each policy."""
-    yield from map(PolicyRow, (*_CHOICES, *_TEXTS))
+def policy_rows(policies: BuilderPolicies | None) -> Iterator[PolicyRow]:
+    """Yield a row for each policy of a builder."""
+    if policies is not None:
+        for field in policies.fields:
+            yield PolicyRow(field, policies.default(field.name))
 
 
 class VariableRow(Horizontal):
@@ -202,7 +135,7 @@ class SettingsForm(EditForm):
             "variables": Static(classes="label"),
         }
         self._variables = [VariableRow()]
-        self._policies = list(policy_rows())
+        self._policies = list(policy_rows(policies_of_builder("")))
         self._list = VerticalScroll(
             *self._variables,
             Static("Policies: how its requests are built", classes="heading"),
@@ -243,7 +176,7 @@ class SettingsForm(EditForm):
                 row.show(preset.policies, saved.policies)
         self._grow(len([line for line in self._variables if line.typed[0]]) + 1)
         self._placement.choose(preset.system_placement)
-        kept = ", ".join(one_line(key, 40) for key in preset.extras)
+        kept = ", ".join(one_line(key, 40) for key in preset.without_builder_keys().extras)
         self._kept.update(f"Also in the file, and kept: {kept}" if kept else "")
         self._kept.display = bool(kept)
 

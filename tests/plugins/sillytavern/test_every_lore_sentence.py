@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +21,14 @@ from tui_chat.context.lorebooks.explanation import LoreExplanation, explain_lore
 from tui_chat.models.chat_settings import ChatSettings, LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.policies import OWN_POLICIES, Policies
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.settings import LoreRules
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.tokens import counter_for
 
-BY_PLACES = Policies(depths="joined")
+NONE: Mapping[str, Any] = {}
+BY_PLACES = policy_values(Policies(depths="joined"))
 ADA = Role("r", "Ada", character=Character(tags=("tall",)))
 HISTORY = (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2"))
 
@@ -36,7 +37,7 @@ def said(
     *entries: LorebookEntry,
     draft: str = "A fox!",
     role: Role | None = ADA,
-    policies: Policies = OWN_POLICIES,
+    policies: Mapping[str, Any] = NONE,
     rules: LoreRules | None = None,
     chat: ChatSettings | None = None,
     more: tuple[LorebookEntry, ...] = (),

@@ -1,42 +1,21 @@
-"""The kinds of generation, and how a preset builds its requests: its named policies.
+"""How a preset of SillyTavern builds its requests: its named policies.
 
-Our own rules are the defaults. Imports from SillyTavern choose its rules; see
-`library/sillytavern_presets`.
+The defaults are the rules of tui-chat. A preset has the policies that differ, as plain values by
+their names; `policies_of` returns them as one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+from tui_chat.context.rules import BuilderRules
 from tui_chat.lazy_dataclass import dataclass
-
-GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
-"""What a request asks for: the next reply; the rest of the last message; the user's next message;
-another version of the last reply, as a version or in its place; a text that is no reply."""
-
-GENERATION_KINDS: tuple[GenerationKind, ...] = (
-    *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
-)
-
-RequestKind = GenerationKind | Literal["title", "summary"]
-"""What a request asks for, with those that are no generation of the conversation: its title, or a
-summary of its older part."""
-
-KIND_TITLES: Mapping[RequestKind, str] = MappingProxyType(
-    {
-        "normal": "Send",
-        "regenerate": "Regenerate",
-        "swipe": "Swipe",
-        "continue": "Continue",
-        "impersonate": "Impersonate",
-        "quiet": "Quiet prompt",
-        "summary": "Compact",
-        "title": "Suggest title",
-    }
-)
-"""The names of the actions, in the order in which they are offered."""
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import Preset
+from tui_chat.models.typed_json import InvalidValue, read
 
 NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
 """How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:
@@ -48,9 +27,6 @@ PostProcessing = Literal["", "merge", "semi", "strict", "single"]
 """What is done to the finished list of messages. `merge`: neighbors of one role become one message,
 names go into the text. `semi`: also, later system messages become the user's. `strict`: also, the
 first message after the system message is the user's. `single`: all become one message."""
-
-MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
-"""SillyTavern's default prompt."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -118,21 +94,45 @@ class Policies:
     """True if system messages are sent as the user's to Anthropic and Gemini, which take a system
     prompt apart from the messages."""
 
-    @property
-    def needs_anchor(self) -> bool:
-        """True if no conversation is sent without an enabled `chat_history` anchor."""
-        return self.without_anchor == "not_sent"
-
-    @property
-    def lore_by_place(self) -> bool:
-        """True if lore goes to the places that its entries name, by SillyTavern's rules."""
-        return self.depths == "joined"
-
-    @property
-    def continues_user(self) -> bool:
-        """True if the user's last message can be continued, too."""
-        return self.depths == "joined"
-
 
 OWN_POLICIES = Policies()
 """The rules of tui-chat."""
+
+
+@Memo
+def policies_of(preset: Preset) -> Policies:
+    """Return the policies of a preset; those of tui-chat if they cannot be read."""
+    if not preset.policies:
+        return OWN_POLICIES
+    try:
+        return read(Policies, dict(preset.policies), is_own=True)
+    except InvalidValue:
+        return OWN_POLICIES
+
+
+@Memo
+def rules_of(preset: Preset) -> BuilderRules:
+    """Return the rules of a preset for the steps that are the core's."""
+    policies = policies_of(preset)
+    is_joined = policies.depths == "joined"
+    return BuilderRules(
+        needs_anchor=policies.without_anchor == "not_sent",
+        card_prompts=policies.card_prompts,
+        collapse_newlines=policies.collapse_newlines,
+        role_prompt=policies.role_prompt,
+        scripts=policies.scripts,
+        lore_by_place=is_joined,
+        wide_macros=policies.expand_history,
+        legacy_macros=policies.legacy_macros,
+        continues_user=is_joined,
+        continue_prefill=policies.continue_prefill,
+        continue_postfix=policies.continue_postfix,
+    )
+
+
+def policy_values(policies: Policies) -> Mapping[str, Any]:
+    """Return the policies that differ from those of tui-chat, as a preset has them."""
+    values = ((each.name, getattr(policies, each.name)) for each in fields(Policies))
+    return MappingProxyType(
+        {name: value for name, value in values if value != getattr(OWN_POLICIES, name)}
+    )

@@ -1,0 +1,63 @@
+"""What a preset's builder decides of the steps that it shares with the core's builder.
+
+The core's steps, the editor and the checks ask these rules, never the builder's own policies.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tui_chat.errors import InputError
+from tui_chat.extensions import load_part, plugins
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import CardField, Preset
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderRules:
+    """The rules of a builder; the defaults are those of the core's."""
+
+    needs_anchor: bool = False
+    """True if no conversation is sent without an enabled `chat_history` anchor."""
+    card_prompts: tuple[CardField, ...] = ("system_prompt", "post_history")
+    """The prompts of a character card that replace those of the preset."""
+    collapse_newlines: bool = False
+    """True if several line breaks in a row become one in the texts of a character card."""
+    role_prompt: Literal["first", "description"] = "first"
+    """Where the prompt of a role without a character card goes; `description`: it is the value of
+    that macro."""
+    scripts: tuple[Literal["preset", "card"], ...] = ("preset", "card")
+    """Whose scripts change what is sent."""
+    lore_by_place: bool = False
+    """True if lore goes to the places that its entries name."""
+    wide_macros: bool = False
+    """True if macros in the conversation are expanded, and those that only other programs have."""
+    legacy_macros: bool = False
+    """True if all variables of a text are set before the first one is read in it."""
+    continues_user: bool = False
+    """True if the user's last message can be continued, too."""
+    continue_prefill: bool | None = None
+    """True if the last message is sent last instead, without a request to continue it; None for
+    models that are known to continue it (prefill)."""
+    continue_postfix: str | None = None
+    """What goes between a message and its continuation, unless it ends in white space; None for a
+    space where the continuation was asked for, and nothing after a prefill."""
+
+
+CORE_RULES = BuilderRules()
+"""The rules of the core's builder."""
+
+
+@Memo
+def rules_of(preset: Preset) -> BuilderRules:
+    """Return the rules of a preset's builder; the core's where it is missing."""
+    name = preset.builder_name
+    for plugin in plugins() if name else ():
+        for builder in plugin.builders:
+            if builder.name == name and builder.rules:
+                try:
+                    return load_part(plugin, builder.rules)(preset)
+                except InputError:  # the missing builder is a note of the request
+                    return CORE_RULES
+    return CORE_RULES
